@@ -1,0 +1,1 @@
+"""Tests of Rolltop: the folders mirror src; contracts, conformance and torture cut across."""

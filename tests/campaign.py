@@ -1,0 +1,41 @@
+"""How large the random campaigns are: one setting for every property test.
+
+ROLLTOP_CAMPAIGN is `small` (the test command), `full` (the nightly run) or a factor of one's own.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+VARIABLE: Final = "ROLLTOP_CAMPAIGN"
+NAMED_FACTORS: Final = {"small": 1.0, "full": 20.0}
+
+
+def factor() -> float:
+    """How many times the small campaign is asked for, from ROLLTOP_CAMPAIGN.
+
+    Raises ValueError when the setting is neither a name nor a positive number.
+    """
+    given = os.environ.get(VARIABLE, "small").strip().lower()
+    if given in NAMED_FACTORS:
+        return NAMED_FACTORS[given]
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < float("inf"):
+        raise ValueError(
+            f"{VARIABLE} is {given!r}; allowed are {', '.join(NAMED_FACTORS)} or a positive number"
+        )
+    return number
+
+
+def examples(small: int) -> int:
+    """The number of examples to run where the small campaign runs `small`; at least 1."""
+    return max(1, round(small * factor()))
+
+
+def is_full() -> bool:
+    """Whether the run is at least as large as the nightly one."""
+    return factor() >= NAMED_FACTORS["full"]
