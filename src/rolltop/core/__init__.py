@@ -1,0 +1,1 @@
+"""What every toolset stands on; knows no toolset, no MCP and no HTTP."""

@@ -1,0 +1,296 @@
+"""A tool's parameters: the schema the model sees, and the strict check of what it sends."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from rolltop.core import budget
+from rolltop.core.errors import Invalid, InvalidText
+from rolltop.core.toolset import MISSING, TYPE, VALUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic_core import ErrorDetails
+
+    from rolltop.core.toolset import JsonObject, Tool
+
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "limit": ("max_results", "top_k", "page_size", "count", "n"),
+    "path": ("file", "file_path", "filename", "filepath"),
+    "file_path": ("path", "file", "filename", "filepath"),
+    "file_paths": ("paths", "files"),
+    "query": ("q", "search", "search_query"),
+    "text": ("content", "body"),
+    "cursor": ("next_cursor", "page_token"),
+    "max_tokens": ("token_limit", "max_result_tokens"),
+    "section_heading": ("section", "heading", "section_id"),
+    "task_id": ("id", "task"),
+    "title": ("name", "summary"),
+    "due_at": ("due", "due_date", "deadline"),
+    "tags": ("labels",),
+    "blocked_by": ("depends_on", "dependencies"),
+    "parent_id": ("parent",),
+    "if_version": ("version", "expected_version"),
+    "start_line": ("line_start", "from_line"),
+    "end_line": ("line_end", "to_line"),
+    "line_start": ("start_line", "from_line", "offset"),
+    "regex": ("is_regex", "use_regex"),
+    "file_glob": ("glob", "include", "file_pattern"),
+    "namespace": ("ns",),
+}
+"""Names other servers use for a parameter; accepted, never listed."""
+
+_SHOWN = 60
+_TYPE_NAMES = {
+    "string": "text",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+def shown(value: object) -> str:
+    """Return a value as an error may show it: compact JSON of at most 60 characters."""
+    try:
+        text = json.dumps(budget.sendable(value), ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def storable(text: str, name: str = "text") -> str:
+    """Return the text; raise InvalidText where the store could not keep it as it is."""
+    if "\x00" in text:
+        raise InvalidText(
+            f"{name} holds a NUL character", hint=f"Remove U+0000 from {name} and call again."
+        )
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidText(
+                f"{name} holds a lone surrogate at character {error.start}",
+                hint=f"Send {name} as well-formed Unicode.",
+            ) from None
+    return text
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name closest to the one given, if any is close."""
+    found = difflib.get_close_matches(name[:_SHOWN].lower(), list(known), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+class Parameters:
+    """The parameters of one tool, with `max_tokens` and `cursor` where core adds them."""
+
+    def __init__(
+        self,
+        tool: Tool,
+        *,
+        code: str,
+        only_reading: bool = False,
+        fixed: Mapping[str, object] | None = None,
+    ) -> None:
+        """Read nothing yet: the schema is made when it is first asked for.
+
+        `fixed` arguments belong to the name the tool is called by: they are not listed.
+        """
+        self._tool = tool
+        self._code = code
+        self._only_reading = only_reading
+        self._fixed = dict(fixed or {})
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        function = self._tool.function
+        declared = list(inspect.signature(function).parameters.values())[1:]
+        parameters = [parameter for parameter in declared if parameter.name not in self._fixed]
+        names = {parameter.name for parameter in parameters}
+        annotations = {k: v for k, v in function.__annotations__.items() if k in names}
+        holder = type("Holder", (), {"__annotations__": annotations})
+        hints = get_type_hints(holder, globalns=_globals(function), include_extras=True)
+        fields: dict[str, Any] = {
+            p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
+        }
+        if self._tool.continues:
+            fields["cursor"] = (str | None, None)
+        if self._tool.bounded:
+            fields["max_tokens"] = (Annotated[int | None, Field(ge=budget.MINIMUM)], None)
+        config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+        return create_model(self._tool.name, __config__=config, **fields)
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        """The JSON Schema of the arguments, without titles, nulls and defaults of null."""
+        schema = self._model.model_json_schema()
+        cleaned = clean(schema)
+        cleaned.pop("description", None)
+        actions = self._tool.actions
+        if self._only_reading and actions and actions.parameter not in self._fixed:
+            allowed = cleaned["properties"][actions.parameter]
+            allowed["enum"] = [name for name in allowed["enum"] if name in actions.reading]
+        return {**cleaned, "additionalProperties": False}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(self._model.model_fields)
+
+    def check(self, given: object) -> dict[str, Any]:
+        """Return the arguments by name, those left out missing.
+
+        Raises:
+            Invalid: names the argument, what was given, what is allowed, the nearest name.
+
+        """
+        if not isinstance(given, dict):
+            raise self._invalid(f"arguments must be an object; got {shown(given)}")
+        arguments = self._named(cast("dict[str, Any]", given))
+        self._check_missing(arguments)
+        try:
+            self._model.model_validate(arguments)
+        except ValidationError as error:
+            detail = error.errors(include_url=False, include_context=False)[0]
+            raise self._failure(detail) from None
+        except RecursionError:
+            raise self._invalid("arguments are nested too deeply") from None
+        self._check_action(arguments)
+        return arguments
+
+    def _named(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments under their own names, nulls of optional ones left out."""
+        fields = self._model.model_fields
+        arguments: dict[str, Any] = {}
+        for name, value in given.items():
+            own = name if name in fields else self._own_name(name, given)
+            if value is not None:
+                if own in arguments:
+                    raise self._invalid(f"{own} is given twice, once as {shown(name)}")
+                arguments[own] = value
+        return arguments
+
+    def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
+        fields = self._model.model_fields
+        for own, others in OTHER_NAMES.items():
+            if own in fields and name in others and given.get(own) is None:
+                return own
+        close = nearest(name, fields)
+        guess = f"; did you mean {close}?" if close else ""
+        takes = ", ".join(fields) or "no arguments"
+        raise self._invalid(
+            f"Unknown argument {shown(name)} for {self._tool.name}{guess}",
+            hint=f"{self._tool.name} takes: {takes}.",
+        )
+
+    def _check_missing(self, arguments: Mapping[str, Any]) -> None:
+        for name, field in self._model.model_fields.items():
+            if field.is_required() and name not in arguments:
+                fault = self._tool.faults.get(name)
+                if fault and MISSING in fault.when:
+                    raise self._invalid(
+                        fault.message or f"{name} is required", code=fault.code, name=name
+                    )
+                raise self._invalid(f"{name} is required ({self._allowed(name)})", name=name)
+
+    def _check_action(self, arguments: Mapping[str, Any]) -> None:
+        actions = self._tool.actions
+        if not (self._only_reading and actions) or actions.parameter in self._fixed:
+            return
+        chosen = arguments.get(actions.parameter)
+        if chosen not in actions.reading:
+            raise self._invalid(
+                f"{actions.parameter} {shown(chosen)} is not available: this server is read-only",
+                hint=f"Available here: {', '.join(actions.reading)}.",
+            )
+
+    def _failure(self, detail: ErrorDetails) -> Invalid:
+        name = str(detail["loc"][0])
+        place = name + "".join(f"[{part}]" for part in detail["loc"][1:] if isinstance(part, int))
+        given = detail["input"]
+        kind = TYPE if detail["type"].endswith("_type") else VALUE
+        fault = self._tool.faults.get(name)
+        code = self._code
+        message = f"{place} must be {self._allowed(name)}; got {shown(given)}"
+        if fault and kind in fault.when:
+            code, message = fault.code, fault.message or message
+        return self._invalid(message, code=code, name=name)
+
+    def _allowed(self, name: str) -> str:
+        return _describe(self.schema["properties"][name], self.schema)
+
+    def _invalid(
+        self, message: str, *, code: str | None = None, hint: str = "", name: str = ""
+    ) -> Invalid:
+        if name and not hint:
+            hint = f"Call {self._tool.name} again with {name} as {self._allowed(name)}."
+        if not hint:
+            hint = f"{self._tool.name} takes: {', '.join(self._model.model_fields)}."
+        return Invalid(message, code=code or self._code, hint=hint)
+
+
+def _globals(function: object) -> dict[str, Any]:
+    """Return the names the function's annotations are written in."""
+    return cast("dict[str, Any]", inspect.unwrap(cast("Any", function)).__globals__)
+
+
+def clean(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
+    """Return the JSON Schema without titles and null defaults; null alternatives if `nulls`."""
+    if isinstance(schema, list):
+        return [clean(part, nulls=nulls) for part in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    whole = cast("dict[str, Any]", schema)
+    cleaned = {
+        key: {name: clean(part, nulls=nulls) for name, part in value.items()}
+        if key in {"properties", "$defs"}
+        else clean(value, nulls=nulls)
+        for key, value in whole.items()
+        if not (key == "title" or (key == "default" and value is None))
+    }
+    if nulls:
+        return cleaned
+    choices = [part for part in cleaned.get("anyOf", []) if part != {"type": "null"}]
+    if len(choices) == 1 and len(cleaned["anyOf"]) > 1:
+        del cleaned["anyOf"]
+        return {**choices[0], **cleaned}
+    return cleaned
+
+
+def _describe(part: JsonObject, root: JsonObject) -> str:
+    """Return in words what a part of a schema allows."""
+    if "$ref" in part:
+        return _describe(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root)
+    if "enum" in part:
+        return "one of: " + ", ".join(str(value) for value in part["enum"])
+    if "const" in part:
+        return f"{part['const']!r}"
+    if "anyOf" in part:
+        return " or ".join(_describe(choice, root) for choice in part["anyOf"])
+    words = _TYPE_NAMES.get(str(part.get("type")), "another value")
+    if part.get("type") == "array" and "items" in part:
+        words = f"a list of {_describe(part['items'], root)}"
+    return words + _range(part)
+
+
+def _range(part: JsonObject) -> str:
+    """Return the limits of a part of a schema in words."""
+    low = part.get("minimum", part.get("minLength", part.get("minItems")))
+    high = part.get("maximum", part.get("maxLength", part.get("maxItems")))
+    unit = " characters" if "minLength" in part or "maxLength" in part else ""
+    unit = " items" if "minItems" in part or "maxItems" in part else unit
+    of = " of" if unit else ""
+    if low is not None and high is not None:
+        return f"{of or ' from'} {low} to {high}{unit}"
+    if low is not None:
+        return f"{of} {low}{unit} or more" if unit else f", {low} or more"
+    return f"{of or ','} at most {high}{unit}" if high is not None else ""

@@ -1,0 +1,264 @@
+"""A value becomes a compact answer within a token budget, with the call that continues it.
+
+The budget is counted on the text as sent: the compact JSON of the structured answer. A list
+is cut at an item, a text at a line; a line that alone is over the budget at a character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from rolltop.core import tokens
+from rolltop.core.errors import Invalid
+
+JsonObject = dict[str, Any]
+
+MINIMUM = 200
+"""Tokens: the smallest budget a caller or a setting may name (0 in the setting: no bound)."""
+_ELLIPSIS = "…"
+_CHARACTERS_PER_TOKEN = 4
+_PROBES = 24
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, Any]]
+"""`finish(result, changed_arguments, cursor)` marks a cut result and says how it goes on."""
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What continues a cut answer: arguments to change in the same call, ready to send."""
+
+    tool: str
+    arguments: Mapping[str, object]
+    cursor: str | None = None
+
+    @property
+    def next(self) -> JsonObject:
+        """The call as `{tool, arguments}`."""
+        return {"tool": self.tool, "arguments": dict(self.arguments)}
+
+
+class Cut(Protocol):
+    """An answer that may be given in part: `size` units, of which the first n are rendered."""
+
+    @property
+    def size(self) -> int:
+        """How many units the whole has."""
+        ...
+
+    @property
+    def more(self) -> bool:
+        """Whether there is more beyond the last unit."""
+        ...
+
+    def render(self, count: int) -> JsonObject:
+        """Return the answer with the first `count` units."""
+        ...
+
+    def resume(self, count: int) -> tuple[dict[str, object], str | None]:
+        """Return the changed arguments of the call that goes on after `count` units.
+
+        The second value is the cursor among them, None if there is none.
+        """
+        ...
+
+    def boundary(self, count: int) -> int:
+        """Return the largest good place to cut at or below `count`; 0 if there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Page:
+    """A list answer.
+
+    `envelope(items)` puts items into their envelope, `cursor_after(i)` is the cursor that
+    continues after item i, and `more` says that others follow the last.
+    """
+
+    items: Sequence[JsonObject]
+    envelope: Callable[[list[JsonObject]], JsonObject]
+    cursor_after: Callable[[int], str]
+    more: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return len(self.items)
+
+    def render(self, count: int) -> JsonObject:
+        """Return the envelope around the first `count` items."""
+        return self.envelope(list(self.items[:count]))
+
+    def resume(self, count: int) -> tuple[dict[str, object], str | None]:
+        """Return the cursor argument that goes on after `count` items."""
+        cursor = self.cursor_after(count - 1)
+        return {"cursor": cursor}, cursor
+
+    def boundary(self, count: int) -> int:
+        """Every item is a place to cut."""
+        return count
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text answer.
+
+    `envelope(part)` puts the text's first characters into their envelope; `resume_at(end)` is
+    the changed arguments of the call that goes on at character `end`.
+    """
+
+    text: str
+    envelope: Callable[[str], JsonObject]
+    resume_at: Callable[[int], dict[str, object]]
+    more: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of characters (code points)."""
+        return len(self.text)
+
+    def render(self, count: int) -> JsonObject:
+        """Return the envelope around the first `count` characters."""
+        return self.envelope(self.text[:count])
+
+    def resume(self, count: int) -> tuple[dict[str, object], str | None]:
+        """Return the arguments that go on at character `count`."""
+        return self.resume_at(count), None
+
+    def boundary(self, count: int) -> int:
+        """Return the end of the last whole line within `count` characters; 0 if none ends."""
+        return self.text.rfind("\n", 0, count) + 1
+
+
+def compact(value: object) -> str:
+    """Return the JSON text of a value as it is sent: no spaces, no escapes but the needed."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def count(value: object) -> int:
+    """Return the tokens of a value's JSON text as sent (cl100k_base)."""
+    return tokens.count(compact(value))
+
+
+def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the JSON value with each lone surrogate replaced: no transport can carry one."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {sendable(key): sendable(entry) for key, entry in items}
+    if isinstance(value, list | tuple):
+        return [sendable(entry) for entry in cast("Sequence[Any]", value)]
+    return value
+
+
+def fit(cut: Cut, limit: int, finish: Finish) -> JsonObject:
+    """Return the longest answer of at most `limit` tokens (0: no bound).
+
+    Raises:
+        Invalid: not even an empty answer fits; says how many tokens it takes.
+
+    """
+    whole = _whole(cut, limit, finish)
+    if whole is not None:
+        return whole
+    fitting = _largest(cut, limit, finish)
+    place = cut.boundary(fitting) or fitting
+    if place:
+        return _part(cut, place, finish)
+    return _first_shortened(cut, limit, finish)
+
+
+def fit_object(result: JsonObject, limit: int) -> JsonObject:
+    """Return the object within `limit` tokens (0: no bound), its longest texts cut with `…`.
+
+    For answers that are one thing and cannot be continued; a cut one says `truncated`.
+    """
+    if not limit or count(result) <= limit:
+        return result
+    shortened = shorten({**result, "truncated": True}, limit)
+    if shortened is None:
+        raise _too_small(count(_with_cap(result, 1)))
+    return shortened
+
+
+def shorten(result: JsonObject, limit: int) -> JsonObject | None:
+    """Return the object with every text cut to the longest cap that fits; None if none does."""
+    low, high, best = 1, max(2, limit * _CHARACTERS_PER_TOKEN), None
+    while low <= high:
+        middle = (low + high) // 2
+        candidate = _with_cap(result, middle)
+        if count(candidate) <= limit:
+            low, best = middle + 1, candidate
+        else:
+            high = middle - 1
+    return best
+
+
+def _with_cap(value: Any, cap: int) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value with each text of more than `cap` characters cut, the mark counted."""
+    if isinstance(value, str):
+        return value if len(value) <= cap else value[: cap - 1] + _ELLIPSIS
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        kept = {"next", "next_cursor", "id", "task_id"}
+        return {k: entry if k in kept else _with_cap(entry, cap) for k, entry in items}
+    if isinstance(value, list):
+        return [_with_cap(entry, cap) for entry in cast("list[Any]", value)]
+    return value
+
+
+def _whole(cut: Cut, limit: int, finish: Finish) -> JsonObject | None:
+    """Return everything if it fits."""
+    if limit and isinstance(cut, Text) and cut.size > limit * 128:
+        return None  # no token of the vocabulary stands for more than 128 characters
+    result = _part(cut, cut.size, finish) if cut.more else cut.render(cut.size)
+    return result if not limit or count(result) <= limit else None
+
+
+def _part(cut: Cut, units: int, finish: Finish) -> JsonObject:
+    changed, cursor = cut.resume(units)
+    return finish(cut.render(units), changed, cursor)
+
+
+def _largest(cut: Cut, limit: int, finish: Finish) -> int:
+    """Return the largest number of units whose answer fits, 0 if not even one does.
+
+    Cost grows nearly linearly with the units, so each probe is placed by the cost of the
+    last; halving takes over where that does not converge.
+    """
+    low, high = 0, cut.size
+    probe = min(high, max(1, limit * _CHARACTERS_PER_TOKEN if isinstance(cut, Text) else 32))
+    for attempt in range(_PROBES):
+        cost = count(_part(cut, probe, finish))
+        if cost <= limit:
+            low = probe
+            if limit - cost <= limit // 200:
+                break
+        else:
+            high = probe - 1
+        if low >= high:
+            break
+        guess = probe * limit // cost if attempt % 4 < 3 else 0  # noqa: PLR2004  # see above
+        probe = guess if low < guess <= high else (low + high + 1) // 2
+    return low
+
+
+def _first_shortened(cut: Cut, limit: int, finish: Finish) -> JsonObject:
+    """Return the first unit with its texts cut, or say how large a budget the answer needs."""
+    first = _part(cut, min(1, cut.size), finish)
+    shortened = shorten(first, limit) if isinstance(cut, Page) else None
+    if shortened is None:
+        raise _too_small(count(_with_cap(first, 1)))
+    return shortened
+
+
+def _too_small(needed: int) -> Invalid:
+    return Invalid(
+        f"max_tokens is too small for this answer: it takes at least {needed}",
+        hint=f"Call again with max_tokens {max(needed, MINIMUM)} or more.",
+    )

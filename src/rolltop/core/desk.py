@@ -1,0 +1,50 @@
+"""The desk: what every call of one process runs on."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Database
+    from rolltop.core.registry import Registry
+    from rolltop.core.roots import Roots
+    from rolltop.core.scope import Scope
+    from rolltop.core.settings import Settings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Desk:
+    """Settings, store, roots and tools of one process, and the threads that work for it."""
+
+    def __init__(
+        self, settings: Settings, database: Database, roots: Roots, registry: Registry
+    ) -> None:
+        """Hold the parts; open nothing and start nothing."""
+        self.settings = settings
+        self.database = database
+        self.roots = roots
+        self.registry = registry
+        self.stopping = False
+        self.listeners: list[Callable[[Scope, str], None]] = []
+        self._workers: ThreadPoolExecutor | None = None
+
+    async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return `function(…)`, run on a worker thread that holds no transaction."""
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(
+                max_workers=self.settings["threads"], thread_name_prefix="work"
+            )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._workers, partial(function, *args, **kwargs))
+
+    def changed(self, scope: Scope, uri: str) -> None:
+        """Tell those who listen that the resource `uri` of the scope's user has changed."""
+        for listener in tuple(self.listeners):
+            listener(scope, uri)

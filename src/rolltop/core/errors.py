@@ -1,0 +1,99 @@
+"""The one tree of errors a caller may see.
+
+    RolltopError                 code INTERNAL_ERROR
+    ├── Invalid                  the values given are wrong; the caller can mend them
+    │   └── InvalidText          text the store cannot keep (NUL, lone surrogates)
+    ├── NotFound                 no such thing, or not the caller's
+    ├── Conflict                 the thing changed since it was read, or was taken by another
+    ├── Unavailable              the store is out of reach, too slow, or the server is stopping
+    ├── TimedOut                 the call's own deadline passed
+    ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
+    └── StartFailed              anything else that stops the start (exit 1)
+        └── StoreRefused         the store is newer than the program, or damaged
+
+A message says what is wrong with the values given; a hint names the call that repairs it.
+Every other exception is a fault of ours: it is logged with a reference and shown as
+INTERNAL_ERROR.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class RolltopError(Exception):
+    """An error with a stable upper-case code, a message, a hint and optional extra fields."""
+
+    default_code: ClassVar[str] = "INTERNAL_ERROR"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        code: str | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep the parts apart: each toolset puts them into its own shape."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code or self.default_code
+        self.data: dict[str, Any] = dict(data or {})
+
+
+class Invalid(RolltopError):
+    """The values given are wrong."""
+
+    default_code = "INVALID_ARGUMENT"
+
+
+class InvalidText(Invalid):
+    """Text the store cannot keep."""
+
+    default_code = "INVALID_TEXT"
+
+
+class NotFound(RolltopError):
+    """No such thing, or it belongs to someone else: the two are never told apart."""
+
+    default_code = "NOT_FOUND"
+
+
+class Conflict(RolltopError):
+    """The thing is not in the state the caller believes it to be in."""
+
+    default_code = "CONFLICT"
+
+
+class Unavailable(RolltopError):
+    """The store cannot be reached, a statement passed its limit, or the server is stopping."""
+
+    default_code = "UNAVAILABLE"
+
+
+class TimedOut(RolltopError):
+    """The call passed `call_timeout`."""
+
+    default_code = "TIMEOUT"
+
+
+class ConfigInvalid(RolltopError):
+    """A setting is wrong; the server does not start."""
+
+    default_code = "CONFIG_INVALID"
+
+
+class StartFailed(RolltopError):
+    """The server cannot start for a reason other than its configuration."""
+
+    default_code = "START_FAILED"
+
+
+class StoreRefused(StartFailed):
+    """The store was written by a newer program, or is damaged; it is left untouched."""
+
+    default_code = "STORE_REFUSED"

@@ -1,0 +1,154 @@
+"""One call of one tool, from its arguments to its answer: everything that happens to every call."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from rolltop.core import budget, logs
+from rolltop.core.call import Call, Report, silent
+from rolltop.core.errors import Invalid, InvalidText, RolltopError, TimedOut, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rolltop.core.desk import Desk
+    from rolltop.core.registry import Offer
+    from rolltop.core.scope import Scope
+    from rolltop.core.toolset import JsonObject, Toolset
+
+_FAULT = "Something failed here, not in your arguments"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call answers: a JSON object, the same as compact text, and whether it failed."""
+
+    structured: JsonObject
+    text: str
+    is_error: bool
+    code: str | None = None
+
+
+async def invoke(
+    desk: Desk,
+    name: str,
+    scope: Scope,
+    arguments: object,
+    *,
+    report: Report = silent,
+    request_id: str = "",
+) -> Answer:
+    """Return the answer of the tool `name`, within its budget and its deadline.
+
+    Raises:
+        UnknownTool: no tool of that name is offered to this caller.
+
+    """
+    offer = desk.registry.find(name, scope)
+    started = perf_counter()
+    error: RolltopError | None = None
+    outcome = "cancelled"
+    try:
+        result = await _run(desk, offer, scope, arguments, report)
+        outcome = "ok"
+        return _answer(result, is_error=False)
+    except RolltopError as failure:
+        outcome, error = "error", failure
+        return failed(desk, offer.toolset, failure)
+    except Exception as failure:  # noqa: BLE001  # the one guard of every tool
+        outcome, error = "fault", unexpected(failure, request_id)
+        return failed(desk, offer.toolset, error)
+    finally:
+        logs.call(
+            tool=offer.tool.name,
+            user=scope.user_id,
+            duration_ms=(perf_counter() - started) * 1000,
+            outcome=outcome,
+            code=_code(offer.toolset, error) if error else "",
+            request_id=request_id,
+        )
+
+
+def unexpected(failure: Exception, request_id: str = "") -> RolltopError:
+    """Return what a caller may see of a fault of ours: a reference to the line in the log."""
+    reference = logs.fault(failure, request_id=request_id)
+    return RolltopError(
+        f"{_FAULT} (reference {reference})",
+        hint="Try again; if it happens again, give the reference to whoever runs this server.",
+        data={"reference": reference},
+    )
+
+
+def failed(desk: Desk, toolset: Toolset, error: RolltopError) -> Answer:
+    """Return an error as an answer in the toolset's own shape, within the budget."""
+    code = _code(toolset, error)
+    shown = RolltopError(error.message, hint=error.hint, code=code, data=error.data)
+    shaped = toolset.shape_error(shown)
+    limit = desk.settings["max_result_tokens"]
+    if limit and budget.count(shaped) > limit:
+        shaped = budget.shorten(shaped, limit) or shaped
+    return _answer(shaped, is_error=True, code=code)
+
+
+async def _run(
+    desk: Desk, offer: Offer, scope: Scope, arguments: object, report: Report
+) -> JsonObject:
+    """Return the tool's result as a JSON object that fits its budget."""
+    if desk.stopping:
+        raise Unavailable("The server is stopping", hint="Call again once it is back.")
+    given = offer.parameters.check(arguments)
+    checked: dict[str, Any] = {**given, **offer.fixed}
+    limit = _limit(desk.settings["max_result_tokens"], checked.pop("max_tokens", None))
+    call = Call(desk, scope, offer.tool.name, limit, checked.pop("cursor", None), report)
+    allowed = desk.settings["call_timeout"]
+    deadline = asyncio.timeout(allowed)
+    try:
+        async with deadline:
+            result = await offer.tool.function(call, **checked)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise TimedOut(
+            f"{offer.name} passed its limit of {allowed:g} s",
+            hint="Ask for less, or read back what a write may already have kept.",
+        ) from None
+    return _fitted(result, offer, given, limit)
+
+
+def _fitted(result: object, offer: Offer, given: Mapping[str, Any], limit: int) -> JsonObject:
+    def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+        arguments = {**given, **changed}
+        continuation = budget.Continuation(offer.name, arguments, cursor)
+        return offer.toolset.continued(part, continuation)
+
+    if isinstance(result, budget.Page | budget.Text):
+        return budget.fit(result, limit, finish)
+    if not isinstance(result, dict):
+        raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
+    return budget.fit_object(cast("JsonObject", result), limit)
+
+
+def _limit(setting: int, asked: int | None) -> int:
+    """Return the budget of a call in tokens; 0 is none."""
+    if asked is None:
+        return setting
+    return min(asked, setting) if setting else asked
+
+
+def _answer(result: JsonObject, *, is_error: bool, code: str | None = None) -> Answer:
+    sendable = budget.sendable(result)
+    return Answer(sendable, budget.compact(sendable), is_error, code)
+
+
+def _code(toolset: Toolset, error: RolltopError) -> str:
+    """Return the error's code in the toolset's own words for what core itself refuses."""
+    own = {
+        InvalidText.default_code: toolset.text_code,
+        Invalid.default_code: toolset.argument_code,
+        Unavailable.default_code: toolset.unavailable_code,
+        TimedOut.default_code: toolset.timeout_code,
+    }
+    return own.get(error.code, error.code)

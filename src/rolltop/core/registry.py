@@ -1,0 +1,139 @@
+"""Which tools this process offers, under which names, to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rolltop.core.arguments import Parameters, nearest, shown
+from rolltop.core.errors import ConfigInvalid
+from rolltop.core.scope import WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rolltop.core.scope import Scope
+    from rolltop.core.toolset import Tool, Toolset
+
+
+class UnknownTool(LookupError):
+    """No tool of that name is offered; `nearest` is the closest one that is, if any."""
+
+    def __init__(self, name: str, close: str | None) -> None:
+        """Keep the name as given and its nearest known name."""
+        super().__init__(name)
+        self.name = name
+        self.nearest = close
+
+    @property
+    def message(self) -> str:
+        """What to tell the caller."""
+        guess = f"; did you mean {self.nearest}?" if self.nearest else ""
+        return f"Unknown tool {shown(self.name)}{guess}"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool under one of its names."""
+
+    name: str
+    tool: Tool
+    toolset: Toolset
+    parameters: Parameters
+    title: str
+    description: str
+    fixed: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What narrows the list of tools; None is no narrowing. `read_only` wins over all."""
+
+    toolsets: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    read_only: bool = False
+    seed_names: bool = False
+
+
+class Registry:
+    """The tools of the selected toolsets by name. It never changes after it is made."""
+
+    def __init__(self, toolsets: Sequence[Toolset], selection: Selection | None = None) -> None:
+        """Build the offers for callers who may write and for those who may not.
+
+        Raises:
+            ConfigInvalid: the selection names a toolset or tool that does not exist.
+
+        """
+        self._selection = selection or Selection()
+        _check_names("toolsets", self._selection.toolsets, [t.name for t in toolsets])
+        names = [tool.name for toolset in toolsets for tool in toolset.tools]
+        _check_names("tools", self._selection.tools, names)
+        _check_names("exclude_tools", self._selection.exclude, names)
+        chosen = self._selection.toolsets
+        self.toolsets = tuple(t for t in toolsets if chosen is None or t.name in chosen)
+        self._reading = self._offers(only_reading=True)
+        self._all = self._reading if self._selection.read_only else self._offers(only_reading=False)
+
+    def listed(self, scope: Scope) -> tuple[Offer, ...]:
+        """Return the tools to list for this caller, one name each, in declared order."""
+        offers = self._for(scope).values()
+        if not self._selection.seed_names:
+            return tuple(offer for offer in offers if offer.name == offer.tool.name)
+        return tuple(o for o in offers if not o.tool.seeds or o.name != o.tool.name)
+
+    def find(self, name: str, scope: Scope) -> Offer:
+        """Return the tool of that canonical or seed name.
+
+        Raises:
+            UnknownTool: it is not offered to this caller.
+
+        """
+        offers = self._for(scope)
+        if name in offers:
+            return offers[name]
+        raise UnknownTool(name, nearest(name, offers))
+
+    def _for(self, scope: Scope) -> dict[str, Offer]:
+        return self._all if WRITE in scope.rights else self._reading
+
+    def _offers(self, *, only_reading: bool) -> dict[str, Offer]:
+        offers: dict[str, Offer] = {}
+        for toolset in self.toolsets:
+            for tool in toolset.tools:
+                if self._selected(tool) and (tool.reads or tool.actions or not only_reading):
+                    for offer in _names(toolset, tool, only_reading=only_reading):
+                        offers[offer.name] = offer
+        return offers
+
+    def _selected(self, tool: Tool) -> bool:
+        selection = self._selection
+        wanted = selection.tools is None or tool.name in selection.tools
+        return wanted and tool.name not in selection.exclude
+
+
+def _names(toolset: Toolset, tool: Tool, *, only_reading: bool) -> Iterable[Offer]:
+    """Return a tool under its canonical name and its seed names."""
+    parameters = Parameters(tool, code=toolset.argument_code, only_reading=only_reading)
+    yield Offer(tool.name, tool, toolset, parameters, tool.title, tool.description)
+    for seed in tool.seeds:
+        action = tool.actions and seed.fixed.get(tool.actions.parameter)
+        if only_reading and tool.actions and action and action not in tool.actions.reading:
+            continue
+        title, description = seed.title or tool.title, seed.description or tool.description
+        fewer = Parameters(
+            tool, code=toolset.argument_code, only_reading=only_reading, fixed=seed.fixed
+        )
+        yield Offer(seed.name, tool, toolset, fewer, title, description, seed.fixed)
+
+
+def _check_names(key: str, given: Sequence[str] | None, known: Sequence[str]) -> None:
+    for name in given or ():
+        if name not in known:
+            close = nearest(name, known)
+            guess = f"; did you mean {close}?" if close else ""
+            raise ConfigInvalid(
+                f"{key}: unknown name {shown(name)}{guess}",
+                hint=f"Allowed: {', '.join(known)}.",
+            )
