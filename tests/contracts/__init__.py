@@ -1,0 +1,1 @@
+"""What holds of the source tree as a whole."""

@@ -1,0 +1,113 @@
+"""Who may import whom: the contracts in pyproject.toml, and what a static graph can't see."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contracts.sources import ROOT, Module, modules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVER_ONLY = {"mcp", "mcp_types", "sse_starlette", "starlette", "uvicorn"}
+DATABASE_ONLY = {"alembic", "apsw", "psycopg", "psycopg_pool", "sqlite3"}
+LAYERS = ("rolltop.core", "rolltop.toolsets", "rolltop.server")
+
+LIST_TOOLS = """
+import sys
+from rolltop.toolsets import TOOLSETS
+listed = [(tool.name, tool.description) for toolset in TOOLSETS for tool in toolset.tools]
+assert listed
+heavy = {"alembic", "numpy", "psycopg", "sqlalchemy", "sqlite3"} & set(sys.modules)
+print(",".join(sorted(heavy)))
+"""
+
+
+def test_import_contracts_are_kept() -> None:
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr
+    assert " 0 broken" in run.stdout
+
+
+def late_imports(module: Module) -> Iterator[str]:
+    """The names that a file gives to `lazy` or `import_module`, where they are literal."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        first = node.args[0]
+        if called in {"lazy", "import_module", "__import__"} and isinstance(first, ast.Constant):
+            yield str(first.value)
+
+
+def is_below(name: str, package: str) -> bool:
+    """Whether `name` is `package` or inside it."""
+    return name == package or name.startswith(package + ".")
+
+
+def late_import_allowed(importer: str, imported: str) -> bool:
+    """Whether a late import keeps the rules that import-linter checks on the early ones."""
+    top = imported.partition(".")[0]
+    if top in SERVER_ONLY:
+        return is_below(importer, "rolltop.server")
+    if top in DATABASE_ONLY:
+        return is_below(importer, "rolltop.core.db") or ".migrations" in importer
+    own = next((at for at, layer in enumerate(LAYERS) if is_below(importer, layer)), len(LAYERS))
+    theirs = next((at for at, layer in enumerate(LAYERS) if is_below(imported, layer)), 0)
+    if own == theirs == LAYERS.index("rolltop.toolsets"):
+        return importer.split(".")[:3] == imported.split(".")[:3]
+    return theirs <= own
+
+
+def test_late_imports_keep_the_same_rules() -> None:
+    broken = [
+        f"{module.path} → {name}"
+        for module in modules("src/rolltop")
+        for name in late_imports(module)
+        if not late_import_allowed(module.dotted, name)
+    ]
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "allowed"),
+    [
+        ("rolltop.server.stdio", "mcp.server", True),
+        ("rolltop.core.invoke", "mcp.types", False),
+        ("rolltop.core.db.engine", "sqlite3", True),
+        ("rolltop.toolsets.tasks.store", "sqlite3", False),
+        ("rolltop.toolsets.tasks.tools", "rolltop.toolsets.tasks.service", True),
+        ("rolltop.toolsets.tasks.tools", "rolltop.toolsets.reader.service", False),
+        ("rolltop.core.invoke", "rolltop.toolsets", False),
+        ("rolltop.cli", "rolltop.server.assembly", True),
+        ("rolltop.core.tokens", "splintr", True),
+    ],
+)
+def test_rule_for_late_imports(importer: str, imported: str, *, allowed: bool) -> None:
+    assert late_import_allowed(importer, imported) is allowed
+
+
+def test_listing_all_tools_loads_nothing_heavy() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LIST_TOOLS],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr

@@ -1,0 +1,155 @@
+"""Words that may not stand in the source: vague names, hosts, waits, skips, SQL made of strings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contracts.sources import ROOT, files, modules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VAGUE = {"manager", "helper", "util", "utils", "utility", "handler", "base", "common", "misc"}
+
+# Written in halves, so that this file passes its own test.
+NOWHERE = [
+    "pypi" + ".org",
+    "pythonhosted" + ".org",
+    "registry.npmjs" + ".org",
+    "registry.yarnpkg" + ".com",
+    "badge.fury" + ".io",
+    "img.shields" + ".io",
+    "/work/" + "main",
+    "/work/" + "shared",
+    "/work/" + ".library",
+    "/tmp" + "/brief",
+    "/tmp" + "/uvboot",
+    "bash_" + "jobs",
+]
+WAITS_AND_SKIPS = {
+    "sleep": {"time.sleep"},
+    "skip": {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "unittest.skip"},
+    "importorskip": {"pytest.importorskip"},
+    "xfail": {"pytest.xfail", "pytest.mark.xfail"},
+}
+SQL = re.compile(
+    r"\b(select|insert\s+into|update|delete\s+from|create|drop|alter)\b", re.IGNORECASE
+)
+
+
+def words(name: str) -> list[str]:
+    """The words of an identifier, in lower case: `HTTPHandler_base` is http, handler, base."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", " ", name)
+    return spaced.lower().split()
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """The names of a file's classes and functions, tests left out, and of what its top assigns."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
+            not node.name.startswith("test_")
+        ):
+            yield node.name
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+
+
+def test_names_say_what_a_thing_is() -> None:
+    vague = [
+        f"{module.path}: {name}"
+        for module in modules()
+        for name in [*module.path.removesuffix(".py").split("/"), *named(module.tree)]
+        if VAGUE & set(words(name))
+    ]
+    assert vague == []
+
+
+@pytest.mark.parametrize("name", ["StoreManager", "http_handler", "BaseStore", "utils"])
+def test_vague_names_are_found(name: str) -> None:
+    assert VAGUE & set(words(name))
+
+
+@pytest.mark.parametrize("name", ["database", "Base32", "commonmark", "handle", "managed"])
+def test_names_that_only_contain_one_are_not(name: str) -> None:
+    assert not VAGUE & set(words(name))
+
+
+def test_no_file_names_a_registry_or_a_workplace() -> None:
+    found = [
+        f"{name}: {word}"
+        for name in files()
+        for word in NOWHERE
+        if word.encode() in (ROOT / name).read_bytes()
+    ]
+    assert found == []
+
+
+def dotted_names(tree: ast.Module) -> Iterator[str]:
+    """Every dotted name a file reads, with what it imported by `from` put in full."""
+    full = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name):
+            name = ast.unparse(node)
+            first, dot, rest = name.partition(".")
+            yield full.get(first, first) + dot + rest
+
+
+@pytest.mark.parametrize("kind", sorted(WAITS_AND_SKIPS))
+def test_nothing_sleeps_and_no_test_is_skipped(kind: str) -> None:
+    found = [
+        f"{module.path}: {name}"
+        for module in modules()
+        for name in sorted(set(dotted_names(module.tree)) & WAITS_AND_SKIPS[kind])
+    ]
+    assert found == []
+
+
+def test_a_sleep_is_found_under_any_name() -> None:
+    for source in ("import time\ntime.sleep(1)", "from time import sleep as rest\nrest(1)"):
+        assert "time.sleep" in set(dotted_names(ast.parse(source)))
+
+
+def test_stores_never_build_sql_from_strings() -> None:
+    found = [
+        f"{module.path}:{node.lineno}"
+        for module in modules("src/rolltop/")
+        if module.path.endswith("/store.py") or "/store/" in module.path
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.JoinedStr) and SQL.search(ast.unparse(node))
+    ]
+    assert found == []
+
+
+def public_without_docstring(tree: ast.AST, prefix: str = "") -> Iterator[str]:
+    """The public classes, functions and methods of a file that say nothing of themselves."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if node.name.startswith("_"):
+            continue
+        if ast.get_docstring(node) is None:
+            yield prefix + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from public_without_docstring(node, f"{prefix}{node.name}.")
+
+
+def test_everything_public_says_what_it_answers() -> None:
+    silent = [
+        f"{module.path}: {name}"
+        for module in modules("src/rolltop/")
+        if "/migrations/" not in module.path
+        for name in public_without_docstring(module.tree)
+    ]
+    assert silent == []
