@@ -1,0 +1,224 @@
+"""Core's own settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.lazy import lazy
+from rolltop.core.settings.declaration import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import platformdirs
+else:
+    platformdirs = lazy("platformdirs")
+
+STORE_NAME: Final = "desk.db"
+LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
+
+
+def user_directory() -> Path:
+    """Return the folder that holds the user's own rolltop.toml."""
+    return platformdirs.user_config_path("rolltop", appauthor=False)
+
+
+def _data_directory(_settings: Mapping[str, object]) -> Path:
+    return platformdirs.user_data_path("rolltop", appauthor=False)
+
+
+def _store(settings: Mapping[str, Path]) -> str:
+    return f"sqlite:///{(settings['data_dir'] / STORE_NAME).as_posix()}"
+
+
+_STORE: Final = (
+    Setting(
+        "data_dir",
+        "path",
+        _data_directory,
+        "The folder of everything Rolltop keeps.",
+        computed="the user's data directory",
+    ),
+    Setting(
+        "database_url",
+        "text",
+        _store,
+        "The store: sqlite:////path/desk.db or postgresql://user:password@host/name.",
+        secret=True,
+        environment=("DATABASE_URL",),
+        computed=f"{STORE_NAME} in data_dir",
+    ),
+    Setting(
+        "user",
+        "text",
+        "",
+        "The e-mail of the user who owns what is done here; empty is the default user. Not used"
+        " where callers bring tokens.",
+    ),
+    Setting(
+        "statement_timeout",
+        "duration",
+        30,
+        "How long one statement of the database may take.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "lock_timeout",
+        "duration",
+        10,
+        "How long a write waits for another to finish.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "threads",
+        "integer",
+        16,
+        "How many calls work at once; also the number of database connections.",
+        minimum=1,
+        maximum=256,
+        untrusted="down",
+    ),
+)
+
+_ANSWERS: Final = (
+    Setting(
+        "max_result_tokens",
+        "integer",
+        20_000,
+        "The largest answer, in tokens of cl100k_base; longer ones are cut and say how to go on.",
+        minimum=200,
+        unlimited=0,
+        untrusted="down",
+    ),
+    Setting(
+        "output",
+        "text",
+        "both",
+        "Which half of an answer hosts get: structured content, text, or both.",
+        choices=("both", "text", "structured"),
+    ),
+    Setting(
+        "call_timeout",
+        "duration",
+        60,
+        "How long one call may take.",
+        minimum=1,
+        untrusted="down",
+    ),
+)
+
+_TOOLS: Final = (
+    Setting(
+        "toolsets",
+        "list",
+        (),
+        "The toolsets that are offered; empty is all.",
+        untrusted="free",
+    ),
+    Setting("tools", "list", (), "The only tools that are offered; empty is all."),
+    Setting("exclude_tools", "list", (), "Tools that are not offered."),
+    Setting("read_only", "flag", False, "Offer only what changes nothing."),  # noqa: FBT003  # a value
+    Setting(
+        "names",
+        "text",
+        "canonical",
+        "The names tools are listed under; both kinds are always accepted.",
+        choices=("canonical", "seed"),
+    ),
+)
+
+_ROOTS: Final = (
+    Setting(
+        "retrieval.roots",
+        "table",
+        {},
+        "The folders that may be searched and read, by name; docs and code come first.",
+        entries=(("DOCS_ROOT", "docs"), ("CODE_ROOT", "code")),
+        untrusted="inside",
+    ),
+    Setting(
+        "retrieval.allow_hidden",
+        "flag",
+        False,  # noqa: FBT003  # a value
+        "Let explicit reads reach hidden and ignored files inside the roots.",
+    ),
+)
+
+_LOGS: Final = (
+    Setting(
+        "log_level",
+        "text",
+        "info",
+        "The least level that is logged.",
+        choices=LEVELS,
+        environment=("LOG_LEVEL",),
+    ),
+    Setting(
+        "log_format",
+        "text",
+        "text",
+        "How a line of the log is written.",
+        choices=("text", "json"),
+        environment=("LOG_FORMAT",),
+    ),
+    Setting(
+        "log_file_path",
+        "path",
+        None,
+        "A file that gets every line of the log besides stderr.",
+        environment=("LOG_FILE_PATH",),
+    ),
+)
+
+_HTTP: Final = (
+    Setting("http.host", "text", "127.0.0.1", "The address that `serve --http` listens on."),
+    Setting(
+        "http.port",
+        "integer",
+        8765,
+        "The port that `serve --http` listens on; 0 takes a free one.",
+        minimum=0,
+        maximum=65_535,
+    ),
+    Setting("http.socket", "path", None, "A Unix socket that `serve --http` listens on as well."),
+    Setting(
+        "http.auth",
+        "text",
+        "auto",
+        "Whether callers need a token; auto is as soon as the store holds one.",
+        choices=("auto", "off", "token"),
+    ),
+    Setting(
+        "http.allowed_hosts",
+        "list",
+        (),
+        "Names under which clients reach the server, besides the loopback's.",
+    ),
+    Setting(
+        "http.allowed_origins",
+        "list",
+        (),
+        "Web origins that may call, besides the loopback's.",
+    ),
+    Setting(
+        "http.max_body",
+        "size",
+        32 << 20,
+        "The largest request.",
+        minimum=1024,
+        untrusted="down",
+    ),
+    Setting(
+        "http.shutdown_timeout",
+        "duration",
+        5,
+        "How long calls in flight may go on once the server stops.",
+        minimum=1,
+        untrusted="down",
+    ),
+)
+
+CORE_SETTINGS: Final = (*_STORE, *_ANSWERS, *_TOOLS, *_ROOTS, *_LOGS, *_HTTP)
