@@ -1,0 +1,297 @@
+"""Users and their access tokens: all of the SQL, as functions over one transaction.
+
+A token is `rt_` and 32 random bytes in URL-safe base64. The store keeps its plain SHA-256: with
+256 random bits there is nothing to guess, so a slow, salted hash would protect nothing and cost
+every request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Row, column, delete, func, inspect, select, table, update
+from sqlalchemy.exc import IntegrityError
+
+from rolltop.core.db.schema import access_tokens, users
+from rolltop.core.db.upsert import insert
+from rolltop.core.errors import Conflict, Invalid, NotFound
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Tx
+
+DEFAULT_EMAIL: Final = "default@localhost"
+EMAIL_LENGTH: Final = 254
+TOKEN_NAME_LENGTH: Final = 200
+TOUCH_INTERVAL: Final = timedelta(minutes=1)
+_PREFIX: Final = "rt_"
+_TOKEN_BYTES: Final = 32
+_ADDRESS: Final = re.compile(r"[^\s@\x00-\x1f\x7f\ud800-\udfff]+@[^\s@\x00-\x1f\x7f\ud800-\udfff]+")
+
+
+@dataclass(frozen=True)
+class User:
+    """One user, who is also one tenant. The password hash stays in the store."""
+
+    id: str
+    email: str
+    created_at: datetime
+    last_login_at: datetime | None
+
+
+@dataclass(frozen=True)
+class AccessToken:
+    """One access token, without its secret."""
+
+    id: str
+    user_id: str
+    name: str
+    read_only: bool
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    def needs_touch(self, now: datetime) -> bool:
+        """Whether its last use is old enough to be written down again by `touch_token`."""
+        return self.last_used_at is None or now - self.last_used_at >= TOUCH_INTERVAL
+
+
+_USER: Final = (users.c.id, users.c.email, users.c.created_at, users.c.last_login_at)
+_TOKEN: Final = (
+    access_tokens.c.id,
+    access_tokens.c.user_id,
+    access_tokens.c.name,
+    access_tokens.c.read_only,
+    access_tokens.c.created_at,
+    access_tokens.c.expires_at,
+    access_tokens.c.last_used_at,
+    access_tokens.c.revoked_at,
+)
+
+
+def ensure_default(tx: Tx) -> User:
+    """Return the default user, made now if nobody has yet; racing processes get the same one."""
+    found = user_by_email(tx, DEFAULT_EMAIL)
+    if found is not None:
+        return found
+    tx.execute(
+        insert(tx.kind, users)
+        .values(id=str(uuid.uuid4()), email=DEFAULT_EMAIL, created_at=tx.now)
+        .on_conflict_do_nothing(index_elements=[users.c.email])
+    )
+    return _user(tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
+
+
+def user_by_email(tx: Tx, email: str) -> User | None:
+    """Return the user with this address in any case, or None."""
+    wanted = email.strip().lower()
+    if not _is_address(wanted):
+        return None
+    row = tx.execute(select(*_USER).where(users.c.email == wanted)).one_or_none()
+    return None if row is None else _user(row)
+
+
+def user_by_id(tx: Tx, user_id: str) -> User | None:
+    """Return the user with this id, or None; a text that is no UUID is nobody's id."""
+    wanted = _canonical(user_id)
+    if wanted is None:
+        return None
+    row = tx.execute(select(*_USER).where(users.c.id == wanted)).one_or_none()
+    return None if row is None else _user(row)
+
+
+def add_user(tx: Tx, email: str) -> User:
+    """Return a new user. Raises Invalid for no address, Conflict for one that is taken."""
+    address = email.strip().lower()
+    if not _is_address(address):
+        raise Invalid(
+            f"{email!r} is not an e-mail address of at most {EMAIL_LENGTH} characters.",
+            hint="Give an address such as ada@example.org.",
+        )
+    user = User(str(uuid.uuid4()), address, tx.now, None)
+    try:
+        with tx.connection.begin_nested():
+            tx.execute(
+                users.insert().values(id=user.id, email=user.email, created_at=user.created_at)
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            f"There is a user {address} already.", hint="`rolltop user list` shows all users."
+        ) from error
+    return user
+
+
+def list_users(tx: Tx) -> list[User]:
+    """Return all users by address, in code point order."""
+    return [_user(row) for row in tx.execute(select(*_USER).order_by(users.c.email))]
+
+
+def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
+    """Delete a user and all the user owns; return how many rows each table held of it.
+
+    The counts name every table that refers to users, empty ones too; what hangs on those rows
+    goes with them. Raises NotFound for an unknown user.
+    """
+    user = user_by_id(tx, user_id)
+    if user is None:
+        raise NotFound("There is no such user.", hint="`rolltop user list` shows all users.")
+    counts = {
+        name: tx.execute(
+            select(func.count())
+            .select_from(table(name, column(owner)))
+            .where(column(owner, users.c.id.type) == user.id)
+        ).scalar_one()
+        for name, owner in _owned_tables(tx)
+    }
+    tx.execute(delete(users).where(users.c.id == user.id))
+    return counts
+
+
+def create_token(
+    tx: Tx, user_id: str, name: str, expires_at: datetime | None = None, *, read_only: bool = False
+) -> tuple[str, AccessToken]:
+    """Return a new token's plain text, which is kept nowhere, and its record.
+
+    Raises Invalid for a bad name or an expiry that has passed, NotFound for an unknown user.
+    """
+    label = name.strip()
+    if not 1 <= len(label) <= TOKEN_NAME_LENGTH or not label.isprintable():
+        raise Invalid(
+            f"A token's name has 1 to {TOKEN_NAME_LENGTH} printable characters.",
+            hint="Name it after the client that will use it.",
+        )
+    if expires_at is not None and expires_at <= tx.now:
+        raise Invalid("The token would have expired already.", hint="Give a later expiry.")
+    user = user_by_id(tx, user_id)
+    if user is None:
+        raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
+    plain = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+    token = AccessToken(
+        str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None
+    )
+    tx.execute(
+        access_tokens.insert().values(
+            id=token.id,
+            user_id=token.user_id,
+            name=token.name,
+            token_hash=_hash(plain),
+            read_only=token.read_only,
+            created_at=token.created_at,
+            expires_at=token.expires_at,
+        )
+    )
+    return plain, token
+
+
+def token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
+    """Return whose token this is; None for one that is unknown, expired or revoked.
+
+    One look-up by hash whatever was given, and it writes nothing: see `touch_token`.
+    """
+    row = tx.execute(
+        select(*_USER, *_TOKEN)
+        .join_from(access_tokens, users)
+        .where(access_tokens.c.token_hash == _hash(plain), _is_valid(tx))
+    ).one_or_none()
+    if row is None:
+        return None
+    return _user(row[: len(_USER)]), AccessToken(*row[len(_USER) :])
+
+
+def touch_token(tx: Tx, token_id: str) -> bool:
+    """Note that the token was used now; return whether anything was written.
+
+    At most once a minute, whoever calls: `AccessToken.needs_touch` spares most write
+    transactions, the condition here settles races.
+    """
+    owner = tx.execute(
+        update(access_tokens)
+        .where(
+            access_tokens.c.id == token_id,
+            (access_tokens.c.last_used_at.is_(None))
+            | (access_tokens.c.last_used_at <= tx.now - TOUCH_INTERVAL),
+        )
+        .values(last_used_at=tx.now)
+        .returning(access_tokens.c.user_id)
+    ).scalar_one_or_none()
+    if owner is None:
+        return False
+    tx.execute(update(users).where(users.c.id == owner).values(last_login_at=tx.now))
+    return True
+
+
+def list_tokens(tx: Tx, user_id: str) -> list[AccessToken]:
+    """Return a user's tokens, oldest first, revoked and expired ones too."""
+    rows = tx.execute(
+        select(*_TOKEN)
+        .where(access_tokens.c.user_id == user_id)
+        .order_by(access_tokens.c.created_at, access_tokens.c.id)
+    )
+    return [AccessToken(*row) for row in rows]
+
+
+def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
+    """Return the user's token, revoked now or before. Raises NotFound for another's or none."""
+    wanted = _canonical(token_id)
+    mine = (access_tokens.c.id == wanted, access_tokens.c.user_id == user_id)
+    if wanted is not None:
+        tx.execute(
+            update(access_tokens)
+            .where(*mine, access_tokens.c.revoked_at.is_(None))
+            .values(revoked_at=tx.now)
+        )
+        row = tx.execute(select(*_TOKEN).where(*mine)).one_or_none()
+        if row is not None:
+            return AccessToken(*row)
+    raise NotFound(
+        "This user has no such token.", hint="`rolltop token list EMAIL` shows a user's tokens."
+    )
+
+
+def any_token(tx: Tx) -> bool:
+    """Whether the store holds a token that is neither expired nor revoked."""
+    statement = select(access_tokens.c.id).where(_is_valid(tx)).limit(1)
+    return tx.execute(statement).first() is not None
+
+
+def _is_valid(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
+    never, later = access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > tx.now
+    return access_tokens.c.revoked_at.is_(None) & (never | later)
+
+
+def _owned_tables(tx: Tx) -> list[tuple[str, str]]:
+    """Return each table that refers to users, with the column that does, by name."""
+    catalogue = inspect(tx.connection)
+    return [
+        (name, key["constrained_columns"][0])
+        for name in sorted(catalogue.get_table_names())
+        for key in catalogue.get_foreign_keys(name)
+        if key["referred_table"] == users.name
+    ]
+
+
+def _user(row: Row[Any] | tuple[Any, ...]) -> User:
+    return User(*row)
+
+
+def _hash(plain: str) -> str:
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_address(text: str) -> bool:
+    return len(text) <= EMAIL_LENGTH and _ADDRESS.fullmatch(text) is not None
+
+
+def _canonical(text: str) -> str | None:
+    """Return a UUID's canonical text in lower case; None for any other text."""
+    try:
+        found = str(uuid.UUID(text))
+    except ValueError:
+        return None
+    return found if found == text.lower() else None

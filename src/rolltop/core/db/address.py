@@ -1,0 +1,64 @@
+"""Where the store is: DATABASE_URL taken apart, without any I/O."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import unquote, urlsplit
+
+from rolltop.core.errors import ConfigInvalid
+
+Kind = Literal["sqlite", "postgresql"]
+
+_SQLITE_SCHEMES: Final = frozenset({"sqlite"})
+_POSTGRESQL_SCHEMES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
+_HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
+_PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):([^/?#]*)(?=@)")
+_PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A store's place: `path` is absolute and set for SQLite only; `url` is what drivers take."""
+
+    kind: Kind
+    url: str
+    path: Path | None
+
+    @property
+    def shown(self) -> str:
+        """The store's name for messages and logs: its file, or its URL without the password."""
+        return redact(self.url) if self.path is None else str(self.path)
+
+
+def parse(url: str) -> Address:
+    """Return the address that a DATABASE_URL names. Raises ConfigInvalid for any other text."""
+    scheme = url.partition("://")[0].lower()
+    if scheme in _SQLITE_SCHEMES:
+        path = _sqlite_path(url)
+        return Address("sqlite", f"sqlite:///{path}", path)
+    if scheme in _POSTGRESQL_SCHEMES and "://" in url:
+        rest = url.partition("://")[2]
+        return Address("postgresql", f"postgresql+psycopg://{rest}", None)
+    raise ConfigInvalid(f"DATABASE_URL {redact(url)!r} names no known database.", hint=_HINT)
+
+
+def redact(url: str) -> str:
+    """Return the URL with every password in it replaced by `***`."""
+    hidden = _PASSWORD_IN_AUTHORITY.sub(r"\1:***", url)
+    return _PASSWORD_IN_QUERY.sub(r"\1***", hidden)
+
+
+def _sqlite_path(url: str) -> Path:
+    parts = urlsplit(url)
+    if parts.netloc or not parts.path.startswith("/") or parts.query or parts.fragment:
+        raise ConfigInvalid(f"DATABASE_URL {url!r} names no SQLite file.", hint=_HINT)
+    name = unquote(parts.path[1:])
+    if name in {"", ":memory:"} or "\0" in name:
+        raise ConfigInvalid(
+            f"DATABASE_URL {url!r} names no file: a store outlives its process.", hint=_HINT
+        )
+    return Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # resolve() reads the disk

@@ -1,0 +1,218 @@
+"""The door to the store: transactions run whole, each on one worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+
+from rolltop.core.db.address import parse
+from rolltop.core.db.transaction import Tx
+from rolltop.core.db.workers import Workers
+from rolltop.core.db.writer_lock import WriterLock
+from rolltop.core.errors import StoreRefused, Unavailable
+from rolltop.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rolltop.core.db import engine, opened
+    from rolltop.core.db.address import Kind
+    from rolltop.core.scope import Scope
+else:
+    engine = lazy("rolltop.core.db.engine")
+    opened = lazy("rolltop.core.db.opened")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_log: Final = logging.getLogger(__name__)
+_CLOSE_TIMEOUT: Final = 5.0
+
+
+def utc_now() -> datetime:
+    """Return the present moment, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+class Database:
+    """One store. Making the object does no I/O; the first transaction opens the store.
+
+    `url` is a DATABASE_URL, the timeouts are in seconds, and `threads` bounds both the worker
+    threads and the connections. The threads are daemons: a stuck statement doesn't keep the
+    process from ending. Coroutines of asyncio event loops and plain threads share one object.
+
+    Transactions raise Unavailable (out of reach, a statement or a wait over its limit: nothing
+    was kept) and StoreRefused (damaged, newer); integrity errors pass as SQLAlchemy's own.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        statement_timeout: float = 30.0,
+        lock_timeout: float = 10.0,
+        threads: int = 16,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Take the store's place and bounds. Raises ConfigInvalid for an unknown URL."""
+        self._address: Final = parse(url)
+        self.url_kind: Final[Kind] = self._address.kind
+        self.path: Final[Path | None] = self._address.path
+        self._bounds: Final = (statement_timeout, lock_timeout, threads)
+        self._clock: Final = clock
+        self._workers: Final = Workers(threads, "rolltop-store")
+        self._writer: Final = WriterLock(lock_timeout) if self.url_kind == "sqlite" else None
+        self._opening: Final = threading.Lock()
+        self._opened: opened.OpenedStore | None = None
+        self._refusal: StoreRefused | None = None
+        self._closed = False
+
+    def open(self) -> None:
+        """Make or migrate the store and be ready; any thread may call this, any number of times.
+
+        Raises StoreRefused, and keeps raising it; raises Unavailable, after which the next
+        transaction tries again.
+        """
+        self._ready()
+
+    def open_in_background(self) -> None:
+        """Start `open` on a daemon thread; the next transaction raises what it failed with."""
+        threading.Thread(target=self._open_ahead, name="rolltop-store-open", daemon=True).start()
+
+    def is_open(self) -> bool:
+        """Whether transactions can start without opening the store first."""
+        return self._opened is not None
+
+    async def read(
+        self,
+        scope: Scope,
+        fn: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return `fn(tx, …)` of one read transaction, run on one worker thread.
+
+        A cancelled caller gets no answer; its function runs to its end.
+        """
+        future = self._workers.submit(lambda: self._read(scope, lambda tx: fn(tx, *args, **kwargs)))
+        return await asyncio.wrap_future(future)
+
+    async def write(
+        self,
+        scope: Scope,
+        fn: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return `fn(tx, …)` of one write transaction, once it is on disk.
+
+        A caller that is cancelled before its turn has written nothing; one cancelled later may
+        have written all of it, never a part.
+        """
+        if self._writer is not None:
+            await self._writer.acquire()
+        try:
+            future = self._workers.submit(
+                lambda: self._write(scope, lambda tx: fn(tx, *args, **kwargs))
+            )
+        except BaseException:
+            self._release_writer()
+            raise
+        future.add_done_callback(lambda _done: self._release_writer())
+        return await asyncio.wrap_future(future)
+
+    def read_now(
+        self,
+        scope: Scope,
+        fn: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return `fn(tx, …)` of one read transaction, run on the calling thread."""
+        return self._read(scope, lambda tx: fn(tx, *args, **kwargs))
+
+    def write_now(
+        self,
+        scope: Scope,
+        fn: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return `fn(tx, …)` of one write transaction on the calling thread, once it is on disk."""
+        if self._writer is not None:
+            self._writer.acquire_now()
+        try:
+            return self._write(scope, lambda tx: fn(tx, *args, **kwargs))
+        finally:
+            self._release_writer()
+
+    async def ping(self) -> None:
+        """Return when the store answers. Raises Unavailable or StoreRefused when it does not."""
+        future = self._workers.submit(lambda: self._ready().require_reachable())
+        await asyncio.wrap_future(future)
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy of a SQLite store to the new file `target`; blocks.
+
+        Raises Invalid when `target` exists or the store is PostgreSQL's, Unavailable when
+        either file fails.
+        """
+        self._ready().backup(target)
+
+    def close(self) -> None:
+        """Take no more transactions, wait for running ones at most 5 s, close the connections.
+
+        SQLite writes its log back when the store's last connection closes.
+        """
+        ended = self._workers.close(_CLOSE_TIMEOUT)
+        if not ended:
+            _log.warning("a transaction was still running when the store was closed")
+        with self._opening:
+            self._closed = True
+            if self._opened is not None:
+                self._opened.dispose()
+                self._opened = None
+
+    def _read(self, scope: Scope, function: Callable[[Tx], T]) -> T:
+        store = self._ready()
+        return store.read(lambda made: function(Tx(made, scope, self._clock(), self.url_kind)))
+
+    def _write(self, scope: Scope, function: Callable[[Tx], T]) -> T:
+        store = self._ready()
+        return store.write(lambda made: function(Tx(made, scope, self._clock(), self.url_kind)))
+
+    def _ready(self) -> opened.OpenedStore:
+        """Return the open store, opening it first where nobody has."""
+        store = self._opened
+        if store is not None:
+            return store
+        with self._opening:
+            if self._closed:
+                raise Unavailable("The store is closed.", hint="The server is stopping.")
+            if self._refusal is not None:
+                raise StoreRefused(self._refusal.message, hint=self._refusal.hint)
+            if self._opened is None:
+                try:
+                    self._opened = opened.OpenedStore(self._address, engine.Limits(*self._bounds))
+                except StoreRefused as refusal:
+                    self._refusal = refusal
+                    raise
+            return self._opened
+
+    def _open_ahead(self) -> None:
+        try:
+            self._ready()
+        except Exception as error:  # noqa: BLE001  # the next transaction raises it to its caller
+            _log.warning("the store could not be opened yet: %s", type(error).__name__)
+
+    def _release_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.release()

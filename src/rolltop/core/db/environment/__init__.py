@@ -1,0 +1,1 @@
+"""The folder Alembic takes its env.py from."""

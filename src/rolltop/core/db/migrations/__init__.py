@@ -1,0 +1,3 @@
+"""Core's schema, revision by revision."""
+
+HEAD = "core_0001"

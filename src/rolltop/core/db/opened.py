@@ -1,0 +1,95 @@
+"""A store that is open: engines, and one transaction around one function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from rolltop.core.db.copying import copy_store
+from rolltop.core.db.engine import Limits, connect
+from rolltop.core.db.failures import coded
+from rolltop.core.db.opening import prepare
+from rolltop.core.errors import Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from rolltop.core.db.address import Address
+
+T = TypeVar("T")
+
+
+class OpenedStore:
+    """The engines of a store whose schema is this program's."""
+
+    def __init__(self, address: Address, limits: Limits) -> None:
+        """Open the store at `address`; blocks. Raises StoreRefused and Unavailable."""
+        if address.path is not None:
+            address = replace(address, path=address.path.resolve())
+        self._address: Final = address
+        with coded(address):
+            prepare(address, limits)
+        self._engines: Final = connect(address, limits)
+        self._identity: Final = _identity(address.path)
+
+    def read(self, function: Callable[[Connection], T]) -> T:
+        """Return `function(connection)` of one transaction that sees one state of the store."""
+        with coded(self._address), self._engines.reading.begin() as connection:
+            return function(connection)
+
+    def write(self, function: Callable[[Connection], T]) -> T:
+        """Return `function(connection)` once its transaction is on disk; none of it on failure."""
+        with coded(self._address), self._engines.writing.begin() as connection:
+            result = function(connection)
+            self._require_own_file()
+        return result
+
+    def require_reachable(self) -> None:
+        """Raise Unavailable when a statement cannot be answered."""
+        self._require_own_file()
+        self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to `target`, which may not exist. Raises Invalid, Unavailable."""
+        source = self._address.path
+        if source is None:
+            raise Invalid(
+                "A PostgreSQL store is backed up by its own tools.",
+                hint="Use pg_dump, or `rolltop export` for plain files.",
+            )
+        if target.exists():
+            raise Invalid(f"{target} exists already.", hint="Name a file that does not exist.")
+        try:
+            with coded(self._address):
+                copy_store(source, target)
+        except OSError as error:
+            raise Unavailable(
+                f"{target} cannot be written: {error.strerror}.", hint="Name another place."
+            ) from error
+
+    def dispose(self) -> None:
+        """Close every idle connection."""
+        self._engines.dispose()
+
+    def _require_own_file(self) -> None:
+        """Refuse to go on when the file was deleted or replaced: what it keeps would be lost."""
+        if self._address.path is not None and _identity(self._address.path) != self._identity:
+            raise Unavailable(
+                f"The store {self._address.path} was removed or replaced while it was open.",
+                hint="Nothing of this call was kept. Restart Rolltop to open the file that is "
+                "there now.",
+            )
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells one file from another; None when there is none. Opens nothing."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,166 @@
+"""From an address to a store whose schema is this program's: made, migrated or refused."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+
+from rolltop.core.db import file_lock, versions
+from rolltop.core.db.copying import copy_store
+from rolltop.core.db.engine import migrating
+from rolltop.core.db.failures import damaged
+from rolltop.core.errors import StoreRefused, Unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from rolltop.core.db.address import Address
+    from rolltop.core.db.engine import Limits
+    from rolltop.core.db.versions import Branch
+
+_OPENING_TIMEOUT: Final = 120.0  # seconds that another process may take to migrate
+_ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
+_VERSION_QUERY: Final = f"SELECT version_num FROM {versions.VERSION_TABLE}"  # noqa: S608  # a constant
+
+
+def prepare(address: Address, limits: Limits) -> None:
+    """Make, migrate or accept the store; processes that come together take turns.
+
+    Raises StoreRefused for a newer, foreign or damaged store, which is left untouched, and
+    Unavailable while it cannot be reached. Driver errors pass.
+    """
+    known = versions.branches()
+    if address.path is None:
+        _prepare_postgresql(address, limits, known)
+        return
+    try:
+        _make_folder(address.path.parent)
+        with file_lock.exclusive(_beside(address.path, ".lock"), timeout=_OPENING_TIMEOUT):
+            _prepare_sqlite(address, address.path, limits, known)
+    except OSError as error:
+        raise Unavailable(
+            f"The store {address.path} cannot be made or opened: {error.strerror}.",
+            hint="Give this user the right to write there, or name another place with "
+            "ROLLTOP_DATA_DIR or DATABASE_URL.",
+        ) from error
+
+
+def _prepare_sqlite(
+    address: Address, path: Path, limits: Limits, known: tuple[Branch, ...]
+) -> None:
+    if not path.exists():
+        # O_EXCL: nobody has the file open, so closing it drops nobody's locks.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    stored, is_wal = _look_at_sqlite(address, path)
+    _refuse_unknown(address, stored, known)
+    if stored == versions.heads(known) and is_wal:
+        return
+    if stored:
+        copy_store(path, _beside(path, f".{'-'.join(sorted(stored))}.bak"))
+    engine = migrating(address, limits)
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type
+        driver.execute("PRAGMA journal_mode=WAL")
+        with connection.begin():
+            _upgrade(connection, known, stored)
+            if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                raise damaged(address, "rows name others that are not there")
+
+
+def _look_at_sqlite(address: Address, path: Path) -> tuple[frozenset[str], bool]:
+    """Return the stored revisions and whether the log is in WAL mode; change no byte.
+
+    A log with content (after a crash, or of a running process) would be written back when the
+    last connection closes; a read-only connection cannot do that. Without one, an ordinary
+    connection is used, because it alone removes the empty log it makes.
+    """
+    log = _beside(path, "-wal")
+    mode = "ro" if log.exists() and log.stat().st_size else "rw"
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
+            connection.execute("PRAGMA query_only=ON")
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if not tables:
+                stored: frozenset[str] = frozenset()
+            elif versions.VERSION_TABLE in tables:
+                stored = frozenset(name for (name,) in connection.execute(_VERSION_QUERY))
+            else:
+                raise damaged(address, "it holds tables of another program")
+            (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+            return stored, journal == "wal"
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise damaged(address, str(error)) from error
+        raise
+
+
+def _prepare_postgresql(address: Address, limits: Limits, known: tuple[Branch, ...]) -> None:
+    engine = migrating(address, limits)
+    with engine.begin() as connection:
+        stored = _look_at_postgresql(address, connection)
+        _refuse_unknown(address, stored, known)
+        if stored == versions.heads(known):
+            return
+    with engine.begin() as connection:
+        connection.execute(text(f"SET LOCAL lock_timeout = {round(_OPENING_TIMEOUT * 1000)}"))
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
+        stored = _look_at_postgresql(address, connection)
+        _refuse_unknown(address, stored, known)
+        _upgrade(connection, known, stored)
+
+
+def _look_at_postgresql(address: Address, connection: Connection) -> frozenset[str]:
+    """Return the stored revisions of the schema that comes first in the search path."""
+    encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding != "UTF8":
+        raise StoreRefused(
+            f"The database {address.shown} has the encoding {encoding}.",
+            hint="Create it with ENCODING 'UTF8' and name that one with DATABASE_URL.",
+        )
+    found = connection.execute(
+        text("SELECT to_regclass(:versions) IS NOT NULL, to_regclass('users') IS NOT NULL"),
+        {"versions": versions.VERSION_TABLE},
+    ).one()
+    has_versions, has_users = found
+    if has_versions:
+        return frozenset(connection.execute(text(_VERSION_QUERY)).scalars())
+    if has_users:
+        raise damaged(address, "it holds tables of another program")
+    return frozenset()
+
+
+def _refuse_unknown(address: Address, stored: frozenset[str], known: tuple[Branch, ...]) -> None:
+    newer = versions.unknown(stored, known)
+    if newer:
+        raise StoreRefused(
+            f"The store {address.shown} was written by a newer Rolltop "
+            f"(it holds {', '.join(sorted(newer))}).",
+            hint="It was left untouched. Update Rolltop, or name another store with DATABASE_URL.",
+        )
+
+
+def _upgrade(connection: Connection, known: tuple[Branch, ...], stored: frozenset[str]) -> None:
+    if stored == versions.heads(known):
+        return
+    from rolltop.core.db import migrate  # noqa: PLC0415  # Alembic costs a quarter of a second
+
+    migrate.upgrade(connection, known, stored)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder and its missing parents, for this user alone; leave others' modes."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)

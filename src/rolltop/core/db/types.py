@@ -1,0 +1,100 @@
+"""Column types that behave alike on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import DateTime, Dialect, String, Text, TypeDecorator, Uuid
+
+if TYPE_CHECKING:
+    from sqlalchemy.types import TypeEngine
+
+Identifier: Final = Uuid(as_uuid=False)
+"""A UUID; in Python the canonical text in lower case."""
+
+_SORTABLE: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+_SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A moment with microseconds: aware and in UTC on both sides, sortable in the store.
+
+    SQLite would give datetimes back without their zone, so it stores text of one length.
+    Raises ValueError for a datetime without a zone.
+    """
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return text on SQLite, `timestamp with time zone` on PostgreSQL."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(String(_SORTABLE_LENGTH))
+        return dialect.type_descriptor(DateTime(timezone=True))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
+        """Return the moment as the database takes it."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment without a time zone cannot be stored")
+        moment = value.astimezone(UTC)
+        if dialect.name != "sqlite":
+            return moment
+        # strftime writes years before 1000 with fewer digits on some platforms.
+        return f"{moment.year:04d}{moment.strftime(_SORTABLE[2:])}"
+
+    def process_result_value(
+        self,
+        value: datetime | str | None,
+        dialect: Dialect,  # noqa: ARG002  # SQLAlchemy names it
+    ) -> datetime | None:
+        """Return the moment, aware, in UTC."""
+        if value is None:
+            return None
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.astimezone(UTC)
+
+
+class JSONText(TypeDecorator[Any]):
+    """A JSON document kept as text, so that both databases give back what was put in.
+
+    Key order, equal numbers' spelling and every character survive; NaN and infinities raise
+    ValueError. SQL NULL is None.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: object, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy names it
+        """Return the document's compact text."""
+        if value is None:
+            return None
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> object:  # noqa: ARG002  # SQLAlchemy names it
+        """Return the document."""
+        return None if value is None else json.loads(value)
+
+
+class CodePointString(TypeDecorator[str]):
+    """Text that is compared and sorted by code point on both databases.
+
+    `CodePointString()` has no stated length.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int | None = None) -> None:
+        """Take the greatest length in code points; PostgreSQL alone enforces it."""
+        super().__init__(length)
+        self.length: Final = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type with PostgreSQL's collation "C"; SQLite's own is by code point."""
+        collation = "C" if dialect.name == "postgresql" else None
+        kind = Text if self.length is None else String
+        return dialect.type_descriptor(kind(self.length, collation=collation))

@@ -1,0 +1,91 @@
+"""Threads for blocking work that may not keep the process from ending."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from rolltop.core.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+class _Job(Generic[T]):
+    """One function to run, in the context of the one who asked."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self.future: Final[Future[T]] = Future()
+        self._function: Final = function
+        self._context: Final = contextvars.copy_context()
+
+    def run(self) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            result = self._context.run(self._function)
+        except BaseException as error:  # noqa: BLE001  # the future carries it to the one who asked
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
+
+
+class Workers:
+    """At most `limit` daemon threads, started as they are needed.
+
+    The standard library's executor joins its threads when the interpreter ends, so one stuck
+    statement would keep the process alive; these are left behind instead.
+    """
+
+    def __init__(self, limit: int, name: str) -> None:
+        """Take the number of threads and the start of their names; start none yet."""
+        self._limit: Final = limit
+        self._name: Final = name
+        self._guard: Final = threading.Lock()
+        self._jobs: Final[SimpleQueue[_Job[object] | None]] = SimpleQueue()
+        self._idle: Final = threading.Semaphore(0)
+        self._threads: Final[list[threading.Thread]] = []
+        self._closed = False
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Return the future of `function()`. Raises Unavailable after `close`."""
+        job = _Job(function)
+        with self._guard:
+            if self._closed:
+                raise Unavailable("The store is closed.", hint="The server is stopping.")
+            self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
+            if not self._idle.acquire(blocking=False) and len(self._threads) < self._limit:
+                self._start_thread()
+        return job.future
+
+    def close(self, wait: float) -> bool:
+        """Take no more work and wait up to `wait` seconds for what was taken.
+
+        Returns whether every thread has ended.
+        """
+        with self._guard:
+            self._closed = True
+            for _thread in self._threads:
+                self._jobs.put(None)
+        end = time.monotonic() + wait
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _start_thread(self) -> None:
+        name = f"{self._name}-{len(self._threads) + 1}"
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.run()
+            del job  # its result belongs to the one who asked, not to an idle thread
+            self._idle.release()
