@@ -1,0 +1,5 @@
+"""Fixtures every test may use."""
+
+from __future__ import annotations
+
+pytest_plugins = ["tests.databases"]

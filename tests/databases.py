@@ -1,0 +1,258 @@
+"""Fixtures for both databases: a fresh, opened store for each test.
+
+One PostgreSQL server serves the whole run, also under pytest-xdist: the first worker that needs
+it starts it, the controlling process stops it. Each worker has a database of its own, cloned
+from a migrated template and emptied before each test. Without PostgreSQL the tests fail.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import shutil
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.scope import Scope
+from tests.postgresql import PostgreSQLServer, new_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+Kind = Literal["sqlite", "postgresql"]
+KINDS: Final[tuple[Kind, ...]] = ("sqlite", "postgresql")
+
+_SHARED: Final = "ROLLTOP_TESTS_FOLDER"
+_TEMPLATE: Final = "rolltop_template"
+_numbers: Final = itertools.count(1)
+
+
+class Clock:
+    """A clock that stands still until it is told to advance."""
+
+    def __init__(self) -> None:
+        """Start at a moment with microseconds."""
+        self.now = datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Return the moment it stands at."""
+        return self.now
+
+    def advance(self, **units: float) -> datetime:
+        """Move on by a timedelta's units; return the new moment."""
+        self.now += timedelta(**units)
+        return self.now
+
+
+class MakeDatabase(Protocol):
+    """Opens the store at `url`; options are those of `Database`. Closed when the test ends."""
+
+    def __call__(self, url: str, **options: Any) -> Database: ...  # noqa: ANN401  # Database checks
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the run's folder, which workers find in their environment."""
+    if not hasattr(config, "workerinput"):
+        folder = new_folder()
+        _remove_abandoned(folder.parent)
+        (folder / "pid").write_text(str(os.getpid()))
+        os.environ[_SHARED] = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the run's server and remove its folder."""
+    if not hasattr(config, "workerinput"):
+        _remove(Path(os.environ.pop(_SHARED)))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Return a clock that stands still."""
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> PostgreSQLServer:
+    """Return the run's server, started by whoever comes first."""
+    folder = Path(os.environ[_SHARED])
+    server = PostgreSQLServer(folder / "postgresql")
+    with _alone(folder / "lock"):
+        if not server.folder.exists():
+            server.folder.mkdir()
+            server.create()
+            server.start()
+            _create_database(server, _TEMPLATE)
+            _open_and_close(server.url(_TEMPLATE))
+    return server
+
+
+@pytest.fixture
+def postgres_url(postgresql_server: PostgreSQLServer) -> Iterator[Callable[[], str]]:
+    """Return a factory of URLs of new, empty databases, which don't hold a schema yet."""
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(f"empty_{os.getpid()}_{next(_numbers)}")
+        _create_database(postgresql_server, made[-1])
+        return postgresql_server.url(made[-1])
+
+    yield make
+    for name in made:
+        _drop_database(postgresql_server, name)
+
+
+@pytest.fixture(scope="session")
+def _worker_url(postgresql_server: PostgreSQLServer) -> str:
+    """Return the URL of this worker's own migrated database."""
+    name = f"worker_{os.getpid()}"
+    with _alone(Path(os.environ[_SHARED]) / "lock"):  # a template may have one user at a time
+        _create_database(postgresql_server, name, template=_TEMPLATE)
+    return postgresql_server.url(name)
+
+
+@pytest.fixture(scope="session")
+def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a migrated, empty SQLite store that nobody has open."""
+    file = tmp_path_factory.mktemp("template") / "desk.db"
+    _open_and_close(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture
+def sqlite_url(_sqlite_template: Path, tmp_path: Path) -> str:
+    """Return the URL of a fresh SQLite store in a folder of its own."""
+    folder = tmp_path / "store"
+    folder.mkdir(mode=0o700)
+    shutil.copy(_sqlite_template, folder / "desk.db")
+    return f"sqlite:///{folder / 'desk.db'}"
+
+
+@pytest.fixture
+def postgresql_url(_worker_url: str) -> str:
+    """Return the URL of this worker's PostgreSQL store, emptied."""
+    empty(_worker_url)
+    return _worker_url
+
+
+@pytest.fixture(params=KINDS)
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Return the URL of a fresh store, once for each kind of database."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def empty_url(database_url: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of a store that nobody has opened yet, once for each kind of database."""
+    if database_url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path / 'new' / 'desk.db'}"
+    make: Callable[[], str] = request.getfixturevalue("postgres_url")
+    return make()
+
+
+@pytest.fixture
+def make_database(clock: Clock) -> Iterator[MakeDatabase]:
+    """Return a factory of opened stores."""
+    made: list[Database] = []
+
+    def make(url: str, **options: Any) -> Database:  # noqa: ANN401  # Database checks them
+        database = Database(url, **{"clock": clock, "threads": 4, **options})
+        made.append(database)
+        database.open()
+        return database
+
+    yield make
+    for database in made:
+        database.close()
+
+
+@pytest.fixture
+def database(database_url: str, make_database: MakeDatabase) -> Database:
+    """Return a fresh, opened store, once for each kind of database."""
+    return make_database(database_url)
+
+
+@pytest.fixture
+def me(database: Database) -> Scope:
+    """Return the scope of one user of `database`."""
+    return Scope.of(database.write_now(SYSTEM, add_user, "me@example.org").id)
+
+
+@pytest.fixture
+def them(database: Database) -> Scope:
+    """Return the scope of another user of `database`."""
+    return Scope.of(database.write_now(SYSTEM, add_user, "them@example.org").id)
+
+
+def empty(url: str) -> None:
+    """Delete every row of a PostgreSQL store, its schema's versions apart."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            " AND tablename <> 'rolltop_versions'"
+        ).fetchall()
+        connection.execute("SET LOCAL session_replication_role = replica")  # in any order
+        for (name,) in tables:
+            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
+
+
+def _create_database(server: PostgreSQLServer, name: str, template: str = "template1") -> None:
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
+        sql.Identifier(name), sql.Identifier(template)
+    )
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _drop_database(server: PostgreSQLServer, name: str) -> None:
+    statement = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _open_and_close(url: str) -> None:
+    database = Database(url)
+    database.open()
+    database.close()
+
+
+@contextmanager
+def _alone(lock: Path) -> Generator[None]:
+    """Hold a lock between the run's workers."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove what earlier runs that were killed have left."""
+    for folder in place.glob("rolltop-tests-*"):
+        with suppress(FileNotFoundError, PermissionError, ValueError):
+            if not _is_alive(int((folder / "pid").read_text())):
+                _remove(folder)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _remove(folder: Path) -> None:
+    server = PostgreSQLServer(folder / "postgresql")
+    if server.is_running:
+        server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
