@@ -1,0 +1,99 @@
+"""For every tool, arguments that succeed on a desk with a lot on it.
+
+A toolset's tools are missing here until someone adds them: the generic tests then fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.desks import call_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rolltop.core.desk import Desk
+    from rolltop.core.scope import Scope
+
+LONG_DOCUMENT = "huge.md"
+_DESCRIPTION = "Wörter “quoted” \\ and \t tabs 😀 — " * 50
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A desk, its caller, and a folder that is the root `docs`."""
+
+    desk: Desk
+    scope: Scope
+    folder: Path
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """Return what a call that must succeed answered."""
+        answer = call_tool(self.desk, self.scope, name, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    def task(self, **fields: Any) -> str:
+        """Return the id of a new task with everything a task can hold."""
+        full = {
+            "title": "t" * 200,
+            "description": _DESCRIPTION[:2000],
+            "priority": 1,
+            "tags": ["alpha", "beta"],
+            "due_at": "2030-01-01T00:00:00Z",
+            **fields,
+        }
+        return self.call("add_task", **full)["data"]["task_id"]
+
+    def deleted_task(self) -> str:
+        """Return the id of a task in the trash."""
+        task = self.task()
+        self.call("delete_task", task_id=task)
+        return task
+
+
+def fill(stage: Stage) -> None:
+    """Put more on the desk than any budget holds."""
+    for _ in range(60):
+        stage.task()
+    write_long_document(stage.folder / LONG_DOCUMENT)
+
+
+def write_long_document(path: Path) -> None:
+    """Write a Markdown document of some 120,000 tokens with nested and repeated headings."""
+    lines = ["# The long document", "", "Keywords: storms, harbours, timber", ""]
+    for chapter in range(1, 61):
+        lines += [f"## {chapter} Chapter about harbour {chapter}", ""]
+        for part in range(1, 6):
+            lines += [f"### {chapter}.{part} Methods", ""]
+            lines += [
+                f"Ship {chapter * part} carried timber {n} through the storm of year {1700 + n}; "
+                f"we found that harbour {chapter} lost {n * part} masts and 😀 kept its “light”."
+                for n in range(10)
+            ]
+            lines += ["", "```sh", "# not a heading", "```", ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
+    "add_task": lambda _: {"title": "Write it down"},
+    "list_tasks": lambda _: {},
+    "complete_task": lambda stage: {"task_id": stage.task()},
+    "update_task": lambda stage: {"task_id": stage.task(), "title": "Another"},
+    "delete_task": lambda stage: {"task_id": stage.task()},
+    "next_task": lambda _: {},
+    "claim_task": lambda stage: {"task_id": stage.task()},
+    "reopen_task": lambda stage: {"task_id": stage.task()},
+    "restore_task": lambda stage: {"task_id": stage.deleted_task()},
+    "smart_read": lambda _: {"file_path": LONG_DOCUMENT},
+    "read_section": lambda _: {"file_path": LONG_DOCUMENT, "section_heading": "The long document"},
+    "list_sections": lambda _: {"file_path": LONG_DOCUMENT},
+    "estimate_tokens": lambda _: {"file_path": LONG_DOCUMENT},
+    "read_plan": lambda _: {
+        "file_paths": [LONG_DOCUMENT],
+        "query": "storm masts",
+        "budget_tokens": 2000,
+    },
+}

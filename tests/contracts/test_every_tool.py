@@ -1,0 +1,186 @@
+"""The promises every tool keeps, tried on every tool of every toolset."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from rolltop.core import budget, tokens
+from rolltop.core.arguments import Parameters
+from rolltop.core.registry import Registry, Selection
+from rolltop.core.roots import Roots
+from rolltop.core.schemas import output_schema
+from rolltop.core.scope import Scope
+from rolltop.toolsets import TOOLSETS
+from tests.contracts.samples import SAMPLES, Stage, fill
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.db import Database
+    from rolltop.core.toolset import Tool, Toolset
+
+PAIRS = [(toolset, tool) for toolset in TOOLSETS for tool in toolset.tools]
+every_tool = pytest.mark.parametrize(
+    ("toolset", "tool"), PAIRS, ids=[tool.name for _, tool in PAIRS]
+)
+WRONG = {
+    "string": 5,
+    "integer": "5",
+    "number": "5",
+    "boolean": "true",
+    "array": "a",
+    "object": [],
+}
+
+
+@pytest.fixture
+def stage(database: Database, me: Scope, tmp_path: Path) -> Stage:
+    desk = make_desk(database, roots=Roots.open({"docs": tmp_path}, base=tmp_path))
+    made = Stage(desk, me, tmp_path)
+    fill(made)
+    return made
+
+
+def _schema(toolset: Toolset, tool: Tool) -> dict[str, Any]:
+    return Parameters(tool, code=toolset.argument_code).schema
+
+
+def test_every_tool_has_a_sample() -> None:
+    assert set(SAMPLES) == {tool.name for _, tool in PAIRS}
+
+
+@every_tool
+def test_a_tool_says_what_it_is(toolset: Toolset, tool: Tool) -> None:
+    assert tool.title
+    assert 0 < len(tool.description) <= 1000
+    assert len(tool.description.split(".")[0]) <= 120
+    assert not (tool.reads and tool.destructive)
+    schema = _schema(toolset, tool)
+    assert schema["additionalProperties"] is False
+    assert '"title":' not in json.dumps(schema).replace('"title": {', "")
+
+
+def test_the_list_of_tools_is_small() -> None:
+    offers = Registry(TOOLSETS).listed(Scope.of("me"))
+    listed = [
+        {"name": o.name, "description": o.description, "inputSchema": o.parameters.schema}
+        for o in offers
+    ]
+    of_two = [o for o in listed if o["name"] in SAMPLES]
+    assert tokens.count(budget.compact(of_two)) <= 2000
+    assert tokens.count(budget.compact(listed)) <= 6000
+
+
+@every_tool
+def test_an_answer_fits_its_schema_and_is_the_same_as_text(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool.name, **SAMPLES[tool.name](stage))
+    assert not answer.is_error, answer.text
+    assert json.loads(answer.text) == answer.structured
+    assert answer.text == budget.compact(answer.structured)
+    jsonschema.validate(answer.structured, output_schema(toolset, tool))
+
+
+@every_tool
+@pytest.mark.parametrize("limit", [200, 700, 5000])
+def test_no_answer_is_over_its_budget(
+    stage: Stage, toolset: Toolset, tool: Tool, limit: int
+) -> None:
+    arguments = SAMPLES[tool.name](stage)
+    desk = make_desk(
+        stage.desk.database, roots=stage.desk.roots, settings={"max_result_tokens": limit}
+    )
+    answers = [call_tool(desk, stage.scope, tool.name, **arguments)]
+    if tool.bounded:
+        bounded = {**arguments, "max_tokens": limit}
+        answers.append(call_tool(stage.desk, stage.scope, tool.name, **bounded))
+    for answer in answers:
+        assert tokens.count(answer.text) <= limit
+        jsonschema.validate(answer.structured, output_schema(toolset, tool))
+
+
+@every_tool
+def test_a_cut_answer_carries_a_call_that_works(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    arguments = SAMPLES[tool.name](stage)
+    if not tool.bounded:
+        return
+    answer = call_tool(stage.desk, stage.scope, tool.name, **arguments, max_tokens=1000)
+    for _ in range(5):
+        following = answer.structured.get("next") or answer.structured.get("meta", {}).get("next")
+        if not following:
+            break
+        assert '"truncated":true' in answer.text
+        answer = call_tool(stage.desk, stage.scope, following["tool"], **following["arguments"])
+        assert not answer.is_error, answer.text
+        jsonschema.validate(answer.structured, output_schema(toolset, tool))
+
+
+@every_tool
+def test_each_bad_argument_is_named_and_nothing_is_coerced(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    good = SAMPLES[tool.name](stage)
+    schema = _schema(toolset, tool)
+    cases: list[tuple[str, dict[str, Any]]] = [("nonsense", {**good, "nonsense": 1})]
+    for name, part in schema["properties"].items():
+        if "type" in part:
+            cases.append((name, {**good, name: WRONG[part["type"]]}))
+        if name in schema.get("required", ()):
+            cases.append((name, {k: v for k, v in good.items() if k != name}))
+            cases.append((name, {**good, name: None}))
+        if part.get("type") == "number":
+            cases.append((name, {**good, name: float("nan")}))
+    for name, arguments in cases:
+        answer = call_tool(stage.desk, stage.scope, tool.name, **arguments)
+        assert answer.is_error, (name, answer.text)
+        assert answer.code in toolset.codes
+        fault = tool.faults.get(name)
+        assert name in answer.text or (fault and fault.message), (name, answer.text)
+        assert "pydantic" not in answer.text
+        jsonschema.validate(answer.structured, output_schema(toolset, tool))
+
+
+@every_tool
+def test_null_is_the_same_as_left_out(stage: Stage, toolset: Toolset, tool: Tool) -> None:
+    schema = _schema(toolset, tool)
+    nulls = {name: None for name in schema["properties"] if name not in schema.get("required", ())}
+    good = SAMPLES[tool.name](stage)
+    answer = call_tool(stage.desk, stage.scope, tool.name, **{**nulls, **good})
+    assert not answer.is_error, answer.text
+
+
+@every_tool
+def test_an_unknown_argument_is_answered_with_the_nearest_name(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    name = next(iter(_schema(toolset, tool)["properties"]))
+    answer = call_tool(stage.desk, stage.scope, tool.name, **{f"{name}x": "value"})
+    assert answer.is_error
+    assert f"did you mean {name}?" in answer.text
+
+
+def test_read_only_lists_reading_tools_only() -> None:
+    offers = Registry(TOOLSETS, Selection(read_only=True)).listed(Scope.of("me"))
+    assert offers
+    assert all(offer.tool.reads or offer.tool.actions for offer in offers)
+
+
+@every_tool
+def test_a_reading_tool_writes_nothing_of_the_users(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    if not tool.reads:
+        return
+    before = call_tool(stage.desk, stage.scope, "list_tasks", limit=200).text
+    call_tool(stage.desk, stage.scope, tool.name, **SAMPLES[tool.name](stage))
+    assert toolset.name != "tasks" or before == call_tool(
+        stage.desk, stage.scope, "list_tasks", limit=200
+    ).text

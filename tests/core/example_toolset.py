@@ -1,0 +1,120 @@
+"""A toolset for tests: one tool of each kind, including the ones that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from rolltop.core.budget import Continuation, Page, Text
+from rolltop.core.call import Call
+from rolltop.core.errors import Conflict, RolltopError, Unavailable
+from rolltop.core.toolset import Actions, SeedName, Tool, Toolset
+
+RELEASE = threading.Event()
+"""Set it to let a `stuck` call end."""
+
+
+class Echo(TypedDict, total=False):
+    """What the example tools answer."""
+
+    said: str
+    items: list[dict[str, Any]]
+    truncated: bool
+    next: dict[str, Any]
+    next_cursor: str
+
+
+class Problem(TypedDict):
+    """The example's error shape."""
+
+    problem: str
+    code: str
+    hint: str
+
+
+async def say(call: Call, text: str) -> dict[str, Any]:
+    """Answer the text."""
+    return {"said": f"{text} for {call.scope.user_id}"}
+
+
+async def count(call: Call, last: int) -> Page:
+    """Answer numbers up to the last."""
+    start = int(call.cursor or 0)
+    items = [{"n": n} for n in range(start, last)]
+    return Page(items, lambda part: {"items": part}, lambda i: str(items[i]["n"] + 1))
+
+
+async def recite(call: Call, lines: int, char_start: int = 0) -> Text:
+    """Answer many lines."""
+    del call
+    text = "".join(f"line {n}\n" for n in range(lines))[char_start:]
+    return Text(text, lambda part: {"said": part}, lambda end: {"char_start": char_start + end})
+
+
+async def fail(
+    call: Call, how: Literal["conflict", "unavailable", "fault", "wait", "nothing"]
+) -> dict[str, Any]:
+    """Fail in one of several ways."""
+    del call
+    if how == "conflict":
+        raise Conflict("It is at version 3, not 2", hint="Read it again.")
+    if how == "unavailable":
+        raise Unavailable("The store is out of reach", hint="Try again.")
+    if how == "fault":
+        raise RuntimeError("the password is swordfish")
+    if how == "wait":
+        await asyncio.Event().wait()
+    return None  # type: ignore[return-value]  # a tool that breaks its contract
+
+
+async def stuck(call: Call) -> dict[str, Any]:
+    """Hold a worker thread until released."""
+    await call.work(RELEASE.wait)
+    return {"said": "released"}
+
+
+async def manage(call: Call, action: Literal["list", "save"], name: str = "") -> dict[str, Any]:
+    """List or save things."""
+    del call
+    return {"said": f"{action} {name}"}
+
+
+def _shape(error: RolltopError) -> dict[str, Any]:
+    return {"problem": error.message, "code": error.code, "hint": error.hint, **error.data}
+
+
+def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+    cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
+    return {**result, "truncated": True, "next": continuation.next, **cursor}
+
+
+EXAMPLE = Toolset(
+    name="example",
+    summary="Tools for tests.",
+    tools=(
+        Tool("say", say, "Say", Echo, reads=True, idempotent=True),
+        Tool("count", count, "Count", Echo, reads=True, bounded=True, continues=True),
+        Tool("recite", recite, "Recite", Echo, reads=True, bounded=True),
+        Tool("fail", fail, "Fail", Echo),
+        Tool("stuck", stuck, "Stuck", Echo, reads=True),
+        Tool(
+            "manage",
+            manage,
+            "Manage",
+            Echo,
+            destructive=True,
+            actions=Actions("action", ("list",)),
+            seeds=(
+                SeedName("list_things", {"action": "list"}, "List things", "List things."),
+                SeedName("save_thing", {"action": "save"}, "Save a thing", "Save a thing."),
+            ),
+        ),
+    ),
+    codes={"INVALID_ARGUMENT": "An argument is wrong.", "CONFLICT": "It changed."},
+    shape_error=_shape,
+    error_output=Problem,
+    continued=_continued,
+)

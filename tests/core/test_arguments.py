@@ -1,0 +1,176 @@
+"""Strict arguments that teach: what is wrong, what was given, what is allowed, the nearest name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field
+
+from rolltop.core import budget
+from rolltop.core.arguments import OTHER_NAMES, Parameters, shown, storable
+from rolltop.core.errors import Invalid, InvalidText
+from rolltop.core.toolset import MISSING, Actions, Fault, Tool
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from rolltop.core.call import Call
+
+
+async def _find(  # noqa: PLR0913  # one parameter of each kind
+    call: Call,
+    query: Annotated[str, Field(description="Words to find.")],
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    order: Literal["rank", "path"] = "rank",
+    tags: list[str] | None = None,
+    exact: bool | None = None,  # noqa: FBT001  # a tool's parameters are named
+    weight: float | None = None,
+) -> dict[str, Any]:
+    """Find things."""
+    del call, query, limit, order, tags, exact, weight
+    return {}
+
+
+def _parameters(**declared: Any) -> Parameters:
+    tool = Tool("find", _find, "Find", dict, reads=True, **declared)
+    return Parameters(tool, code="INVALID_ARGUMENT")
+
+
+def _refused(arguments: object, **declared: Any) -> Invalid:
+    with pytest.raises(Invalid) as caught:
+        _parameters(**declared).check(arguments)
+    return caught.value
+
+
+def test_schema_is_strict_and_carries_no_noise() -> None:
+    schema = _parameters(bounded=True, continues=True).schema
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["query"]
+    assert schema["properties"] == {
+        "query": {"description": "Words to find.", "type": "string"},
+        "limit": {"default": 50, "maximum": 200, "minimum": 1, "type": "integer"},
+        "order": {"default": "rank", "enum": ["rank", "path"], "type": "string"},
+        "tags": {"items": {"type": "string"}, "type": "array"},
+        "exact": {"type": "boolean"},
+        "weight": {"type": "number"},
+        "cursor": {"type": "string"},
+        "max_tokens": {"minimum": 200, "type": "integer"},
+    }
+
+
+def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
+    checked = _parameters().check({"query": "x", "tags": None, "limit": 3})
+    assert checked == {"query": "x", "limit": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"query": "x", "limit": "5"}, 'limit must be an integer from 1 to 200; got "5"'),
+        ({"query": "x", "limit": True}, "limit must be an integer from 1 to 200; got true"),
+        ({"query": "x", "limit": 0}, "limit must be an integer from 1 to 200; got 0"),
+        ({"query": 5}, "query must be text; got 5"),
+        ({"query": "x", "order": "size"}, 'order must be one of: rank, path; got "size"'),
+        ({"query": "x", "tags": "a"}, 'tags must be a list of text; got "a"'),
+        ({"query": "x", "tags": ["a", 1]}, "tags[1] must be a list of text; got 1"),
+        ({"query": "x", "weight": float("nan")}, "weight must be a number; got NaN"),
+        ({"query": "x", "weight": float("inf")}, "weight must be a number; got Infinity"),
+        ({}, "query is required (text)"),
+        ({"query": None}, "query is required (text)"),
+        ([], "arguments must be an object; got []"),
+        (None, "arguments must be an object; got null"),
+    ],
+)
+def test_each_kind_of_bad_value_is_named(arguments: object, message: str) -> None:
+    error = _refused(arguments)
+    assert error.message == message
+    assert error.code == "INVALID_ARGUMENT"
+    assert error.hint
+
+
+def test_unknown_argument_names_the_nearest() -> None:
+    error = _refused({"query": "x", "limt": 3})
+    assert error.message == 'Unknown argument "limt" for find; did you mean limit?'
+    assert error.hint == "find takes: query, limit, order, tags, exact, weight."
+
+
+def test_common_other_names_are_accepted_but_not_twice() -> None:
+    assert _parameters().check({"q": "x", "max_results": 5}) == {"query": "x", "limit": 5}
+    assert _refused({"query": "x", "q": "y"}).message.startswith('Unknown argument "q"')
+    assert "given twice" in _refused({"q": "x", "search": "y"}).message
+
+
+def test_other_names_never_appear_in_the_schema() -> None:
+    listed = set(_parameters(bounded=True, continues=True).schema["properties"])
+    assert not listed & {name for names in OTHER_NAMES.values() for name in names}
+
+
+def test_a_fault_gives_the_pages_code_and_text() -> None:
+    faults = {
+        "limit": Fault("INVALID_LIMIT"),
+        "query": Fault("QUERY_EMPTY", "A query is needed", frozenset({MISSING})),
+    }
+    assert _refused({"query": "x", "limit": 0}, faults=faults).code == "INVALID_LIMIT"
+    missing = _refused({}, faults=faults)
+    assert (missing.code, missing.message) == ("QUERY_EMPTY", "A query is needed")
+    assert _refused({"query": 5}, faults=faults).code == "INVALID_ARGUMENT"
+
+
+async def _manage(call: Call, action: Literal["list", "save", "drop"]) -> dict[str, Any]:
+    """Manage things."""
+    del call, action
+    return {}
+
+
+def test_read_only_keeps_only_the_reading_actions() -> None:
+    tool = Tool("manage", _manage, "Manage", dict, actions=Actions("action", ("list",)))
+    reading = Parameters(tool, code="X", only_reading=True)
+    assert reading.schema["properties"]["action"]["enum"] == ["list"]
+    assert reading.check({"action": "list"}) == {"action": "list"}
+    with pytest.raises(Invalid, match="read-only"):
+        reading.check({"action": "save"})
+
+
+def test_a_value_is_shown_short_and_sendable() -> None:
+    assert len(shown("x" * 500)) == 60
+    assert shown("a\ud800b").encode() == '"a\ufffdb"'.encode()
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    assert shown(deep) == "a list"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=examples(150))
+@given(st.dictionaries(st.sampled_from(["query", "limit", "order", "tags", "q"]), json_values))
+def test_whatever_is_sent_is_taken_as_it_is_or_refused_in_our_words(given_: dict[str, Any]) -> None:
+    try:
+        checked = _parameters().check(given_)
+    except Invalid as error:
+        text = error.message + error.hint
+        assert "pydantic" not in text
+        assert len(text) < 400
+        assert budget.sendable(text) == text
+    else:
+        assert isinstance(checked["query"], str)
+        assert type(checked.get("limit", 1)) is int
+
+
+@pytest.mark.parametrize("bad", ["a\x00b", "a\ud800b", "\udfff"])
+def test_text_the_store_cannot_keep_is_refused(bad: str) -> None:
+    with pytest.raises(InvalidText) as caught:
+        storable(bad, "title")
+    assert caught.value.code == "INVALID_TEXT"
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
+def test_every_other_text_is_storable(text: str) -> None:
+    assert storable(text) == text

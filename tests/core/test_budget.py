@@ -1,0 +1,125 @@
+"""Answers fit their budget, are cut at an item or a line, and lose nothing when continued."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolltop.core import budget
+from rolltop.core.errors import Invalid
+from tests.campaign import examples
+
+
+def _finish(result: dict[str, Any], changed: dict[str, object], cursor: str | None) -> dict[str, Any]:
+    more = {"truncated": True, "next": {"tool": "t", "arguments": {"q": "x", **changed}}}
+    return {**result, **more, **({"next_cursor": cursor} if cursor else {})}
+
+
+def _page(items: list[dict[str, Any]], start: int = 0) -> budget.Page:
+    return budget.Page(
+        items[start:],
+        lambda part: {"success": True, "data": part},
+        lambda index: str(start + index + 1),
+    )
+
+
+def _text(text: str, start: int = 0) -> budget.Text:
+    return budget.Text(
+        text[start:], lambda part: {"content": part}, lambda end: {"char_start": start + end}
+    )
+
+
+strings = st.text(st.characters(exclude_categories=["Cs"]), max_size=400) | st.sampled_from(
+    ["<|endoftext|>" * 20, "\\" * 300, '"' * 200, "é" * 300, "😀" * 200, " " * 900, "\n" * 200]
+)
+
+
+@settings(max_examples=examples(60))
+@given(
+    st.lists(st.fixed_dictionaries({"title": strings, "n": st.integers()}), max_size=60),
+    st.integers(200, 3000),
+)
+def test_following_a_list_gives_every_item_once_within_the_budget(
+    items: list[dict[str, Any]], limit: int
+) -> None:
+    seen: list[dict[str, Any]] = []
+    start = 0
+    while True:
+        answer = budget.fit(_page(items, start), limit, _finish)
+        assert budget.count(answer) <= limit
+        seen += answer["data"]
+        if not answer.get("truncated"):
+            break
+        assert len(seen) > start
+        start = len(seen)
+        assert answer["next_cursor"] == str(start)
+        assert answer["next"]["arguments"]["cursor"] == str(start)
+    assert len(seen) == len(items)
+    for whole, given_ in zip(items, seen, strict=True):
+        if whole != given_:
+            assert given_["title"].endswith("…")
+            assert budget.count(_page([whole]).render(1)) + 60 > limit
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(strings, max_size=80).map("\n".join), st.integers(200, 3000))
+def test_following_a_text_gives_every_character_once_within_the_budget(
+    text: str, limit: int
+) -> None:
+    parts: list[str] = []
+    start = 0
+    while True:
+        answer = budget.fit(_text(text, start), limit, _finish)
+        assert budget.count(answer) <= limit
+        parts.append(answer["content"])
+        if "next" not in answer:
+            break
+        start = answer["next"]["arguments"]["char_start"]
+        if "\n" in answer["content"]:
+            assert answer["content"].endswith("\n")
+    assert "".join(parts) == text
+
+
+def test_a_cut_list_is_as_long_as_the_budget_allows() -> None:
+    items = [{"title": f"task number {n}"} for n in range(5000)]
+    answer = budget.fit(_page(items), 1000, _finish)
+    kept = len(answer["data"])
+    longer = _finish({"success": True, "data": items[: kept + 2]}, {"cursor": str(kept)}, str(kept))
+    assert budget.count(longer) > 1000 * 0.99
+
+
+def test_a_text_of_millions_of_characters_is_cut_at_a_line() -> None:
+    text = "all work and no play\n" * 500_000
+    answer = budget.fit(_text(text), 20_000, _finish)
+    assert 19_000 < budget.count(answer) <= 20_000
+    assert answer["content"].endswith("\n")
+
+
+def test_no_bound_gives_everything() -> None:
+    text = "line\n" * 100_000
+    assert budget.fit(_text(text), 0, _finish) == {"content": text}
+
+
+def test_an_object_over_the_budget_is_cut_in_its_texts_and_says_so() -> None:
+    answer = budget.fit_object({"success": True, "data": {"title": "x y " * 900}}, 200)
+    assert budget.count(answer) <= 200
+    assert answer["truncated"] is True
+    assert answer["data"]["title"].endswith("…")
+
+
+def test_a_budget_too_small_for_anything_says_how_much_it_takes() -> None:
+    page = budget.Page([{"ids": list(range(500))}], lambda part: {"data": part}, str)
+    with pytest.raises(Invalid, match=r"takes at least \d+") as caught:
+        budget.fit(page, 200, _finish)
+    assert "max_tokens" in caught.value.hint
+
+
+def test_lone_surrogates_are_replaced_everywhere() -> None:
+    value = {"a\ud800": ["\udfff", {"b": "ok"}]}
+    sent = budget.sendable(value)
+    assert sent == {"a\ufffd": ["\ufffd", {"b": "ok"}]}
+    assert json.loads(budget.compact(sent)) == sent

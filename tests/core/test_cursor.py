@@ -1,0 +1,39 @@
+"""Cursors come back as they were made and everything else is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolltop.core import cursor
+from rolltop.core.errors import Invalid
+
+scalars = st.none() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
+
+
+@given(st.lists(scalars, max_size=4))
+def test_a_cursor_round_trips_and_is_url_safe(values: list[object]) -> None:
+    text = cursor.encode("tasks", values)
+    assert cursor.decode("tasks", text) == values
+    assert text.isascii()
+    assert not set(text) & set("+/=& ?")
+
+
+@given(st.text(max_size=60))
+def test_any_other_text_is_refused_with_the_code(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        cursor.decode("tasks", text, code="CURSOR_INVALID")
+    assert caught.value.code == "CURSOR_INVALID"
+
+
+def test_a_cursor_of_another_list_is_refused() -> None:
+    with pytest.raises(Invalid):
+        cursor.decode("tasks", cursor.encode("files", [1]))
+
+
+def test_hostile_cursors_are_refused() -> None:
+    nested = cursor.encode("tasks", [1])
+    for hostile in (nested * 2000, "[" * 100_000, "é", nested + "\n", ""):
+        with pytest.raises(Invalid):
+            cursor.decode("tasks", hostile)

@@ -1,0 +1,160 @@
+"""What happens to every call: arguments, deadline, budget, error shape, log line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from rolltop.core import budget
+from rolltop.core.invoke import Answer, invoke
+from rolltop.core.registry import UnknownTool
+from rolltop.core.schemas import output_schema
+from rolltop.core.scope import Scope
+from tests.core.example_toolset import EXAMPLE
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Database
+    from rolltop.core.desk import Desk
+
+ME = Scope.of("me")
+
+
+class _NoDatabase:
+    """These tools use no store."""
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return _desk()
+
+
+def _desk(**settings: Any) -> Desk:
+    nothing: Any = _NoDatabase()
+    database: Database = nothing
+    return make_desk(database, toolsets=[EXAMPLE], settings=settings)
+
+
+def test_text_and_structured_are_the_same_answer(desk: Desk) -> None:
+    answer = call_tool(desk, ME, "say", text='a "b" é')
+    assert answer == Answer(
+        {"said": 'a "b" é for me'}, '{"said":"a \\"b\\" é for me"}', is_error=False
+    )
+    assert json.loads(answer.text) == answer.structured
+
+
+def test_a_cut_list_is_continued_by_sending_next_as_it_is(desk: Desk) -> None:
+    answer = call_tool(desk, ME, "count", last=500, max_tokens=200)
+    seen: list[int] = []
+    while True:
+        assert budget.count(answer.structured) <= 200
+        seen += [item["n"] for item in answer.structured["items"]]
+        if "next" not in answer.structured:
+            break
+        following = answer.structured["next"]
+        assert following["arguments"]["max_tokens"] == 200
+        answer = call_tool(desk, ME, following["tool"], **following["arguments"])
+    assert seen == list(range(500))
+
+
+def test_max_tokens_above_the_setting_is_the_setting() -> None:
+    answer = call_tool(_desk(max_result_tokens=300), ME, "recite", lines=5000, max_tokens=9000)
+    assert budget.count(answer.structured) <= 300
+
+
+def test_no_bound_unless_the_call_asks_for_one() -> None:
+    desk = _desk(max_result_tokens=0)
+    whole = call_tool(desk, ME, "recite", lines=20_000)
+    assert "next" not in whole.structured
+    assert budget.count(call_tool(desk, ME, "recite", lines=20_000, max_tokens=500).structured) <= 500
+
+
+def test_next_carries_the_name_that_was_called(desk: Desk) -> None:
+    assert call_tool(desk, ME, "save_thing", name="x").structured == {"said": "save x"}
+    bad = call_tool(desk, ME, "save_thing", action="list")
+    assert bad.code == "INVALID_ARGUMENT"
+
+
+def test_errors_take_the_toolsets_shape(desk: Desk) -> None:
+    answer = call_tool(desk, ME, "fail", how="conflict")
+    assert answer.is_error
+    assert answer.structured == {
+        "problem": "It is at version 3, not 2",
+        "code": "CONFLICT",
+        "hint": "Read it again.",
+    }
+
+
+def test_a_fault_of_ours_shows_a_reference_and_nothing_else(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        answer = call_tool(desk, ME, "fail", how="fault")
+    assert answer.code == "INTERNAL_ERROR"
+    assert "swordfish" not in answer.text
+    assert answer.structured["reference"] in answer.structured["problem"]
+    logged = "\n".join(record.getMessage() for record in caplog.records) + caplog.text
+    assert answer.structured["reference"] in logged
+    assert "swordfish" not in logged
+
+
+def test_a_tool_that_answers_no_object_is_a_fault(desk: Desk) -> None:
+    assert call_tool(desk, ME, "fail", how="nothing").code == "INTERNAL_ERROR"
+
+
+def test_the_deadline_ends_a_call() -> None:
+    answer = call_tool(_desk(call_timeout=0.01), ME, "fail", how="wait")
+    assert answer.code == "TIMEOUT"
+    assert "0.01 s" in answer.structured["problem"]
+
+
+def test_while_stopping_every_call_is_refused(desk: Desk) -> None:
+    desk.stopping = True
+    assert call_tool(desk, ME, "say", text="x").code == "UNAVAILABLE"
+
+
+def test_an_unknown_tool_is_not_a_tool_answer(desk: Desk) -> None:
+    with pytest.raises(UnknownTool):
+        call_tool(desk, ME, "sya", text="x")
+
+
+def test_a_cancelled_call_is_cancelled(desk: Desk) -> None:
+    async def cancelled() -> None:
+        task = asyncio.create_task(invoke(desk, "fail", ME, {"how": "wait"}))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_what_the_caller_sent_comes_back_sendable(desk: Desk) -> None:
+    answer = call_tool(desk, ME, "say", text="\ud800")
+    assert answer.text.encode()
+    assert "\ufffd" in answer.structured["said"]
+    refused = call_tool(desk, ME, "say", **{"te\ud800xt": 1})
+    assert refused.text.encode()
+
+
+@pytest.mark.parametrize("tool", EXAMPLE.tools, ids=lambda tool: tool.name)
+def test_published_schemas_accept_both_outcomes(desk: Desk, tool: Any) -> None:
+    schema = output_schema(EXAMPLE, tool)
+    assert schema["type"] == "object"
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(call_tool(desk, ME, tool.name, nonsense=1).structured, schema)
+
+
+def test_one_log_line_a_call_with_no_text_of_the_user(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="rolltop"):
+        call_tool(desk, ME, "say", text="marker-text")
+        call_tool(desk, ME, "say", text=5, marker_argument="marker-text")
+    assert len(caplog.records) == 2
+    assert "marker" not in caplog.text

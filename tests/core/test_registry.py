@@ -1,0 +1,66 @@
+"""Which tools are offered, under which names, to whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolltop.core.errors import ConfigInvalid
+from rolltop.core.registry import Registry, Selection, UnknownTool
+from rolltop.core.scope import READ, Scope
+from tests.core.example_toolset import EXAMPLE
+
+ME = Scope.of("me")
+READER = Scope.of("me", rights=frozenset({READ}))
+
+
+def _names(selection: Selection | None = None, scope: Scope = ME) -> list[str]:
+    return [offer.name for offer in Registry([EXAMPLE], selection).listed(scope)]
+
+
+def test_all_tools_are_listed_once_in_declared_order() -> None:
+    assert _names() == ["say", "count", "recite", "fail", "stuck", "manage"]
+
+
+def test_read_only_keeps_reading_tools_and_reading_actions() -> None:
+    for names in (_names(Selection(read_only=True)), _names(scope=READER)):
+        assert names == ["say", "count", "recite", "stuck", "manage"]
+    registry = Registry([EXAMPLE], Selection(read_only=True, tools=("fail", "manage")))
+    offers = registry.listed(ME)
+    assert [offer.name for offer in offers] == ["manage"]
+    assert offers[0].parameters.schema["properties"]["action"]["enum"] == ["list"]
+
+
+def test_a_caller_who_may_not_write_cannot_find_a_writing_tool() -> None:
+    registry = Registry([EXAMPLE])
+    assert registry.find("fail", ME).name == "fail"
+    for name in ("fail", "save_thing"):
+        with pytest.raises(UnknownTool):
+            registry.find(name, READER)
+
+
+def test_seed_names_are_listed_instead_and_both_are_always_found() -> None:
+    listed = _names(Selection(seed_names=True))
+    assert listed == ["say", "count", "recite", "fail", "stuck", "list_things", "save_thing"]
+    registry = Registry([EXAMPLE], Selection(seed_names=True))
+    assert registry.find("manage", ME).tool is registry.find("save_thing", ME).tool
+    offer = registry.find("save_thing", ME)
+    assert set(offer.parameters.schema["properties"]) == {"name"}
+    assert offer.title == "Save a thing"
+
+
+def test_selection_narrows() -> None:
+    assert _names(Selection(tools=("say", "count"), exclude=("count",))) == ["say"]
+    assert _names(Selection(toolsets=())) == []
+
+
+def test_a_name_that_does_not_exist_stops_the_start_naming_the_nearest() -> None:
+    with pytest.raises(ConfigInvalid, match="did you mean recite"):
+        Registry([EXAMPLE], Selection(tools=("recit",)))
+    with pytest.raises(ConfigInvalid, match="toolsets"):
+        Registry([EXAMPLE], Selection(toolsets=("nope",)))
+
+
+def test_an_unknown_tool_names_the_nearest() -> None:
+    with pytest.raises(UnknownTool) as caught:
+        Registry([EXAMPLE]).find("cuont", ME)
+    assert caught.value.message == 'Unknown tool "cuont"; did you mean count?'
