@@ -1,0 +1,1 @@
+"""Independent programs that witness how Rolltop speaks MCP: `make conformance`."""
