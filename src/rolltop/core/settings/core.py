@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from rolltop.core.lazy import lazy
 from rolltop.core.settings.declaration import Setting
@@ -29,7 +30,7 @@ def _data_directory(_settings: Mapping[str, object]) -> Path:
 
 
 def _store(settings: Mapping[str, Path]) -> str:
-    return f"sqlite:///{(settings['data_dir'] / STORE_NAME).as_posix()}"
+    return f"sqlite:///{quote((settings['data_dir'] / STORE_NAME).as_posix())}"
 
 
 _STORE: Final = (

@@ -67,9 +67,10 @@ def _text(path: Path) -> str | None:
         return None
     except OSError as error:
         raise Unreadable(f"cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Unreadable("is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable("is not a regular file")
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise Unreadable("is larger than 1 MiB")

@@ -30,7 +30,7 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"([0-9]{1,12})\s*([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"[\w.-]+")
-_URL_PASSWORD: Final = re.compile(r"(?<=://)([^:/?#]*):[^/?#]*@")
+_URL_PASSWORD: Final = re.compile(r"(?<=://)([^:@]*):.*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&][a-z_]*(?:password|passfile)=)[^&#]*", re.IGNORECASE)
 _UNITS: Final[dict[Kind, tuple[tuple[str, int], ...]]] = {
     "size": (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1)),

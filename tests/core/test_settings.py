@@ -1,0 +1,399 @@
+"""Settings: rank, trust, forms of values, and errors that name what to mend."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rolltop.core.errors import ConfigInvalid
+from rolltop.core.settings import CORE_SETTINGS, Setting, Settings, load
+
+DECLARED = (
+    *CORE_SETTINGS,
+    Setting("reader.roots", "paths", (), "Folders.", untrusted="inside"),
+    Setting("reader.share", "number", 0.5, "A share.", minimum=0, maximum=1),
+    Setting("scratch.age", "duration", 86_400, "An age.", minimum=1, unit="h"),
+    Setting("notes.token", "text", "", "A token.", secret=True),
+)
+
+
+class Places:
+    """A user's configuration directory and a project to start in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.user = folder / "user"
+        self.project = folder / "project"
+        self.user.mkdir()
+        self.project.mkdir()
+
+    def load(
+        self,
+        environment: dict[str, str] | None = None,
+        command_line: dict[str, str] | None = None,
+        config: Path | None = None,
+    ) -> Settings:
+        return load(
+            DECLARED,
+            environment=environment or {},
+            command_line=command_line or {},
+            working_directory=self.project,
+            user_directory=self.user,
+            config=config,
+        )
+
+    def user_file(self, text: str) -> Path:
+        path = self.user / "rolltop.toml"
+        path.write_text(text)
+        return path
+
+    def project_file(self, text: str, name: str = "rolltop.toml") -> Path:
+        path = self.project / name
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def test_each_source_outranks_the_ones_below(places: Places, tmp_path: Path) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text("max_result_tokens = 4000")
+    steps: list[tuple[int, str]] = []
+
+    def note(settings: Settings) -> None:
+        steps.append((settings["max_result_tokens"], settings.source("max_result_tokens")))
+
+    note(places.load())
+    user = places.user_file("max_result_tokens = 9000")
+    note(places.load())
+    project = places.project_file("max_result_tokens = 5000")
+    note(places.load())
+    dotenv = places.project_file("ROLLTOP_MAX_RESULT_TOKENS=4500", ".env")
+    note(places.load())
+    note(places.load(config=config))
+    variable = {"ROLLTOP_MAX_RESULT_TOKENS": "3000"}
+    note(places.load(variable, config=config))
+    note(places.load(variable, {"max_result_tokens": "0"}, config))
+    assert steps == [
+        (20_000, "default"),
+        (9000, str(user)),
+        (5000, str(project)),
+        (4500, str(dotenv)),
+        (4000, str(config)),
+        (3000, "environment ROLLTOP_MAX_RESULT_TOKENS"),
+        (0, "command line"),
+    ]
+
+
+def test_our_own_variable_outranks_the_seeds_name(places: Places) -> None:
+    settings = places.load({"LOG_LEVEL": "Debug", "ROLLTOP_LOG_LEVEL": "FATAL"})
+    assert settings["log_level"] == "fatal"
+    assert places.load({"LOG_LEVEL": "Debug"})["log_level"] == "debug"
+
+
+def test_an_empty_variable_is_not_set(places: Places) -> None:
+    settings = places.load({"DATABASE_URL": "", "ROLLTOP_THREADS": ""})
+    assert settings.source("database_url") == "default"
+    assert settings["threads"] == 16
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("threads", "4", 4),
+        ("reader.share", "0.25", 0.25),
+        ("read_only", "Yes", True),
+        ("read_only", "off", False),
+        ("call_timeout", "90s", 90),
+        ("call_timeout", "5m", 300),
+        ("call_timeout", "2h", 7200),
+        ("call_timeout", "1d", 86_400),
+        ("call_timeout", "15", 15),
+        ("scratch.age", "2", 7200),
+        ("scratch.age", "2m", 120),
+        ("http.max_body", "2048", 2048),
+        ("http.max_body", "64KiB", 65_536),
+        ("http.max_body", "1 GiB", 1 << 30),
+        ("max_result_tokens", "0", 0),
+        ("output", "TEXT", "text"),
+        ("toolsets", "tasks, reader,", ("tasks", "reader")),
+        ("log_level", "WARN", "warn"),
+    ],
+)
+def test_text_becomes_the_settings_kind(places: Places, key: str, text: str, value: object) -> None:
+    assert places.load(command_line={key: text})[key] == value
+    variable = "ROLLTOP_" + key.upper().replace(".", "_")
+    assert places.load({variable: text})[key] == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("threads", "0"),
+        ("threads", "1e3"),
+        ("threads", "four"),
+        ("reader.share", "nan"),
+        ("reader.share", "2"),
+        ("read_only", "maybe"),
+        ("call_timeout", "-5s"),
+        ("call_timeout", "1.5s"),
+        ("call_timeout", "0"),
+        ("http.max_body", "3 parsecs"),
+        ("http.port", "65536"),
+        ("max_result_tokens", "199"),
+        ("output", "json"),
+        ("names", "original"),
+        ("retrieval.roots", "docs"),
+        ("retrieval.roots.a b", "x"),
+        ("user", "a\0b"),
+    ],
+)
+def test_a_bad_value_names_key_source_and_what_is_allowed(
+    places: Places, key: str, text: str
+) -> None:
+    setting = next(s for s in DECLARED if key.startswith(s.key))
+    with pytest.raises(ConfigInvalid) as raised:
+        places.load(command_line={key: text})
+    message = raised.value.message
+    assert message.startswith(f"{setting.key} (command line) cannot be ")
+    assert setting.allowed in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'threads = "4"',
+        "threads = 4.0",
+        "threads = true",
+        "read_only = 1",
+        'read_only = "on"',
+        "output = 1",
+        'toolsets = "tasks"',
+        "toolsets = [1]",
+        'retrieval.roots = "docs"',
+        "reader.share = nan",
+        "log_file_path = 1979-05-27",
+    ],
+)
+def test_toml_values_are_not_coerced(places: Places, line: str) -> None:
+    path = places.user_file(line)
+    with pytest.raises(ConfigInvalid, match="must be") as raised:
+        places.load()
+    assert str(path) in raised.value.message
+
+
+def test_toml_of_every_kind(places: Places) -> None:
+    places.user_file(
+        'call_timeout = "2m"\nstatement_timeout = 7\ntoolsets = ["tasks"]\nread_only = true\n'
+        '[http]\nmax_body = "1MiB"\nport = 1\n[scratch]\nage = 3\n[reader]\nshare = 1\n'
+        'roots = ["a", "/b"]\n[retrieval]\nallow_hidden = true\n[retrieval.roots]\ndocs = "d"\n'
+    )
+    settings = places.load()
+    assert (settings["call_timeout"], settings["statement_timeout"]) == (120, 7)
+    assert settings["toolsets"] == ("tasks",)
+    assert (settings["http.max_body"], settings["http.port"]) == (1 << 20, 1)
+    assert settings["scratch.age"] == 10_800
+    assert settings["reader.roots"] == (places.user / "a", Path("/b"))
+    assert settings["retrieval.roots"] == {"docs": places.user / "d"}
+    assert settings["read_only"] is settings["retrieval.allow_hidden"] is True
+
+
+def test_roots_of_all_sources_are_joined_by_name(places: Places) -> None:
+    places.user_file('[retrieval.roots]\ndocs = "manual"\nwiki = "~/wiki"\n')
+    settings = places.load(
+        {"DOCS_ROOT": "../elsewhere/", "ROLLTOP_RETRIEVAL_ROOTS_API": "/api"},
+        {"retrieval.roots.code": "src"},
+    )
+    assert settings["retrieval.roots"] == {
+        "docs": places.project / "../elsewhere",
+        "wiki": Path.home() / "wiki",
+        "api": Path("/api"),
+        "code": places.project / "src",
+    }
+    assert "environment DOCS_ROOT" in settings.source("retrieval.roots")
+    several = places.load(command_line={"retrieval.roots": "docs=/d, code=/c"})
+    assert several["retrieval.roots"] == {
+        "docs": Path("/d"),
+        "wiki": Path.home() / "wiki",
+        "code": Path("/c"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [("max_result_token", "max_result_tokens"), ("http.prot", "http.port"), ("zzz", "")],
+)
+def test_an_unknown_key_names_the_nearest(places: Places, key: str, nearest: str) -> None:
+    meant = f"; did you mean {nearest}?" if nearest else ""
+    with pytest.raises(ConfigInvalid) as raised:
+        places.load(command_line={key: "1"})
+    assert raised.value.message == f"{key} (command line) is no setting of Rolltop{meant}"
+    path = places.user_file(f"{key} = 1")
+    with pytest.raises(ConfigInvalid) as raised:
+        places.load()
+    assert raised.value.message == f"{key} ({path}) is no setting of Rolltop{meant}"
+
+
+def test_an_unknown_variable_of_ours_stops_the_start(places: Places) -> None:
+    with pytest.raises(ConfigInvalid, match="did you mean ROLLTOP_HTTP_PORT") as raised:
+        places.load({"ROLLTOP_HTTP_PROT": "secret value"})
+    assert "secret value" not in raised.value.message
+    assert places.load({"HTTP_PROT": "somebody else's"})["http.port"] == 8765
+
+
+@pytest.mark.parametrize("text", ["= 1", "a = [", "x = " + "[" * 5000, '"\ud800" = 1'])
+def test_a_broken_file_of_the_users_own_stops_the_start(places: Places, text: str) -> None:
+    path = places.user / "rolltop.toml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ConfigInvalid) as raised:
+        places.load()
+    assert str(path) in raised.value.message
+
+
+def test_a_configuration_file_that_is_asked_for_must_exist(places: Places) -> None:
+    with pytest.raises(ConfigInvalid, match="does not exist"):
+        places.load(config=Path("missing.toml"))
+
+
+def test_a_projects_file_sets_only_what_cannot_harm(places: Places) -> None:
+    (places.project / "docs").mkdir()
+    (places.project / "way-out").symlink_to(places.user)
+    places.project_file(
+        'max_result_tokens = 1000\ncall_timeout = "5m"\ntoolsets = ["reader"]\n'
+        'database_url = "postgresql://evil"\nlog_file_path = "x"\nsurprise = 1\nthreads = "x"\n'
+        '[http]\nhost = "0.0.0.0"\n[reader]\nroots = ["docs", "way-out"]\n'
+        '[retrieval.roots]\ndocs = "docs"\n'
+    )
+    settings = places.load()
+    assert settings["max_result_tokens"] == 1000
+    assert settings["call_timeout"] == 60
+    assert settings["toolsets"] == ("reader",)
+    assert settings["retrieval.roots"] == {"docs": (places.project / "docs").resolve()}
+    for key in ("database_url", "log_file_path", "http.host", "reader.roots", "threads"):
+        assert settings.source(key) == "default", key
+        assert sum(f": {key} is passed over" in line for line in settings.notices) == 1, key
+    assert any("surprise is no setting" in line for line in settings.notices)
+    assert "evil" not in str(settings.notices)
+    assert "0.0.0.0" not in str(settings.notices)  # noqa: S104  # what must not be shown
+
+
+@pytest.mark.parametrize("root", ["..", "/", "docs/../..", "way-out", "way-out/deeper", "loop"])
+def test_a_projects_roots_stay_inside_it(places: Places, root: str) -> None:
+    (places.project / "way-out").symlink_to(places.user)
+    (places.project / "loop").symlink_to("loop")
+    places.project_file(f"DOCS_ROOT='{root}'\n", ".env")
+    settings = places.load()
+    assert settings["retrieval.roots"] == {}
+    assert len(settings.notices) == 1
+
+
+def test_no_limit_counts_as_the_highest(places: Places) -> None:
+    places.project_file("max_result_tokens = 0")
+    assert places.load()["max_result_tokens"] == 20_000
+    places.user_file("max_result_tokens = 0")
+    places.project_file("max_result_tokens = 90000")
+    assert places.load()["max_result_tokens"] == 90_000
+
+
+def test_the_environment_file_of_a_project(places: Places) -> None:
+    (places.project / "a b").mkdir()
+    places.project_file(
+        '# a comment\nexport DOCS_ROOT="a b" # here\n'
+        "AWS_SECRET='hush'\nROLLTOP_TOOLSETS=tasks # x\n"
+        "DATABASE_URL=postgresql://evil\nnot an assignment\nROLLTOP_NONSENSE=1\nLOG_LEVEL=trace\n",
+        ".env",
+    )
+    settings = places.load({"ROLLTOP_TOOLSETS": "reader"})
+    assert settings["retrieval.roots"] == {"docs": (places.project / "a b").resolve()}
+    assert settings["toolsets"] == ("reader",)
+    assert settings.source("database_url") == "default"
+    assert settings["log_level"] == "info"
+    said = "\n".join(settings.notices)
+    for name in ("AWS_SECRET", "ROLLTOP_NONSENSE", "DATABASE_URL", "LOG_LEVEL"):
+        assert f": {name} is" in said
+    assert "hush" not in said
+    assert "evil" not in said
+
+
+@pytest.mark.parametrize("name", [".env", "rolltop.toml"])
+def test_a_projects_file_that_cannot_be_used_is_passed_over(places: Places, name: str) -> None:
+    path = places.project / name
+    for content in (b"\xff\xfe\x00", b"x = " * 300_000):
+        path.write_bytes(content)
+        assert len(places.load().notices) == 1
+    path.unlink()
+    path.mkdir()
+    assert len(places.load().notices) == 1
+    path.rmdir()
+    os.mkfifo(path)
+    assert "is not a regular file" in places.load().notices[0]
+
+
+def test_a_file_that_is_asked_for_is_trusted_in_the_working_directory_too(places: Places) -> None:
+    path = places.project_file('http.host = "::1"')
+    settings = places.load(config=Path("rolltop.toml"))
+    assert (settings["http.host"], settings.source("http.host")) == ("::1", str(path))
+    assert settings.notices == ()
+
+
+def test_secrets_are_masked_everywhere(places: Places) -> None:
+    url = "postgresql://me:s3cr3t/@x@host/db?sslpassword=hidden&a=1"
+    settings = places.load({"DATABASE_URL": url, "ROLLTOP_NOTES_TOKEN": "s3cr3t"})
+    assert settings["database_url"] == url
+    shown = settings.masked("database_url")
+    assert shown == "postgresql://me:********@host/db?sslpassword=********&a=1"
+    assert settings.masked("notes.token") == "********"
+    with pytest.raises(ConfigInvalid) as raised:
+        places.load(command_line={"notes.token": "s3cr3t\0"})
+    assert "s3cr3t" not in raised.value.message
+
+
+def test_values_are_shown_as_a_person_writes_them(places: Places) -> None:
+    settings = places.load(
+        command_line={"toolsets": "a,b", "retrieval.roots": "docs=/d", "call_timeout": "120s"}
+    )
+    shown = {key: settings.masked(key) for key in settings}
+    assert shown["toolsets"] == "a, b"
+    assert shown["retrieval.roots"] == "docs=/d"
+    assert (shown["call_timeout"], shown["http.max_body"]) == ("2m", "32MiB")
+    assert (shown["read_only"], shown["log_file_path"]) == ("off", "")
+
+
+def test_the_store_lies_in_the_data_directory(places: Places) -> None:
+    settings = places.load({"ROLLTOP_DATA_DIR": "/var/my data?"})
+    assert settings["database_url"] == "sqlite:////var/my%20data%3F/desk.db"
+    assert settings.with_({"data_dir": Path("/x")})["database_url"] == "sqlite:////x/desk.db"
+
+
+def test_settings_with_changes_leave_the_original_alone() -> None:
+    settings = Settings.defaults(DECLARED)
+    assert settings.with_({"threads": 2})["threads"] == 2
+    assert settings["threads"] == 16
+    with pytest.raises(KeyError):
+        settings.with_({"thread": 2})
+
+
+def test_core_settings_are_declared_well() -> None:
+    keys = [setting.key for setting in CORE_SETTINGS]
+    variables = [setting.variable for setting in CORE_SETTINGS]
+    assert len(set(keys)) == len(keys)
+    assert len(set(variables)) == len(variables)
+    defaults = Settings.defaults(CORE_SETTINGS)
+    for setting in CORE_SETTINGS:
+        assert setting.help.endswith("."), setting.key
+        assert not callable(setting.default) or setting.computed, setting.key
+        shown = defaults.masked(setting.key)
+        if shown:
+            again = load(
+                CORE_SETTINGS,
+                environment={},
+                command_line={setting.key: shown},
+                working_directory=Path("/"),
+                user_directory=Path("/nowhere"),
+            )
+            assert again[setting.key] == defaults[setting.key], setting.key
