@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.databases"]
+pytest_plugins = ["tests.databases", "tests.time_budgets"]
 
 # How fast a shared machine draws examples says nothing about the product.
 settings.register_profile(

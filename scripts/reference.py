@@ -1,0 +1,249 @@
+"""Writes docs/reference from the declarations: tools, settings and errors.
+
+`python scripts/reference.py` writes the pages; `--check` writes nothing and fails when one is not
+what it would write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core import budget, tokens
+from rolltop.core.arguments import describe
+from rolltop.core.errors import RolltopError
+from rolltop.core.registry import Registry
+from rolltop.core.scope import READ, WRITE, Scope
+from rolltop.core.settings import CORE_SETTINGS, Setting
+from rolltop.toolsets import TOOLSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rolltop.core.registry import Offer
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
+MADE: Final = "<!-- Written by `make docs` from the declarations in the source. -->"
+EVERYONE: Final = Scope("", "", rights=frozenset({READ, WRITE}))
+UNTRUSTED: Final = {
+    "no": "nothing",
+    "inside": "paths inside it",
+    "down": "a lower value",
+    "free": "any value",
+}
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a Markdown table, with an empty line after it."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{' --- |' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+def code(text: object) -> str:
+    """The text as inline code; empty stays empty."""
+    return f"`{text}`" if str(text) else ""
+
+
+def page(title: str, introduction: str, lines: Iterable[str]) -> str:
+    """A whole page."""
+    return "\n".join([f"# {title}", "", MADE, "", introduction, "", *lines]).rstrip("\n") + "\n"
+
+
+def cost(offers: Iterable[Offer]) -> int:
+    """What the tools cost a model to know, in tokens: name, description and input schema."""
+    return sum(
+        tokens.count(
+            budget.compact(
+                {
+                    "name": offer.name,
+                    "description": offer.description,
+                    "inputSchema": offer.parameters.schema,
+                }
+            )
+        )
+        for offer in offers
+    )
+
+
+def tools() -> str:
+    """The page of all tools."""
+    offers = Registry(TOOLSETS).listed(EVERYONE)
+    introduction = (
+        f"{len(offers)} tools, {cost(offers):,} tokens to list (name, description, input schema)."
+    )
+    return page("Tools", introduction, tool_sections(offers))
+
+
+def tool_sections(offers: Sequence[Offer]) -> Iterator[str]:
+    """The lines of every toolset, each with its tools."""
+    for toolset in TOOLSETS:
+        yield f"## {toolset.name}"
+        yield ""
+        yield toolset.summary
+        yield ""
+        for offer in offers:
+            if offer.toolset is toolset:
+                yield from tool_section(offer)
+
+
+def tool_section(offer: Offer) -> Iterator[str]:
+    """The lines of one tool."""
+    tool = offer.tool
+    yield f"### {offer.name}"
+    yield ""
+    yield offer.description
+    yield ""
+    hints = {
+        "reads only": tool.reads,
+        "destructive": tool.destructive,
+        "idempotent": tool.idempotent,
+        "reaches outside": tool.open_world,
+    }
+    said = ", ".join(hint for hint, holds in hints.items() if holds) or "writes"
+    yield f"*{offer.title}*: {said}; {cost([offer]):,} tokens."
+    for seed in tool.seeds:
+        fixed = ", ".join(f"{name}={value}" for name, value in seed.fixed.items())
+        yield f"Also called {code(seed.name)}{f' (fixes {fixed})' if fixed else ''}."
+    yield ""
+    yield from parameters(offer.parameters.schema)
+
+
+def parameters(schema: dict[str, Any]) -> Iterator[str]:
+    """The lines of a tool's parameters."""
+    required = schema.get("required", [])
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    if not properties:
+        yield "No parameters."
+        yield ""
+        return
+    yield from table(
+        ("parameter", "value", "default", "what it is"),
+        (
+            (
+                code(name),
+                describe(part, schema),
+                "required" if name in required else code(part.get("default", "")),
+                str(part.get("description", "")),
+            )
+            for name, part in properties.items()
+        ),
+    )
+
+
+def settings() -> str:
+    """The page of all settings."""
+    introduction = (
+        "Defaults < `rolltop.toml` in the user's configuration directory < files in the working"
+        " directory < `--config FILE` < environment < command line. The last column says what files"
+        " in the working directory may set: they are not trusted."
+    )
+    return page("Settings", introduction, setting_sections())
+
+
+def setting_sections() -> Iterator[str]:
+    """The lines of core's settings and of each toolset's."""
+    for title, declared in [("core", CORE_SETTINGS), *((t.name, t.settings) for t in TOOLSETS)]:
+        if declared:
+            yield f"## {title}"
+            yield ""
+            yield from table(
+                ("setting", "what it is", "value", "default", "environment", "working directory"),
+                map(setting_row, declared),
+            )
+
+
+def setting_row(setting: Setting) -> tuple[str, ...]:
+    """The cells of one setting."""
+    default = setting.computed or code(shown(setting.default))
+    names = (setting.variable, *setting.environment, *(name for name, _ in setting.entries))
+    return (
+        code(setting.key),
+        setting.help,
+        setting.allowed,
+        default,
+        ", ".join(map(code, names)),
+        UNTRUSTED[setting.untrusted],
+    )
+
+
+def shown(default: object) -> str:
+    """A default as a user would write it; nothing for none."""
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    if default is None or default in ((), {}):
+        return ""
+    return str(default)
+
+
+def errors() -> str:
+    """The page of all error codes."""
+    introduction = (
+        "Every failure of a tool is a result with `isError: true`, one of these codes, a message"
+        " about the values given and a hint that names the call that repairs it."
+    )
+    return page("Errors", introduction, error_sections())
+
+
+def error_sections() -> Iterator[str]:
+    """The lines of core's codes and of each toolset's."""
+    tree = sorted(descendants(RolltopError), key=lambda kind: kind.default_code)
+    codes = {kind.default_code: first_line(kind) for kind in (RolltopError, *tree)}
+    for title, known in [("core", codes), *((t.name, t.codes) for t in TOOLSETS)]:
+        yield f"## {title}"
+        yield ""
+        yield from table(("code", "meaning"), ((code(name), said) for name, said in known.items()))
+
+
+def descendants(kind: type[RolltopError]) -> Iterator[type[RolltopError]]:
+    """The error classes of core below `kind`."""
+    for below in kind.__subclasses__():
+        if below.__module__ == RolltopError.__module__:
+            yield below
+            yield from descendants(below)
+
+
+def first_line(kind: type[RolltopError]) -> str:
+    """What a class says of itself first."""
+    return (kind.__doc__ or "").strip().split("\n")[0]
+
+
+def pages() -> dict[Path, str]:
+    """Every page by its path."""
+    return {
+        FOLDER / "tools.md": tools(),
+        FOLDER / "settings.md": settings(),
+        FOLDER / "errors.md": errors(),
+    }
+
+
+def stale() -> list[Path]:
+    """The pages that are missing or not what would be written."""
+    return [
+        path
+        for path, text in pages().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def main() -> int:
+    """0 when the pages are written, or, with --check, up to date; 1 when they are not."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when out of date")
+    if parser.parse_args().check:
+        old = stale()
+        for path in old:
+            print(f"{path.name} is out of date: run make docs", file=sys.stderr)
+        return 1 if old else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""The size of random campaigns and the parts that test time is counted for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.campaign import VARIABLE, examples, is_full
+from tests.time_budgets import part_of
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "full"),
+    [("small", 50, False), ("full", 1000, True), ("0.1", 5, False), ("0.001", 1, False)],
+)
+def test_a_campaign_grows_with_the_setting(
+    monkeypatch: pytest.MonkeyPatch, given: str, expected: int, *, full: bool
+) -> None:
+    monkeypatch.setenv(VARIABLE, given)
+    assert (examples(50), is_full()) == (expected, full)
+
+
+@pytest.mark.parametrize("given", ["", "large", "-1", "0", "nan", "inf"])
+def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(VARIABLE, given)
+    with pytest.raises(ValueError, match=VARIABLE):
+        examples(50)
+
+
+@pytest.mark.parametrize(
+    ("node_id", "part"),
+    [
+        ("tests/toolsets/tasks/test_store.py::test_a", "tasks"),
+        ("tests/toolsets/reader/formats/test_pdf.py::test_a", "reader"),
+        ("tests/toolsets/test_all.py::test_a", "foundation"),
+        ("tests/core/test_budget.py::TestFit::test_a", "foundation"),
+    ],
+)
+def test_a_tests_time_counts_for_its_folder(node_id: str, part: str) -> None:
+    assert part_of(node_id) == part
