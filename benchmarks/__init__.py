@@ -1,0 +1,1 @@
+"""Programs that measure Rolltop beside its peers, in one run, as ratios."""

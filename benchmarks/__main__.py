@@ -1,0 +1,40 @@
+"""Run every benchmark, or those named, and write docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.measure import Table, machine
+
+PARTS = ("startup", "roundtrip", "tasks", "counting", "reading", "memory")
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+HEAD = """# Benchmarks
+
+Written by `make bench`; every comparison is made in one run, side by side. Times are medians with
+the least and the greatest.
+
+Machine: {machine}.
+"""
+
+
+def main(names: list[str]) -> int:
+    """Print the tables of the named parts; write the page when all of them ran."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+        return 2
+    sections = [HEAD.format(machine=machine())]
+    for name in names or PARTS:
+        made: list[Table] = import_module(f"benchmarks.{name}").tables()
+        for table in made:
+            print(table.markdown(), flush=True)
+            sections.append(table.markdown())
+    if not names:
+        PAGE.write_text("\n".join(sections), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
