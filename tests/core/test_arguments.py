@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rolltop.core.call import Call
 
 
-async def _find(  # noqa: PLR0913  # one parameter of each kind
+async def _find(  # one parameter of each kind
     call: Call,
     query: Annotated[str, Field(description="Words to find.")],
     limit: Annotated[int, Field(ge=1, le=200)] = 50,

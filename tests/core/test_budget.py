@@ -14,7 +14,9 @@ from rolltop.core.errors import Invalid
 from tests.campaign import examples
 
 
-def _finish(result: dict[str, Any], changed: dict[str, object], cursor: str | None) -> dict[str, Any]:
+def _finish(
+    result: dict[str, Any], changed: dict[str, object], cursor: str | None
+) -> dict[str, Any]:
     more = {"truncated": True, "next": {"tool": "t", "arguments": {"q": "x", **changed}}}
     return {**result, **more, **({"next_cursor": cursor} if cursor else {})}
 

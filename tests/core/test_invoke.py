@@ -71,7 +71,9 @@ def test_no_bound_unless_the_call_asks_for_one() -> None:
     desk = _desk(max_result_tokens=0)
     whole = call_tool(desk, ME, "recite", lines=20_000)
     assert "next" not in whole.structured
-    assert budget.count(call_tool(desk, ME, "recite", lines=20_000, max_tokens=500).structured) <= 500
+    assert (
+        budget.count(call_tool(desk, ME, "recite", lines=20_000, max_tokens=500).structured) <= 500
+    )
 
 
 def test_next_carries_the_name_that_was_called(desk: Desk) -> None:
