@@ -1,0 +1,12 @@
+"""The toolsets: this is the only list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.toolsets.tasks import TOOLSET as TASKS
+
+if TYPE_CHECKING:
+    from rolltop.core.toolset import Toolset
+
+TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS,)

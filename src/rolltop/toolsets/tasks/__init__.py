@@ -1,0 +1,86 @@
+"""Per-user task lists for agents and the people they work for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.toolset import Prompt, PromptArgument, Toolset
+from rolltop.toolsets.tasks.jobs import JOBS
+from rolltop.toolsets.tasks.models import ErrorAnswer
+from rolltop.toolsets.tasks.tools import REFERENCES, TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rolltop.core.budget import Continuation
+    from rolltop.core.errors import RolltopError
+
+_UNAVAILABLE: Final = "Service temporarily unavailable, please try again"
+
+
+def _shape_error(error: RolltopError) -> dict[str, Any]:
+    message = _UNAVAILABLE if error.code == "UNAVAILABLE" else error.message
+    shape = {"success": False, "error": message, "code": error.code, "hint": error.hint}
+    return {**shape, **error.data}
+
+
+def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+    return {
+        **result,
+        "truncated": True,
+        "next_cursor": continuation.cursor,
+        "next": continuation.next,
+    }
+
+
+def _plan_work(arguments: Mapping[str, str]) -> str:
+    return (
+        f"Plan this work as tasks: {arguments['goal']}\n\n"
+        "1. list_tasks with status pending, so that nothing is planned twice.\n"
+        "2. add_task for the goal, then one add_task for each step, with parent_id naming the "
+        "goal's task; a step is small enough to finish in one sitting and its title says what "
+        "is true when it is done.\n"
+        "3. Where a step needs another first, name that one in blocked_by. Give priority (0 is "
+        "the most urgent) and due_at only where they matter.\n"
+        "4. Show the plan and stop. To work on it: next_task, claim_task, do it, complete_task "
+        "with the token; repeat until next_task answers null."
+    )
+
+
+TOOLSET: Final = Toolset(
+    name="tasks",
+    summary="Task lists with dependencies, claims and a trash.",
+    tools=TOOLS,
+    codes={
+        "TITLE_REQUIRED": "The title is missing or blank.",
+        "TITLE_TOO_LONG": "The title has more than 200 characters.",
+        "DESCRIPTION_TOO_LONG": "The description has more than 2000 characters.",
+        "INVALID_ID": "An id is not a UUID.",
+        "NOT_FOUND": "The task, user, parent or blocker does not exist, or is another user's.",
+        "NOTHING_TO_UPDATE": "update_task was given no field to change.",
+        "INVALID_STATUS": "The status is not one of all, pending, completed.",
+        "INVALID_LIMIT": "The limit is not from 1 to 200.",
+        "INVALID_CURSOR": "The cursor is not one that list_tasks answered.",
+        "INVALID_TEXT": "A text holds NUL or a lone surrogate.",
+        "CYCLE": "The task would wait for itself, or lie below itself.",
+        "CONFLICT": "The task changed since it was read, or another holds it; data shows it now.",
+        "INVALID_ARGUMENT": "An argument is unknown, missing or of the wrong kind.",
+        "UNAVAILABLE": "The store is out of reach or too slow, or the server is stopping.",
+        "TIMEOUT": "The call passed call_timeout.",
+        "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
+    },
+    shape_error=_shape_error,
+    error_output=ErrorAnswer,
+    continued=_continued,
+    jobs=JOBS,
+    references=REFERENCES,
+    prompts=(
+        Prompt(
+            "plan_work",
+            "Plan work as tasks",
+            "Break a goal into tasks with their order.",
+            (PromptArgument("goal", "What is to be done.", required=True),),
+            _plan_work,
+        ),
+    ),
+)

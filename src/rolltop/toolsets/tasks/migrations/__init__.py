@@ -1,0 +1,3 @@
+"""The schema of tasks, revision by revision."""
+
+HEAD = "tasks_0001"

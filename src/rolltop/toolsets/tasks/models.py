@@ -1,0 +1,232 @@
+"""What a task is: what the store returns is what the tools answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+JsonObject = dict[str, Any]
+Listed = Literal["all", "pending", "completed"]
+Status = Literal["pending", "completed"]
+
+TITLE_LENGTH: Final = 200
+DESCRIPTION_LENGTH: Final = 2000
+LOWEST_PRIORITY: Final = 4
+"""0 is the most urgent."""
+TAG_LENGTH: Final = 50
+LINK_LENGTH: Final = 500
+LONGEST_LIST: Final = 50
+"""The most tags, links or blockers of one task."""
+LONGEST_PAGE: Final = 200
+LONGEST_LEASE: Final = 86_400
+"""Seconds."""
+TRASH_KEEPS: Final = timedelta(days=30)
+CURSOR: Final = "tasks"
+"""The kind of cursor that list_tasks answers."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A task's fields as a caller sent them; None is left out, "", [] and -1 clear."""
+
+    title: str | None = None
+    description: str | None = None
+    priority: int | None = None
+    due_at: str | None = None
+    tags: list[str] | None = None
+    parent_id: str | None = None
+    blocked_by: list[str] | None = None
+    links: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which tasks a caller wants listed, as sent; None is no condition."""
+
+    status: Listed = "all"
+    tag: str | None = None
+    ready: bool = False
+    parent_id: str | None = None
+    due_before: str | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Filters that were checked."""
+
+    status: Status | None = None
+    tag: str | None = None
+    ready: bool = False
+    parent_id: str | None = None
+    due_before: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A task's place in a list: newest first by creation, then by id."""
+
+    created_at: datetime
+    id: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task as its owner sees it now; what is in the trash shows neither here nor in it.
+
+    `tags` and `blocked_by` are sorted. `claimed_until` is set while a claim runs, `lapsed_at`
+    after one ran out unfinished.
+    """
+
+    id: str
+    title: str
+    description: str | None
+    status: Status
+    created_at: datetime
+    updated_at: datetime
+    version: int
+    priority: int | None = None
+    due_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    parent_id: str | None = None
+    blocked_by: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    claimed_until: datetime | None = None
+    lapsed_at: datetime | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the task stands in a list."""
+        return Place(self.created_at, self.id)
+
+    @property
+    def data(self) -> JsonObject:
+        """The task as TaskData: the optional fields only where they are set."""
+        optional = {
+            "priority": self.priority,
+            "due_at": self.due_at and moment(self.due_at),
+            "tags": list(self.tags) or None,
+            "parent_id": self.parent_id,
+            "blocked_by": list(self.blocked_by) or None,
+            "links": list(self.links) or None,
+            "claim": self.claimed_until and {"expires_at": moment(self.claimed_until)},
+            "released": self.lapsed_at and f"lease expired at {moment(self.lapsed_at)}",
+        }
+        return {
+            "task_id": self.id,
+            "title": self.title,
+            "description": self.description,
+            "status": self.status,
+            "created_at": moment(self.created_at),
+            "updated_at": moment(self.updated_at),
+            "version": self.version,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claimed task and the token by which its holder renews the claim and completes it."""
+
+    task: Task
+    token: str
+
+    @property
+    def data(self) -> JsonObject:
+        """TaskData whose claim also holds the token."""
+        data = self.task.data
+        return {**data, "claim": {"token": self.token, **data["claim"]}}
+
+
+def moment(value: datetime) -> str:
+    """Return an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
+    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class ClaimData(TypedDict):
+    """A running claim; only the answer of claim_task holds the token."""
+
+    token: NotRequired[str]
+    expires_at: str
+
+
+class TaskData(TypedDict):
+    """A task as the tools answer it."""
+
+    task_id: str
+    title: str
+    description: str | None
+    status: Status
+    created_at: str
+    updated_at: str
+    version: int
+    priority: NotRequired[int]
+    due_at: NotRequired[str]
+    tags: NotRequired[list[str]]
+    parent_id: NotRequired[str]
+    blocked_by: NotRequired[list[str]]
+    links: NotRequired[list[str]]
+    claim: NotRequired[ClaimData]
+    released: NotRequired[str]
+
+
+class Next(TypedDict):
+    """The call that continues a cut answer."""
+
+    tool: str
+    arguments: JsonObject
+
+
+class TaskAnswer(TypedDict):
+    """One task."""
+
+    success: Literal[True]
+    data: TaskData
+    truncated: NotRequired[bool]
+
+
+class NextTaskAnswer(TypedDict):
+    """One task, or null where none is ready."""
+
+    success: Literal[True]
+    data: TaskData | None
+    truncated: NotRequired[bool]
+
+
+class TaskListAnswer(TypedDict):
+    """Tasks, newest first."""
+
+    success: Literal[True]
+    data: list[TaskData]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    next: NotRequired[Next]
+
+
+class Deleted(TypedDict):
+    """A task that went into the trash."""
+
+    task_id: str
+    message: str
+
+
+class DeletedAnswer(TypedDict):
+    """A deletion."""
+
+    success: Literal[True]
+    data: Deleted
+    truncated: NotRequired[bool]
+
+
+class ErrorAnswer(TypedDict):
+    """A failure; a CONFLICT holds the task as it is now in `data`."""
+
+    success: Literal[False]
+    error: str
+    code: str
+    hint: str
+    data: NotRequired[TaskData]
+    reference: NotRequired[str]
+    truncated: NotRequired[bool]

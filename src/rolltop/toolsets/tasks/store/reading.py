@@ -1,0 +1,197 @@
+"""Reads, and the conditions that reads and writes share."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    Select,
+    String,
+    cast,
+    func,
+    literal,
+    select,
+    tuple_,
+)
+
+from rolltop.core.db.schema import users
+from rolltop.core.db.types import Identifier, UTCDateTime
+from rolltop.toolsets.tasks.models import Place, Task, Wanted
+from rolltop.toolsets.tasks.store.tables import task_blockers, task_tags, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from rolltop.core.db import Tx
+
+Condition = ColumnElement[bool]
+_AS_STORED: Final = (
+    *("id", "title", "description", "status", "created_at", "updated_at", "version"),
+    *("priority", "due_at", "links", "claimed_until"),
+)
+_BETWEEN: Final = "\n"  # a tag is one line, so joined tags come apart again
+
+
+def exists(tx: Tx, owner: str) -> bool:
+    """Whether there is such a user."""
+    return tx.execute(select(users.c.id).where(users.c.id == owner)).first() is not None
+
+
+def get(tx: Tx, owner: str, task_id: str) -> Task | None:
+    """Return the owner's task, or None where it is missing, in the trash or another's."""
+    row = tx.execute(_shown(owner).where(tasks.c.id == task_id)).mappings().one_or_none()
+    return None if row is None else _task(row, tx.now)
+
+
+def hold(tx: Tx, owner: str, task_id: str) -> Task | None:
+    """Return the owner's task as `get` does, its row locked to the transaction's end.
+
+    Two statements: PostgreSQL would read tags and blockers as they were before the wait.
+    """
+    tx.execute(
+        select(tasks.c.id)
+        .where(tasks.c.id == task_id, tasks.c.user_id == owner)
+        .with_for_update(key_share=True)
+    )
+    return get(tx, owner, task_id)
+
+
+def page(tx: Tx, owner: str, wanted: Wanted, after: Place | None, limit: int) -> list[Task]:
+    """Return up to `limit` of the owner's tasks after a place, newest first."""
+    statement = _shown(owner).where(*_conditions(tx, owner, wanted))
+    if after is not None:
+        place = tuple_(literal(after.created_at, UTCDateTime), literal(after.id, Identifier))
+        statement = statement.where(tuple_(tasks.c.created_at, tasks.c.id) < place)
+    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
+    rows = tx.execute(statement.order_by(*newest).limit(limit)).mappings()
+    return [_task(row, tx.now) for row in rows]
+
+
+def best_ready(tx: Tx, owner: str) -> Task | None:
+    """Return the owner's ready task that is the most urgent, due first, oldest; or None."""
+    order = (
+        tasks.c.priority.asc().nulls_last(),
+        tasks.c.due_at.asc().nulls_last(),
+        tasks.c.created_at,
+        tasks.c.id,
+    )
+    statement = _shown(owner).where(*ready(tx, owner)).order_by(*order).limit(1)
+    row = tx.execute(statement).mappings().one_or_none()
+    return None if row is None else _task(row, tx.now)
+
+
+def living(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
+    """Return those of the ids that are tasks of the owner outside the trash."""
+    found = select(tasks.c.id).where(*live(owner), tasks.c.id.in_(list(task_ids)))
+    return set(tx.execute(found).scalars())
+
+
+def newest_titles(tx: Tx, owner: str, limit: int) -> list[tuple[str, str]]:
+    """Return id and title of the owner's newest tasks."""
+    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
+    rows = tx.execute(
+        select(tasks.c.id, tasks.c.title).where(*live(owner)).order_by(*newest).limit(limit)
+    )
+    return [(row.id, row.title) for row in rows]
+
+
+def holds(tx: Tx, owner: str, task_id: str, claim_hash: str) -> bool:
+    """Whether the hash is that of the task's last claim, running or not."""
+    same = select(tasks.c.id).where(
+        *live(owner), tasks.c.id == task_id, tasks.c.claim_hash == claim_hash
+    )
+    return tx.execute(same).first() is not None
+
+
+def live(owner: str) -> tuple[Condition, ...]:
+    """Return what makes a task visible: it is the owner's, and outside the trash."""
+    return (tasks.c.user_id == owner, tasks.c.deleted_at.is_(None))
+
+
+def ready(tx: Tx, owner: str) -> tuple[Condition, ...]:
+    """Return what makes a task ready: pending, not claimed, waiting for no pending task."""
+    blocker = tasks.alias("blocker")
+    waits = (
+        select(literal(1))
+        .join_from(task_blockers, blocker, blocker.c.id == task_blockers.c.blocker_id)
+        .where(
+            task_blockers.c.user_id == owner,
+            task_blockers.c.task_id == tasks.c.id,
+            blocker.c.user_id == owner,
+            blocker.c.deleted_at.is_(None),
+            blocker.c.status == "pending",
+        )
+        .correlate(tasks)
+        .exists()
+    )
+    free = tasks.c.claimed_until.is_(None) | (tasks.c.claimed_until <= tx.now)
+    return (tasks.c.status == "pending", free, ~waits)
+
+
+def _conditions(tx: Tx, owner: str, wanted: Wanted) -> Iterable[Condition]:
+    if wanted.status is not None:
+        yield tasks.c.status == wanted.status
+    if wanted.ready:
+        yield from ready(tx, owner)
+    if wanted.parent_id is not None:
+        yield tasks.c.parent_id == wanted.parent_id
+    if wanted.due_before is not None:
+        yield tasks.c.due_at < wanted.due_before
+    if wanted.tag is not None:
+        tagged = select(task_tags.c.task_id).where(
+            task_tags.c.user_id == owner, task_tags.c.tag == wanted.tag
+        )
+        yield tasks.c.id.in_(tagged)
+
+
+def _shown(owner: str) -> Select[Any]:
+    """Return the one SELECT by which tasks are read: all that a Task holds, of the owner's."""
+    parent, blocker = tasks.alias("shown_parent"), tasks.alias("shown_blocker")
+    parent_id = select(parent.c.id).where(
+        parent.c.user_id == owner,
+        parent.c.id == tasks.c.parent_id,
+        parent.c.deleted_at.is_(None),
+    )
+    tags = select(func.aggregate_strings(task_tags.c.tag, _BETWEEN)).where(
+        task_tags.c.user_id == owner, task_tags.c.task_id == tasks.c.id
+    )
+    blocked_by = (
+        select(func.aggregate_strings(cast(blocker.c.id, String), _BETWEEN))
+        .join_from(task_blockers, blocker, blocker.c.id == task_blockers.c.blocker_id)
+        .where(
+            task_blockers.c.user_id == owner,
+            task_blockers.c.task_id == tasks.c.id,
+            blocker.c.user_id == owner,
+            blocker.c.deleted_at.is_(None),
+        )
+    )
+    gathered = {"parent_id": parent_id, "tags": tags, "blocked_by": blocked_by}
+    return select(
+        *(tasks.c[name] for name in _AS_STORED),
+        *(part.correlate(tasks).scalar_subquery().label(name) for name, part in gathered.items()),
+    ).where(*live(owner))
+
+
+def _task(row: RowMapping, now: datetime) -> Task:
+    values: dict[str, Any] = {**row}
+    until: datetime | None = values.pop("claimed_until")
+    if values["status"] == "completed":
+        until = None
+    runs = until is not None and until > now
+    gathered: dict[str, Any] = {
+        "tags": _parts(values["tags"]),
+        "blocked_by": tuple(str(uuid.UUID(text)) for text in _parts(values["blocked_by"])),
+        "links": tuple(values["links"] or ()),
+        "claimed_until": until if runs else None,
+        "lapsed_at": None if runs else until,
+    }
+    return Task(**{**values, **gathered})
+
+
+def _parts(joined: str | None) -> tuple[str, ...]:
+    """Return texts that `aggregate_strings` joined, sorted."""
+    return tuple(sorted(joined.split(_BETWEEN))) if joined else ()

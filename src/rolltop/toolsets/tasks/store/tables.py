@@ -1,0 +1,72 @@
+"""The tables of tasks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
+from rolltop.toolsets.tasks.models import DESCRIPTION_LENGTH, TAG_LENGTH, TITLE_LENGTH
+
+tasks: Final = Table(
+    "tasks",
+    metadata,
+    Column("id", Identifier, primary_key=True),
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("title", String(TITLE_LENGTH), nullable=False),
+    Column("description", String(DESCRIPTION_LENGTH)),
+    Column("status", CodePointString(9), nullable=False),
+    Column("created_at", UTCDateTime, nullable=False),
+    Column("updated_at", UTCDateTime, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("priority", Integer),
+    Column("due_at", UTCDateTime),
+    Column("parent_id", Identifier, ForeignKey("tasks.id", ondelete="SET NULL")),
+    Column("links", JSONText),
+    Column("claim_hash", CodePointString(64)),
+    Column("claimed_until", UTCDateTime),
+    Column("deleted_at", UTCDateTime),
+    UniqueConstraint("user_id", "id"),  # what the edges refer to, so that none joins two users
+    CheckConstraint("status IN ('pending', 'completed')", name="status"),
+    CheckConstraint("length(title) >= 1", name="title"),
+    CheckConstraint("priority BETWEEN 0 AND 4", name="priority"),
+    Index(None, "user_id", "created_at", "id"),
+    Index(None, "user_id", "status", "created_at", "id"),
+    Index(None, "parent_id"),
+    Index(None, "deleted_at"),
+)
+
+task_tags: Final = Table(
+    "task_tags",
+    metadata,
+    Column("user_id", Identifier, primary_key=True),
+    Column("task_id", Identifier, primary_key=True),
+    Column("tag", CodePointString(TAG_LENGTH), primary_key=True),
+    ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
+    Index(None, "user_id", "tag"),
+)
+
+task_blockers: Final = Table(
+    "task_blockers",
+    metadata,
+    Column("user_id", Identifier, primary_key=True),
+    Column("task_id", Identifier, primary_key=True),
+    Column("blocker_id", Identifier, primary_key=True),
+    ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["user_id", "blocker_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"
+    ),
+    Index(None, "user_id", "blocker_id"),
+)
