@@ -1,14 +1,15 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
-.POSIX:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types imports docs docs-check fix bench nightly \
+.PHONY: help setup demo test check format lint types imports docs docs-check fix bench campaigns nightly \
 	conformance lock clean
 
 python := .venv/bin/python
+pytest := $(python) -m pytest -n 2 --dist loadgroup
 # Servers start 2.4 times slower without compiled bytecode, so nothing here runs without it.
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 unexport VIRTUAL_ENV
+export UV_SYSTEM_CERTS := 1
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
@@ -20,7 +21,7 @@ demo: setup ## one story through a real client, on this repository's own files
 	@.venv/bin/rolltop demo
 
 test: setup ## all tests, small random campaigns, with each part's time against its budget
-	@$(python) -m pytest -q -n 2 --dist loadgroup
+	@$(pytest)
 
 check: format lint types imports docs-check test ## everything a change must pass
 
@@ -49,13 +50,15 @@ docs: setup ## write docs/reference anew from the declarations
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks
 
-nightly: setup ## all tests with the full random campaigns, then conformance
-	@ROLLTOP_CAMPAIGN=full $(python) -m pytest -q -n 2 --dist loadgroup
-	@$(MAKE) conformance
+campaigns: setup ## all tests, full random campaigns
+	@ROLLTOP_CAMPAIGN=full $(pytest)
+
+nightly: campaigns conformance ## the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
-	@sh scripts/node.sh
-	@$(python) -m tests.conformance
+	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
+	@$(python) -m tests.conformance.programs
+	@$(python) -m pytest -o 'python_files=witness_*.py' tests/conformance
 
 lock: setup ## compile requirements/*.txt from pyproject.toml
 	@sh scripts/lock.sh

@@ -1,0 +1,92 @@
+"""The TypeScript SDKs v1 and v2 call every tool, over stdio and HTTP.
+
+Both check each structured answer against the tool's published output schema, errors too, and throw
+where it does not fit.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from rolltop.toolsets import TOOLSETS
+from tests.conformance.programs import HERE, ROLLTOP, free_port, listening, node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENT: Final = "harbours.md"
+TEXT: Final = (
+    "# Harbours\n\nStorms.\n\n## Methods\n\n" + "We counted the masts of 30 ships.\n" * 300
+)
+# In order: an argument "$0.data.task_id" is that part of the answer to the first call.
+CALLS: Final[list[tuple[str, dict[str, object]]]] = [
+    ("add_task", {"title": "Write it down"}),
+    ("list_tasks", {}),
+    ("update_task", {"task_id": "$0.data.task_id", "description": "…and file it"}),
+    ("claim_task", {"task_id": "$0.data.task_id"}),
+    ("complete_task", {"task_id": "$0.data.task_id"}),
+    ("reopen_task", {"task_id": "$0.data.task_id"}),
+    ("next_task", {}),
+    ("delete_task", {"task_id": "$0.data.task_id"}),
+    ("restore_task", {"task_id": "$0.data.task_id"}),
+    ("smart_read", {"file_path": DOCUMENT, "mode": "summary"}),
+    ("smart_read", {"file_path": DOCUMENT, "mode": "full"}),
+    ("list_sections", {"file_path": DOCUMENT}),
+    ("read_section", {"file_path": DOCUMENT, "section_heading": "Methods"}),
+    ("estimate_tokens", {"text": "<|endoftext|>"}),
+    ("read_plan", {"file_paths": [DOCUMENT], "query": "masts", "budget_tokens": 2000}),
+]
+TOOLS: Final = sorted(tool.name for toolset in TOOLSETS for tool in toolset.tools)
+WRONG: Final = [(name, {"no_such_argument": 1}) for name in TOOLS]
+CLIENTS: Final = [("v1", "legacy"), ("v2", "legacy"), ("v2", "auto")]
+
+
+def target(client: str, mode: str, **where: object) -> str:
+    """What the client's program takes as its first argument."""
+    return json.dumps(where if client == "v1" else {**where, "mode": mode})
+
+
+def witness(client: str, server: str, folder: Path) -> list[dict[str, Any]]:
+    """What the client made of every call."""
+    calls = [{"name": name, "arguments": given} for name, given in [*CALLS, *WRONG]]
+    run = node([HERE / "clients" / f"{client}.mjs", server, json.dumps(calls)], folder)
+    assert run.returncode == 0, run.stderr[-3000:]
+    said = json.loads(run.stdout)
+    assert sorted(said["tools"]) == TOOLS
+    return said["results"]
+
+
+def check(results: list[dict[str, Any]]) -> None:
+    """Nothing was thrown, only the wrong calls failed, and both halves of each answer agree."""
+    names = [name for name, _ in [*CALLS, *WRONG]]
+    assert [
+        (name, it["thrown"]) for name, it in zip(names, results, strict=True) if "thrown" in it
+    ] == []
+    answers = [it["result"] for it in results]
+    failed = [bool(answer.get("isError")) for answer in answers]
+    assert failed == [False] * len(CALLS) + [True] * len(WRONG), answers
+    for answer in answers:
+        assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
+
+
+def test_every_tool_is_called() -> None:
+    assert sorted({name for name, _ in CALLS}) == TOOLS
+
+
+@pytest.mark.parametrize(("client", "mode"), CLIENTS)
+def test_every_answer_over_stdio_fits_its_schema(client: str, mode: str, tmp_path: Path) -> None:
+    (tmp_path / DOCUMENT).write_text(TEXT, "utf-8")
+    server = target(client, mode, command=str(ROLLTOP), args=["serve"])
+    check(witness(client, server, tmp_path))
+
+
+@pytest.mark.parametrize(("client", "mode"), CLIENTS)
+def test_every_answer_over_http_fits_its_schema(client: str, mode: str, tmp_path: Path) -> None:
+    (tmp_path / DOCUMENT).write_text(TEXT, "utf-8")
+    port = free_port()
+    command = [ROLLTOP, "serve", "--http", f"127.0.0.1:{port}"]
+    with listening(command, port, tmp_path) as url:
+        check(witness(client, target(client, mode, url=url), tmp_path))
