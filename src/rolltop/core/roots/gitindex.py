@@ -1,0 +1,197 @@
+"""Which files a git repository tracks, read from its index (versions 2, 3 and 4, split or not).
+
+The format is the one of `gitformat-index(5)`. A damaged index counts as tracking nothing: the
+ignore rules then apply unsoftened, and nothing fails.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rolltop.core.roots.wildcard import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADER_BYTES = 12
+_STAT_BYTES = 40
+_TYPE_OFFSET = 26
+_SUBMODULE_TYPE = 0o16
+_LONG_NAME = 0xFFF
+_EXTENDED_FLAG = 0x40
+_VERSIONS = range(2, 5)
+_COMPRESSED_NAMES_VERSION = 4
+_WORD_BITS = 64
+_WORD_BYTES = 8
+_RUN_LENGTH_MASK = 0xFFFFFFFF
+
+
+class TrackedPaths:
+    """The paths in an index, as byte views from the top of the working tree."""
+
+    def __init__(self, entries: list[Entry], *, ignore_case: bool) -> None:
+        views = [entry.name.decode("latin-1") for entry in entries]
+        names = list(map(fold, views)) if ignore_case else views
+        self._paths = sorted(names)
+        self._submodules = frozenset(
+            name for name, entry in zip(names, entries, strict=True) if entry.submodule
+        )
+        self._ignore_case = ignore_case
+
+    def has(self, path: str) -> bool:
+        """Whether the very path is tracked."""
+        path = fold(path) if self._ignore_case else path
+        at = bisect_left(self._paths, path)
+        return at < len(self._paths) and self._paths[at] == path
+
+    def has_below(self, directory: str) -> bool:
+        """Whether anything inside the directory is tracked."""
+        start = (fold(directory) if self._ignore_case else directory) + "/"
+        at = bisect_left(self._paths, start)
+        return at < len(self._paths) and self._paths[at].startswith(start)
+
+    def has_submodule(self, directory: str) -> bool:
+        """Whether the directory is tracked as another repository."""
+        return (fold(directory) if self._ignore_case else directory) in self._submodules
+
+
+class Entry(NamedTuple):
+    """What matters of one index entry."""
+
+    name: bytes
+    submodule: bool
+
+
+class _DamagedIndex(Exception):
+    """The file does not hold what its format promises."""
+
+
+_IndexKey = tuple[str, int, int, int, int, bool]
+_cache: dict[_IndexKey, TrackedPaths] = {}
+_CACHED_INDEXES = 16
+_NOTHING_TRACKED = TrackedPaths([], ignore_case=False)
+
+
+def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedPaths:
+    """What the index in `git_dir` tracks; parsed again only when the file has changed.
+
+    `id_bytes` is the length of the repository's object ids: 20, or 32 with SHA-256.
+    """
+    path = Path(git_dir, "index")
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            identity = (status.st_mtime_ns, status.st_size, status.st_ino)
+            key = (str(path), *identity, id_bytes, ignore_case)
+            known = _cache.get(key)
+            if known is not None:
+                return known
+            entries = read_index(file.read(), git_dir, id_bytes)
+    except (OSError, _DamagedIndex):
+        return _NOTHING_TRACKED
+    while len(_cache) >= _CACHED_INDEXES:
+        _cache.pop(next(iter(_cache)), None)
+    return _cache.setdefault(key, TrackedPaths(entries, ignore_case=ignore_case))
+
+
+def read_index(content: bytes, git_dir: str, id_bytes: int) -> list[Entry]:
+    """The entries of an index file, a shared index merged in."""
+    try:
+        entries, end = _read_entries(content, id_bytes)
+        link = _extension(content, end, b"link", id_bytes)
+        if link is None or not any(link[:id_bytes]):
+            return entries
+        shared_content = Path(git_dir, f"sharedindex.{link[:id_bytes].hex()}").read_bytes()
+        shared, _ = _read_entries(shared_content, id_bytes)
+        return _merge_shared(entries, shared, link[id_bytes:])
+    except (IndexError, ValueError) as error:
+        raise _DamagedIndex from error
+
+
+def _read_entries(content: bytes, id_bytes: int) -> tuple[list[Entry], int]:
+    """The entries in the file itself, and where they end."""
+    version = int.from_bytes(content[4:8], "big")
+    if content[:4] != b"DIRC" or version not in _VERSIONS:
+        raise _DamagedIndex
+    compressed = version >= _COMPRESSED_NAMES_VERSION
+    flags_offset = _STAT_BYTES + id_bytes
+    entries: list[Entry] = []
+    at = _HEADER_BYTES
+    name = b""
+    for _ in range(int.from_bytes(content[8:12], "big")):
+        flags = content[at + flags_offset]
+        start = at + flags_offset + (4 if flags & _EXTENDED_FLAG else 2)
+        submodule = content[at + _TYPE_OFFSET] >> 4 == _SUBMODULE_TYPE
+        if compressed:
+            dropped, start = _varint(content, start)
+            end = content.index(b"\0", start)
+            name = name[: len(name) - dropped] + content[start:end]
+            at = end + 1
+        else:
+            length = (flags << 8 | content[at + flags_offset + 1]) & _LONG_NAME
+            end = start + length if length < _LONG_NAME else content.index(b"\0", start)
+            name = content[start:end]
+            at += (end - at + 8) & ~7  # NUL bytes up to a multiple of eight, one at least
+        entries.append(Entry(name, submodule))
+    return entries, at
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """An offset in the packed form of `gitformat-pack(5)`, and the position behind it."""
+    byte = content[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = content[at]
+        value = (value + 1) << 7 | (byte & 0x7F)
+    return value, at + 1
+
+
+def _extension(content: bytes, at: int, signature: bytes, id_bytes: int) -> bytes | None:
+    """The data of the extension with that signature, if the file has it."""
+    while at + 8 <= len(content) - id_bytes:
+        size = int.from_bytes(content[at + 4 : at + 8], "big")
+        if content[at : at + 4] == signature:
+            return content[at + 8 : at + 8 + size]
+        at += 8 + size
+    return None
+
+
+def _merge_shared(entries: list[Entry], shared: list[Entry], bitmaps: bytes) -> list[Entry]:
+    """The shared entries less the deleted ones, and the file's own that replace nothing.
+
+    Entries that replace a shared one come first and keep its name, so both sides stand for it.
+    """
+    if not bitmaps:
+        return shared + entries
+    deleted_bits, end = _ewah_bits(bitmaps, 0)
+    replaced_bits, _ = _ewah_bits(bitmaps, end)
+    deleted = set(deleted_bits)
+    kept = [entry for at, entry in enumerate(shared) if at not in deleted]
+    return kept + entries[len(list(replaced_bits)) :]
+
+
+def _ewah_bits(content: bytes, at: int) -> tuple[list[int], int]:
+    """Positions of the ones in an EWAH bitmap, and where its data ends."""
+    words = int.from_bytes(content[at + 4 : at + 8], "big")
+    start = at + 8
+    return list(_ewah_ones(content, start, start + words * _WORD_BYTES)), start + words * 8 + 4
+
+
+def _ewah_ones(content: bytes, at: int, end: int) -> Iterator[int]:
+    position = 0
+    while at < end:
+        marker = int.from_bytes(content[at : at + _WORD_BYTES], "big")
+        at += _WORD_BYTES
+        run = (marker >> 1 & _RUN_LENGTH_MASK) * _WORD_BITS
+        if marker & 1:
+            yield from range(position, position + run)
+        position += run
+        for _ in range(marker >> 33):
+            word = int.from_bytes(content[at : at + _WORD_BYTES], "big")
+            yield from (position + bit for bit in range(_WORD_BITS) if word >> bit & 1)
+            position += _WORD_BITS
+            at += _WORD_BYTES

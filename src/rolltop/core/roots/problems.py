@@ -1,0 +1,71 @@
+"""What can be wrong with a path or a root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rolltop.core.errors import ConfigInvalid, RolltopError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PathCode = Literal[
+    "PATH_EMPTY", "PATH_OUT_OF_ROOT", "PATH_AMBIGUOUS", "FILE_NOT_FOUND", "FILE_UNREADABLE"
+]
+RootReason = Literal["ROOT_NOT_FOUND", "ROOT_NOT_DIRECTORY", "ROOT_NOT_READABLE"]
+
+_WHAT_IS_WRONG: dict[RootReason, str] = {
+    "ROOT_NOT_FOUND": "does not exist",
+    "ROOT_NOT_DIRECTORY": "is not a directory",
+    "ROOT_NOT_READABLE": "cannot be read",
+}
+
+
+class PathProblem(RolltopError):
+    """A path that names no file the caller may read.
+
+    `code` is one of `PathCode`; `candidates` lists, for PATH_AMBIGUOUS, every path that would
+    be unambiguous, ready to send.
+    """
+
+    def __init__(
+        self, code: PathCode, message: str, *, hint: str, candidates: Sequence[str] = ()
+    ) -> None:
+        self.candidates = tuple(candidates)
+        data = {"candidates": list(candidates)} if candidates else {}
+        super().__init__(message, hint=hint, code=code, data=data)
+
+
+class RootProblem(ConfigInvalid):
+    """A configured root that cannot serve; stops the start.
+
+    `reason` is one of `RootReason`, `name` the root's name, `path` its path as configured.
+    """
+
+    def __init__(self, reason: RootReason, name: str, path: str) -> None:
+        self.reason = reason
+        self.name = name
+        self.path = path
+        super().__init__(
+            f"The root {name!r} is set to {path!r}, which {_WHAT_IS_WRONG[reason]}.",
+            hint=f"Point {name!r} at a directory that exists and can be read, or remove it.",
+            data={"reason": reason, "repo": name, "path": path},
+        )
+
+
+def not_found(path: str) -> PathProblem:
+    """The problem of a path that names nothing, or nothing the caller may know of."""
+    return PathProblem(
+        "FILE_NOT_FOUND",
+        f"There is no file {path!r}.",
+        hint="List or search the root, and give the path as it is shown there.",
+    )
+
+
+def unreadable(path: str, why: str) -> PathProblem:
+    """The problem of a path that names something which cannot be read as a file."""
+    return PathProblem(
+        "FILE_UNREADABLE",
+        f"{path!r} {why}.",
+        hint="Give the path of a regular file that the server may read.",
+    )

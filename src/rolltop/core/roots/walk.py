@@ -1,0 +1,216 @@
+"""A root's chosen files, in a fixed order, at nearly the speed of reading its directories."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rules_at_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_BY_NAME = attrgetter("name")
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+
+
+class Entry(NamedTuple):
+    """A chosen regular file, with what tells one state of it from another."""
+
+    relative: str
+    """Path from the root, `/`-separated; a name that is no UTF-8 holds surrogate escapes."""
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What a walk passed over although no rule leaves it out."""
+
+    unreadable: int = 0
+    """Directories that cannot be listed and files that cannot be looked at."""
+    vanished: int = 0
+    """Files and directories that went away during the walk."""
+    special: int = 0
+    """FIFOs, sockets and devices."""
+
+    def count(self, error: OSError) -> None:
+        """Count a file or directory that this error kept out."""
+        if error.errno in _GONE:
+            self.vanished += 1
+        else:
+            self.unreadable += 1
+
+
+class _Directory(NamedTuple):
+    """A directory still to be listed."""
+
+    relative: str
+    name: str
+    parent: DirectoryRules
+    tracked_only: bool
+
+
+class Walk:
+    """One look at a root: `entries()` lists it, `chooses()` judges single paths.
+
+    `left_out` maps a directory's full path to names in it that are treated as not there.
+    What `chooses()` has learnt of a directory's rules it keeps for the object's life.
+    """
+
+    def __init__(
+        self, root: str, left_out: Mapping[str, frozenset[str]], skipped: Skipped | None = None
+    ) -> None:
+        self._root = root.rstrip("/")
+        self._left_out = left_out
+        self._skipped = Skipped() if skipped is None else skipped
+        self._known: dict[str, DirectoryRules | None] = {"": rules_at_root(root)}
+
+    def entries(self, under: str = "") -> Iterator[Entry]:
+        """The chosen files below the directory `under`, ordered by path components.
+
+        Components compare by code point. Symbolic links are left out; what cannot be read, goes
+        away or is no file is counted, and never ends the walk.
+        """
+        rules = self._rules_inside(under)
+        if rules is None:
+            return
+        visible, _ = self._visible(f"{self._root}/{under}" if under else self._root)
+        stack = [iter(self._judge(visible, f"{under}/" if under else "", rules))]
+        while stack:
+            for item in stack[-1]:
+                if isinstance(item, Entry):
+                    yield item
+                else:
+                    stack.append(iter(self._list(item)))
+                    break
+            else:
+                stack.pop()
+
+    def chooses(self, relative: str) -> bool:
+        """Whether the rules let a walk come to this file, or enter this directory.
+
+        `relative` is a real path, without links, `.` or `..`; "" is the root.
+        """
+        directory, _, name = relative.rpartition("/")
+        rules = self._rules_inside(directory)
+        if not name:
+            return True
+        if rules is None or self._is_left_out(directory, name):
+            return False
+        try:
+            mode = os.lstat(f"{self._root}/{relative}").st_mode
+        except (OSError, ValueError):
+            return False
+        if stat.S_ISDIR(mode):
+            return rules.standing(name) is not Standing.LEFT_OUT
+        return not stat.S_ISLNK(mode) and rules.chooses_file(name)
+
+    def _rules_inside(self, directory: str) -> DirectoryRules | None:
+        """The rules inside a directory, None where the walk would not enter it."""
+        if directory in self._known:
+            return self._known[directory]
+        rules = self._known[""]
+        at = ""
+        for name in directory.split("/") if directory else ():
+            above, parent, at = rules, at, f"{at}/{name}" if at else name
+            if at not in self._known:
+                self._known[at] = self._step(above, parent, name)
+            rules = self._known[at]
+            if rules is None:
+                return None
+        return rules
+
+    def _step(self, above: DirectoryRules | None, parent: str, name: str) -> DirectoryRules | None:
+        path = f"{self._root}/{parent}/{name}" if parent else f"{self._root}/{name}"
+        if above is None or self._is_left_out(parent, name) or not _is_real_directory(path):
+            return None
+        standing = above.standing(name)
+        if standing is Standing.LEFT_OUT:
+            return None
+        return above.inside(path, name, tracked_only=standing is Standing.TRACKED_ONLY)
+
+    def _is_left_out(self, directory: str, name: str) -> bool:
+        path = f"{self._root}/{directory}" if directory else self._root
+        return name.startswith(".") or name in self._left_out.get(path, ())
+
+    def _list(self, directory: _Directory) -> list[Entry | _Directory]:
+        path = f"{self._root}/{directory.relative}"
+        visible, present = self._visible(path)
+        if not visible:
+            return []
+        rules = directory.parent.inside(
+            path, directory.name, tracked_only=directory.tracked_only, present=present
+        )
+        return self._judge(visible, f"{directory.relative}/", rules)
+
+    def _visible(self, path: str) -> tuple[list[os.DirEntry[str]], list[str]]:
+        """What a directory holds under a name that is not hidden, sorted, and its rule files."""
+        try:
+            with os.scandir(path or "/") as listing:
+                found = list(listing)
+        except OSError as error:
+            self._skipped.count(error)
+            return [], []
+        visible: list[os.DirEntry[str]] = []
+        present: list[str] = []
+        for entry in found:
+            name = entry.name
+            if name[0] != ".":
+                visible.append(entry)
+            elif name in RULE_NAMES:
+                present.append(name)
+        left_out = self._left_out.get(path)
+        if left_out:
+            visible = [entry for entry in visible if entry.name not in left_out]
+        visible.sort(key=_BY_NAME)
+        return visible, present
+
+    def _judge(
+        self, found: list[os.DirEntry[str]], prefix: str, rules: DirectoryRules
+    ) -> list[Entry | _Directory]:
+        """The chosen files and the directories to enter, in order."""
+        chosen: list[Entry | _Directory] = []
+        free = rules.free
+        for entry in found:
+            try:
+                name = entry.name
+                if entry.is_file(follow_symlinks=False):
+                    if free or rules.chooses_file(name):
+                        status = entry.stat(follow_symlinks=False)
+                        chosen.append(_entry(prefix + name, status))
+                elif entry.is_dir(follow_symlinks=False):
+                    standing = rules.standing(name)
+                    if standing is not Standing.LEFT_OUT:
+                        tracked_only = standing is Standing.TRACKED_ONLY
+                        chosen.append(_Directory(prefix + name, name, rules, tracked_only))
+                elif not entry.is_symlink() and rules.chooses_file(name):
+                    self._skipped.special += 1
+            except OSError as error:
+                self._skipped.count(error)
+        return chosen
+
+
+def _entry(relative: str, status: os.stat_result) -> Entry:
+    return Entry(
+        relative,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+        status.st_dev,
+    )
+
+
+def _is_real_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
