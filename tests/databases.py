@@ -14,7 +14,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import psycopg
 import pytest
@@ -54,9 +54,16 @@ class Clock:
 
 
 class MakeDatabase(Protocol):
-    """Opens the store at `url`; options are those of `Database`. Closed when the test ends."""
+    """Opens the store at `url`, which is closed when the test ends."""
 
-    def __call__(self, url: str, **options: Any) -> Database: ...  # noqa: ANN401  # Database checks
+    def __call__(
+        self,
+        url: str,
+        *,
+        statement_timeout: float = 30.0,
+        lock_timeout: float = 10.0,
+        threads: int = 4,
+    ) -> Database: ...
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,6 +100,18 @@ def postgresql_server() -> PostgreSQLServer:
             _create_database(server, _TEMPLATE)
             _open_and_close(server.url(_TEMPLATE))
     return server
+
+
+@pytest.fixture
+def own_postgresql_server() -> Iterator[PostgreSQLServer]:
+    """Return a running server that the test may stop and start."""
+    server = PostgreSQLServer(Path(os.environ[_SHARED]) / f"own-{os.getpid()}-{next(_numbers)}")
+    server.folder.mkdir()
+    server.create()
+    server.start()
+    yield server
+    if server.is_running:
+        server.stop()
 
 
 @pytest.fixture
@@ -164,8 +183,20 @@ def make_database(clock: Clock) -> Iterator[MakeDatabase]:
     """Return a factory of opened stores."""
     made: list[Database] = []
 
-    def make(url: str, **options: Any) -> Database:  # noqa: ANN401  # Database checks them
-        database = Database(url, **{"clock": clock, "threads": 4, **options})
+    def make(
+        url: str,
+        *,
+        statement_timeout: float = 30.0,
+        lock_timeout: float = 10.0,
+        threads: int = 4,
+    ) -> Database:
+        database = Database(
+            url,
+            statement_timeout=statement_timeout,
+            lock_timeout=lock_timeout,
+            threads=threads,
+            clock=clock,
+        )
         made.append(database)
         database.open()
         return database
@@ -252,7 +283,6 @@ def _is_alive(pid: int) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    server = PostgreSQLServer(folder / "postgresql")
-    if server.is_running:
-        server.stop()
+    for process_file in folder.glob("*/data/postmaster.pid"):
+        PostgreSQLServer(process_file.parents[1]).stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Row, column, delete, func, inspect, select, table, update
-from sqlalchemy.exc import IntegrityError
 
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
@@ -115,15 +114,16 @@ def add_user(tx: Tx, email: str) -> User:
             hint="Give an address such as ada@example.org.",
         )
     user = User(str(uuid.uuid4()), address, tx.now, None)
-    try:
-        with tx.connection.begin_nested():
-            tx.execute(
-                users.insert().values(id=user.id, email=user.email, created_at=user.created_at)
-            )
-    except IntegrityError as error:
+    made = tx.execute(
+        insert(tx.kind, users)
+        .values(id=user.id, email=user.email, created_at=user.created_at)
+        .on_conflict_do_nothing(index_elements=[users.c.email])
+        .returning(users.c.id)
+    ).one_or_none()
+    if made is None:
         raise Conflict(
             f"There is a user {address} already.", hint="`rolltop user list` shows all users."
-        ) from error
+        )
     return user
 
 

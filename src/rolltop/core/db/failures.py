@@ -55,10 +55,11 @@ def coded(address: Address) -> Generator[None]:
     try:
         yield
     except (exc.SQLAlchemyError, sqlite3.Error) as error:
-        meaning = _meaning(error, address)
-        if meaning is None:
-            raise
-        raise meaning from error
+        for cause in _causes(error):
+            meaning = _meaning(cause, address)
+            if meaning is not None:
+                raise meaning from error
+        raise
 
 
 def damaged(address: Address, detail: str) -> StoreRefused:
@@ -68,6 +69,15 @@ def damaged(address: Address, detail: str) -> StoreRefused:
         hint="It was left untouched. Put a backup in its place (`rolltop restore`), or name "
         "another store with DATABASE_URL.",
     )
+
+
+def _causes(error: BaseException) -> Generator[exc.SQLAlchemyError | sqlite3.Error]:
+    """Return the error and those it followed: rolling back after a full disk fails as well."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, exc.SQLAlchemyError | sqlite3.Error):
+            yield cause
+        cause = cause.__context__
 
 
 def _meaning(error: exc.SQLAlchemyError | sqlite3.Error, address: Address) -> RolltopError | None:

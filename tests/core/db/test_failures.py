@@ -1,0 +1,230 @@
+"""A store that is locked, full, gone, slow or restarting: coded errors, and nothing half done."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from sqlalchemy import text, update
+
+from rolltop.core.accounts import add_user, list_users
+from rolltop.core.db import SYSTEM, Database, Tx
+from rolltop.core.db.schema import users
+from rolltop.core.errors import StoreRefused, Unavailable
+from tests.core.db import programs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.databases import MakeDatabase
+    from tests.postgresql import PostgreSQLServer
+
+ENDLESS = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    " SELECT max(i) FROM n",
+    "postgresql": "SELECT pg_sleep(3600)",
+}
+
+
+def emails(tx: Tx) -> list[str]:
+    return [user.email for user in list_users(tx)]
+
+
+def endless(tx: Tx) -> object:
+    return tx.execute(text(ENDLESS[tx.kind])).scalar()
+
+
+def add_and_never_end(tx: Tx) -> None:
+    add_user(tx, "lost@x")
+    endless(tx)
+
+
+def hold_lock(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    return connection
+
+
+def test_a_store_kept_by_another_for_too_long_is_unavailable(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(sqlite_url, lock_timeout=0.2)
+    assert database.path is not None
+    database.write_now(SYSTEM, add_user, "before@x")
+    with closing(hold_lock(database.path)) as other:
+        with pytest.raises(Unavailable, match="another process"):
+            asyncio.run(database.write(SYSTEM, add_user, "during@x"))
+        assert database.read_now(SYSTEM, emails) == ["before@x"], "readers don't wait"
+        other.execute("ROLLBACK")
+    database.write_now(SYSTEM, add_user, "after@x")
+    assert database.read_now(SYSTEM, emails) == ["after@x", "before@x"]
+
+
+def test_a_row_kept_by_another_for_too_long_is_unavailable(
+    postgresql_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(postgresql_url, lock_timeout=0.2)
+    database.write_now(SYSTEM, add_user, "ada@x")
+    rename = update(users).values(email="eve@x")
+    with psycopg.connect(postgresql_url) as other:
+        other.execute("SELECT * FROM users FOR UPDATE")
+        with pytest.raises(Unavailable, match="too long"):
+            database.write_now(SYSTEM, lambda tx: tx.execute(rename).rowcount)
+    assert database.read_now(SYSTEM, emails) == ["ada@x"]
+    assert database.write_now(SYSTEM, lambda tx: tx.execute(rename).rowcount) == 1
+
+
+def test_a_statement_over_its_limit_ends_and_keeps_nothing(
+    database_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(database_url, statement_timeout=0.2)
+    with pytest.raises(Unavailable, match="time limit"):
+        asyncio.run(database.read(SYSTEM, endless))
+    with pytest.raises(Unavailable, match="time limit"):
+        asyncio.run(database.write(SYSTEM, add_and_never_end))
+    database.write_now(SYSTEM, add_user, "after@x")
+    assert database.read_now(SYSTEM, emails) == ["after@x"]
+
+
+def test_a_full_store_keeps_what_it_has(sqlite_url: str, make_database: MakeDatabase) -> None:
+    database = make_database(sqlite_url)
+
+    def limit_size(tx: Tx) -> None:
+        tx.connection.exec_driver_sql("PRAGMA max_page_count = 1")  # the present size
+
+    database.write_now(SYSTEM, add_user, "first@x")
+    database.write_now(SYSTEM, limit_size)
+    kept = ["first@x"]
+
+    def fill_up() -> None:
+        while len(kept) < 5000:
+            email = f"{len(kept):0200}@x"
+            database.write_now(SYSTEM, add_user, email)
+            kept.append(email)
+
+    with pytest.raises(Unavailable, match="disk is full"):
+        fill_up()
+    assert database.read_now(SYSTEM, emails) == sorted(kept)
+    assert database.path is not None
+    with closing(sqlite3.connect(database.path)) as other:
+        assert other.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+FILL_UP = """
+import resource, sys
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.errors import Unavailable
+database = Database(sys.argv[1])
+database.open()
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+for number in range(5000):
+    try:
+        database.write_now(SYSTEM, add_user, f"{number:0200}@x")
+    except Unavailable:
+        print("unavailable")
+        break
+    print("kept")
+"""
+
+
+def test_a_file_that_may_not_grow_loses_nothing_acknowledged(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    (printed,) = programs.finish([programs.start(FILL_UP, sqlite_url)])
+    *acknowledged, last = printed.splitlines()
+    assert last == "unavailable"
+    assert acknowledged
+    assert set(acknowledged) == {"kept"}
+    database = make_database(sqlite_url)
+    assert len(database.read_now(SYSTEM, emails)) == len(acknowledged)
+    database.write_now(SYSTEM, add_user, "after@x")
+
+
+def test_a_store_damaged_while_open_is_refused(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(sqlite_url)
+    for number in range(50):
+        database.write_now(SYSTEM, add_user, f"{number:0200}@x")
+    database.close()
+    database = make_database(sqlite_url)
+    assert database.path is not None
+    size = database.path.stat().st_size
+    with database.path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (size - 4096))
+    with pytest.raises(StoreRefused, match=r"desk\.db is damaged"):
+        database.read_now(SYSTEM, emails)
+
+
+def test_a_store_replaced_while_open_takes_no_more_writes(
+    sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    database = make_database(sqlite_url)
+    database.write_now(SYSTEM, add_user, "kept@x")
+    assert database.path is not None
+    database.backup(tmp_path / "copy.db")
+    (tmp_path / "copy.db").replace(database.path)
+    with pytest.raises(Unavailable, match="replaced"):
+        database.write_now(SYSTEM, add_user, "lost@x")
+    database.path.unlink()
+    with pytest.raises(Unavailable, match="replaced"):
+        asyncio.run(database.ping())
+
+
+def test_a_server_that_restarts_is_found_again(
+    own_postgresql_server: PostgreSQLServer, make_database: MakeDatabase
+) -> None:
+    server = own_postgresql_server
+    database = make_database(server.url("postgres"), lock_timeout=2.0)
+    database.write_now(SYSTEM, add_user, "before@x")
+    server.stop()
+    server.start()
+    assert asyncio.run(database.read(SYSTEM, emails)) == ["before@x"], "the very next call works"
+    server.stop()
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="out of reach"):
+            asyncio.run(database.ping())
+        with pytest.raises(Unavailable, match="out of reach"):
+            asyncio.run(database.write(SYSTEM, add_user, "during@x"))
+    server.start()
+    asyncio.run(database.ping())
+    asyncio.run(database.write(SYSTEM, add_user, "after@x"))
+    assert database.read_now(SYSTEM, emails) == ["after@x", "before@x"]
+
+
+def test_a_server_that_dies_during_a_write_keeps_none_of_it(
+    own_postgresql_server: PostgreSQLServer, make_database: MakeDatabase
+) -> None:
+    server = own_postgresql_server
+    database = make_database(server.url("postgres"), lock_timeout=2.0)
+
+    def add_and_stop(tx: Tx) -> None:
+        add_user(tx, "lost@x")
+        server.stop()
+        add_user(tx, "never@x")
+
+    with pytest.raises(Unavailable):
+        asyncio.run(database.write(SYSTEM, add_and_stop))
+    server.start()
+    assert asyncio.run(database.read(SYSTEM, emails)) == []
+
+
+def test_a_server_that_is_not_there_yet_is_found_when_it_is(
+    own_postgresql_server: PostgreSQLServer,
+) -> None:
+    server = own_postgresql_server
+    server.stop()
+    database = Database(server.url("postgres"), lock_timeout=2.0)
+    database.open_in_background()
+    with pytest.raises(Unavailable, match="out of reach") as raised:
+        database.read_now(SYSTEM, emails)
+    assert raised.value.hint
+    server.start()
+    assert database.read_now(SYSTEM, emails) == []
+    database.close()

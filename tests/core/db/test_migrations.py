@@ -1,0 +1,208 @@
+"""The built-in revisions are whole, and a migration happens entirely or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import ColumnClause, column, create_engine, inspect, select, table
+from sqlalchemy.exc import DBAPIError
+
+from rolltop.core.accounts import add_user, create_token, list_tokens, list_users
+from rolltop.core.db import SYSTEM, Tx, migrate, versions
+from rolltop.core.db.schema import metadata
+from rolltop.core.errors import StoreRefused
+
+if TYPE_CHECKING:
+    from tests.databases import MakeDatabase
+
+PACKAGE: Final = Path(migrate.__file__).parents[2]
+_branches: Final = versions.branches
+REVISION: Final = """
+from alembic import op
+import sqlalchemy as sa
+revision = "{revision}"
+down_revision = {down!r}
+branch_labels = {labels!r}
+depends_on = None
+
+def upgrade():
+    {body}
+"""
+
+
+class Program:
+    """A later version of the program: today's branches and what a test adds to them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for branch in versions.branches():
+            relative = branch.folder.relative_to(PACKAGE)
+            shutil.copytree(branch.folder, folder / relative)
+
+    def add(self, owner: str, revision: str, body: str, down: str | None = None) -> None:
+        """Add a revision; without `down` it is the first of a toolset's new branch."""
+        place = self.folder / "toolsets" / owner / "migrations"
+        if owner == "core":
+            place = self.folder / "core" / "db" / "migrations"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "__init__.py").write_text(f'HEAD = "{revision}"\n')
+        labels = None if down else (owner,)
+        source = REVISION.format(revision=revision, down=down, labels=labels, body=body)
+        (place / f"{revision}.py").write_text(source)
+
+    @property
+    def branches(self) -> tuple[versions.Branch, ...]:
+        return _branches(self.folder)
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """Return the version of the program that opens stores from now on."""
+    program = Program(tmp_path / "later")
+    monkeypatch.setattr(versions, "branches", lambda: program.branches)
+    return program
+
+
+@pytest.fixture
+def own_url(database_url: str, request: pytest.FixtureRequest) -> str:
+    """Return the URL of a store whose schema the test may change."""
+    if database_url.startswith("sqlite"):
+        return database_url
+    return request.getfixturevalue("postgres_url")()
+
+
+def tables(tx: Tx) -> set[str]:
+    return set(inspect(tx.connection).get_table_names())
+
+
+def stored(tx: Tx) -> set[str]:
+    version: ColumnClause[str] = column("version_num")
+    rows = tx.execute(select(version).select_from(table(versions.VERSION_TABLE)))
+    return set(rows.scalars())
+
+
+def load_all_tables() -> None:
+    for branch in versions.branches():
+        store = f"rolltop.toolsets.{branch.name}.store"
+        if branch.name != "core":
+            import_module(store)
+
+
+def test_the_migrated_schema_is_the_declared_one(
+    empty_url: str, make_database: MakeDatabase
+) -> None:
+    load_all_tables()
+
+    def differences(tx: Tx) -> Any:  # Alembic's own description
+        options = {"version_table": versions.VERSION_TABLE, "compare_type": True}
+        return compare_metadata(MigrationContext.configure(tx.connection, opts=options), metadata)
+
+    assert make_database(empty_url).read_now(SYSTEM, differences) == []
+
+
+def test_the_heads_said_are_the_heads_there_are(
+    empty_url: str, make_database: MakeDatabase
+) -> None:
+    known = versions.branches()
+    with create_engine("sqlite://").connect() as connection:
+        script = ScriptDirectory.from_config(migrate.configuration(connection, known))
+    assert known[0].name == "core"
+    assert set(script.get_heads()) == versions.heads(known)
+    for branch in known:
+        for name in branch.revisions:
+            revision = script.get_revision(name)
+            assert revision.branch_labels == {branch.name}
+            assert not revision.dependencies, "core's branch runs first: see versions.py"
+    assert make_database(empty_url).read_now(SYSTEM, stored) == versions.heads(known)
+
+
+def test_an_up_to_date_store_is_opened_without_alembic(
+    database_url: str, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "upgrade", None)
+    assert make_database(database_url).read_now(SYSTEM, list_users) == []
+
+
+def test_an_older_store_is_migrated_and_an_sqlite_store_copied_before(
+    own_url: str, make_database: MakeDatabase, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    database = make_database(own_url)
+    user = database.write_now(SYSTEM, add_user, "ada@x")
+    database.close()
+    before = versions.branches()
+    later: Program = request.getfixturevalue("later")
+    later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
+    database = make_database(own_url)
+    assert database.read_now(SYSTEM, list_users) == [user]
+    assert database.read_now(SYSTEM, stored) == versions.heads(before) | {"extra_0001"}
+    assert "extra" in database.read_now(SYSTEM, tables)
+    if database.path is not None:
+        name = f"desk.db.{'-'.join(sorted(versions.heads(before)))}.bak"
+        with closing(sqlite3.connect(tmp_path / "store" / name)) as copy:
+            assert copy.execute("SELECT email FROM users").fetchall() == [("ada@x",)]
+            assert copy.execute("SELECT * FROM sqlite_master WHERE name = 'extra'").fetchall() == []
+            assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert (tmp_path / "store" / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_migration_that_fails_leaves_everything_as_it_was(
+    own_url: str, make_database: MakeDatabase, request: pytest.FixtureRequest
+) -> None:
+    database = make_database(own_url)
+    user = database.write_now(SYSTEM, add_user, "ada@x")
+    before = database.read_now(SYSTEM, tables), database.read_now(SYSTEM, stored)
+    database.close()
+    later: Program = request.getfixturevalue("later")
+    later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
+    later.add("extra", "extra_0002", 'op.execute("DELETE FROM users; broken")', down="extra_0001")
+    with pytest.raises((DBAPIError, sqlite3.ProgrammingError)):
+        make_database(own_url)
+    request.getfixturevalue("monkeypatch").undo()
+    database = make_database(own_url)
+    assert (database.read_now(SYSTEM, tables), database.read_now(SYSTEM, stored)) == before
+    assert database.read_now(SYSTEM, list_users) == [user]
+
+
+def test_a_table_that_is_made_anew_keeps_the_rows_that_refer_to_it(
+    own_url: str, make_database: MakeDatabase, request: pytest.FixtureRequest
+) -> None:
+    """SQLite changes a table by copying it: enforced foreign keys would delete the children."""
+    database = make_database(own_url)
+    user = database.write_now(SYSTEM, add_user, "ada@x")
+    _plain, token = database.write_now(SYSTEM, create_token, user.id, "laptop")
+    database.close()
+    later: Program = request.getfixturevalue("later")
+    body = (
+        'copied = "always" if op.get_bind().dialect.name == "sqlite" else "never"\n'
+        '    batch = op.batch_alter_table("users", recreate=copied)\n'
+        "    with batch as users:\n"
+        '        users.add_column(sa.Column("nickname", sa.String(40)))'
+    )
+    later.add("core", "core_0002", body, down="core_0001")
+    database = make_database(own_url)
+    assert database.read_now(SYSTEM, list_users) == [user]
+    assert database.read_now(SYSTEM, list_tokens, user.id) == [token]
+
+
+def test_a_migration_that_leaves_orphans_is_refused(
+    sqlite_url: str, make_database: MakeDatabase, request: pytest.FixtureRequest
+) -> None:
+    database = make_database(sqlite_url)
+    user = database.write_now(SYSTEM, add_user, "ada@x")
+    database.write_now(SYSTEM, create_token, user.id, "laptop")
+    database.close()
+    later: Program = request.getfixturevalue("later")
+    later.add("core", "core_0002", 'op.execute("DELETE FROM users")', down="core_0001")
+    with pytest.raises(StoreRefused):
+        make_database(sqlite_url)
+    request.getfixturevalue("monkeypatch").undo()
+    assert make_database(sqlite_url).read_now(SYSTEM, list_users) == [user]

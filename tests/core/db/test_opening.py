@@ -1,0 +1,234 @@
+"""From nothing, from an older schema, from something that is no store of ours."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from rolltop.core.accounts import add_user, list_users
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.errors import StoreRefused, Unavailable
+from tests.core.db import programs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.databases import MakeDatabase
+
+MAKE_NEWER = "UPDATE rolltop_versions SET version_num = 'core_9999' WHERE version_num LIKE 'core_%'"
+
+OPEN_AND_ADD = """
+import sys
+from rolltop.core.accounts import add_user, ensure_default
+from rolltop.core.db import SYSTEM, Database
+database = Database(sys.argv[1])
+print("ready")
+sys.stdin.readline()
+database.open()
+default = database.write_now(SYSTEM, ensure_default)
+database.write_now(SYSTEM, add_user, sys.argv[2])
+print(default.id)
+"""
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    """Return every file of the folder, the lock file apart. Nobody has a store open in it."""
+    return {
+        file.name: file.read_bytes() for file in folder.iterdir() if not file.name.endswith(".lock")
+    }
+
+
+def modes(place: Path) -> str:
+    return oct(stat.S_IMODE(place.stat().st_mode))
+
+
+def refused(database: Database) -> str:
+    with pytest.raises(StoreRefused) as raised:
+        database.open()
+    assert "\n" not in raised.value.message + raised.value.hint
+    return f"{raised.value.message} {raised.value.hint}"
+
+
+def test_four_processes_that_open_a_new_store_together_all_get_it(
+    empty_url: str, make_database: MakeDatabase
+) -> None:
+    processes = [programs.start(OPEN_AND_ADD, empty_url, f"{n}@x") for n in range(4)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    defaults = programs.finish(processes)
+    assert len(set(defaults)) == 1, "each process found the same default user"
+    found = make_database(empty_url).read_now(SYSTEM, list_users)
+    assert [user.email for user in found] == ["0@x", "1@x", "2@x", "3@x", "default@localhost"]
+
+
+def test_what_it_makes_is_for_this_user_alone_whatever_the_umask(
+    tmp_path: Path, make_database: MakeDatabase
+) -> None:
+    tmp_path.chmod(0o755)
+    before = os.umask(0)
+    try:
+        database = make_database(f"sqlite:///{tmp_path / 'a' / 'b' / 'desk.db'}")
+        database.write_now(SYSTEM, add_user, "ada@x")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path) == "0o755"
+    assert {modes(tmp_path / "a"), modes(tmp_path / "a" / "b")} == {"0o700"}
+    made = sorted((tmp_path / "a" / "b").iterdir())
+    assert {file.name for file in made} >= {"desk.db", "desk.db-wal", "desk.db.lock"}
+    assert {modes(file) for file in made} == {"0o600"}
+
+
+def test_the_log_is_in_wal_mode_and_commits_are_flushed(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(sqlite_url)
+    pragmas = ("journal_mode", "synchronous", "foreign_keys", "query_only")
+    read = database.read_now(
+        SYSTEM,
+        lambda tx: [tx.connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas],
+    )
+    written = database.write_now(
+        SYSTEM,
+        lambda tx: [tx.connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas],
+    )
+    assert read == ["wal", 2, 1, 1]
+    assert written == ["wal", 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x" * 5000, b"just a note\n", b"SQLite format 3\0" + b"\xff" * 8000],
+    ids=["noise", "short text", "broken header"],
+)
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "desk.db"
+    file.write_bytes(content)
+    said = refused(Database(f"sqlite:///{file}"))
+    assert str(file) in said
+    assert "rolltop restore" in said
+    assert bytes_of(tmp_path) == {"desk.db": content}
+
+
+def test_a_damaged_store_is_refused_and_left_alone(sqlite_url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    whole = (folder / "desk.db").read_bytes()
+    (folder / "desk.db").write_bytes(whole[: len(whole) // 2])
+    before = bytes_of(folder)
+    database = Database(sqlite_url)
+    assert str(folder / "desk.db") in refused(database)
+    with pytest.raises(StoreRefused):
+        database.read_now(SYSTEM, list_users)
+    assert bytes_of(folder) == before
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path, journal: str) -> None:
+    file = tmp_path / "desk.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA journal_mode={journal}")
+        connection.execute("CREATE TABLE recipes (name)")
+    before = bytes_of(tmp_path)
+    assert "another program" in refused(Database(f"sqlite:///{file}"))
+    assert bytes_of(tmp_path) == before
+
+
+def test_a_newer_store_is_refused_and_left_alone(sqlite_url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with closing(sqlite3.connect(folder / "desk.db")) as connection, connection:
+        connection.execute(MAKE_NEWER)
+    before = bytes_of(folder)
+    said = refused(Database(sqlite_url))
+    assert str(folder / "desk.db") in said
+    assert "newer" in said
+    assert "core_9999" in said
+    assert bytes_of(folder) == before
+
+
+def test_a_newer_store_that_crashed_keeps_its_log(sqlite_url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    source = (
+        "import os, sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1])\n"
+        f"connection.execute({MAKE_NEWER!r})\n"
+        "connection.commit()\n"
+        "os._exit(0)\n"
+    )
+    programs.finish([programs.start(source, str(folder / "desk.db"))])
+    before = {name: file for name, file in bytes_of(folder).items() if not name.endswith("-shm")}
+    assert before["desk.db-wal"]
+    assert "newer" in refused(Database(sqlite_url))
+    after = bytes_of(folder)
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_newer_postgresql_store_is_refused(
+    postgres_url: Callable[[], str], make_database: MakeDatabase
+) -> None:
+    url = postgres_url()
+    make_database(url).close()
+    with psycopg.connect(url) as connection:
+        connection.execute(MAKE_NEWER)
+    assert "core_9999" in refused(Database(url))
+
+
+def test_another_programs_postgresql_database_is_refused(postgres_url: Callable[[], str]) -> None:
+    url = postgres_url()
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE users (name text)")
+    assert "another program" in refused(Database(url))
+
+
+def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    database = Database(f"sqlite:///{tmp_path / 'file' / 'desk.db'}")
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="cannot be made or opened"):
+            database.open()
+
+
+def test_what_failed_in_the_background_is_raised_by_the_next_transaction(tmp_path: Path) -> None:
+    (tmp_path / "desk.db").write_bytes(b"x" * 5000)
+    database = Database(f"sqlite:///{tmp_path / 'desk.db'}")
+    database.open_in_background()
+    with pytest.raises(StoreRefused):
+        database.read_now(SYSTEM, list_users)
+    with pytest.raises(StoreRefused):
+        database.write_now(SYSTEM, add_user, "ada@x")
+    assert not database.is_open()
+    database.close()
+
+
+def test_two_objects_of_one_process_open_one_new_store(
+    empty_url: str, make_database: MakeDatabase
+) -> None:
+    first, second = Database(empty_url), Database(empty_url)
+    for database in (first, second):
+        database.open_in_background()
+    for database in (first, second):
+        database.write_now(SYSTEM, add_user, f"{id(database)}@x")
+        database.close()
+    assert len(make_database(empty_url).read_now(SYSTEM, list_users)) == 2
+
+
+def test_a_link_to_the_store_is_the_same_store(
+    sqlite_url: str, tmp_path: Path, make_database: MakeDatabase
+) -> None:
+    make_database(sqlite_url).write_now(SYSTEM, add_user, "ada@x")
+    (tmp_path / "link.db").symlink_to(tmp_path / "store" / "desk.db")
+    linked = make_database(f"sqlite:///{tmp_path / 'link.db'}")
+    assert [user.email for user in linked.read_now(SYSTEM, list_users)] == ["ada@x"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["link.db", "store"]
