@@ -260,6 +260,14 @@ def any_token(tx: Tx) -> bool:
     return tx.execute(statement).first() is not None
 
 
+def any_token_ever(tx: Tx) -> bool:
+    """Whether the store holds a token at all, expired and revoked ones too.
+
+    Who made a token wants callers to bring one: its expiry must not open the door to everyone.
+    """
+    return tx.execute(select(access_tokens.c.id).limit(1)).first() is not None
+
+
 def _is_valid(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
     never, later = access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > tx.now
     return access_tokens.c.revoked_at.is_(None) & (never | later)
