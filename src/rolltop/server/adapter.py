@@ -1,0 +1,196 @@
+"""The tools as the SDK wants them, and the server that serves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    ListToolsResult,
+    PaginatedRequestParams,
+    SubscriptionsListenRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from rolltop import __version__
+from rolltop.core.errors import RolltopError
+from rolltop.core.invoke import Answer, failed, invoke, unexpected
+from rolltop.core.registry import UnknownTool
+from rolltop.core.schemas import output_schema
+from rolltop.core.scope import Scope
+from rolltop.server.guard import Route, guarded, refuse_cursor, request_id
+from rolltop.server.progress import Progress
+from rolltop.server.prompts import Prompts
+from rolltop.server.resources import Resources
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcp.server.caching import CacheableMethod
+    from mcp.server.context import ServerRequestContext
+
+    from rolltop.core.desk import Desk
+    from rolltop.core.registry import Offer
+    from rolltop.server.subscriptions import Subscriptions
+
+    Context = ServerRequestContext[Any, Any]
+    Identify = Callable[[Context], Awaitable[Scope]]
+
+_LISTS_LAST: Final = 300_000
+CALLER: Final = "rolltop.caller"
+"""The key under which an authenticated request's ASGI scope holds its Scope."""
+_STRUCTURED_ONLY: Final = "The answer is in the structured content."
+_INSTRUCTIONS: Final = (
+    "A durable desk for agents: what a tool acknowledges is on disk."
+    " A failed call has a code and a hint that names the call which repairs it."
+    " An answer that says truncated was cut: send its `next` as it is to go on."
+)
+
+
+def build_server(
+    desk: Desk, identify: Identify, subscriptions: Subscriptions, *, http: bool
+) -> Server[Any]:
+    """Return the SDK's server of the desk's tools, resources and prompts.
+
+    `identify(context)` answers whose a request is. Over HTTP the legacy era has no channel
+    for changes, so only stdio offers its subscriptions.
+    """
+    server: Server[Any] = Server(
+        "rolltop",
+        title="Rolltop",
+        version=__version__,
+        instructions=_instructions(desk),
+        cache_hints=_cache_hints(http=http),
+        # No schema asks for headers of its own, so there is nothing for the SDK to look up.
+        get_tool_input_schema=lambda _name: None,
+    )
+    tools, resources = _Tools(desk, identify), Resources(desk, identify)
+    routes: list[Route] = [
+        ("tools/list", PaginatedRequestParams, tools.list),
+        ("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen),
+        *resources.routes(),
+        *Prompts(desk).routes(),
+        *(subscriptions.legacy_routes() if resources.offered and not http else []),
+    ]
+    for method, params_type, handler in routes:
+        server.add_request_handler(method, params_type, guarded(desk, handler))
+    # Tools have answers of their own for everything that can go wrong with a call.
+    server.add_request_handler("tools/call", CallToolRequestParams, tools.call)
+    return server
+
+
+class _Tools:
+    """tools/list and tools/call."""
+
+    def __init__(self, desk: Desk, identify: Identify) -> None:
+        self._desk = desk
+        self._identify = identify
+        self._output: str = desk.settings["output"]
+        self._described: dict[frozenset[str], ListToolsResult] = {}
+
+    async def list(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """Return all tools this caller may use, on one page and always in the same order."""
+        refuse_cursor(params)
+        scope = token_scope(context) or Scope.of("")
+        if scope.rights not in self._described:
+            offers = self._desk.registry.listed(scope)
+            described = [self._describe(offer) for offer in offers]
+            self._described[scope.rights] = ListToolsResult(tools=described)
+        return self._described[scope.rights]
+
+    async def call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        """Return the answer of one call; only an unknown tool is a protocol error."""
+        progress = Progress(context)
+        try:
+            answer = await self._answer(context, params, progress)
+        except UnknownTool as unknown:
+            raise MCPError(INVALID_PARAMS, unknown.message) from None
+        finally:
+            await progress.finish()
+        return self._result(answer)
+
+    async def _answer(
+        self, context: Context, params: CallToolRequestParams, progress: Progress
+    ) -> Answer:
+        identifier = request_id(context)
+        toolset = self._desk.registry.find(
+            params.name, token_scope(context) or Scope.of("")
+        ).toolset
+        try:
+            scope = await self._identify(context)
+        except RolltopError as failure:
+            return failed(self._desk, toolset, failure)
+        except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference
+            return failed(self._desk, toolset, unexpected(failure, identifier))
+        return await invoke(
+            self._desk,
+            params.name,
+            scope,
+            params.arguments,
+            report=progress.report,
+            request_id=identifier,
+        )
+
+    def _result(self, answer: Answer) -> CallToolResult:
+        text = _STRUCTURED_ONLY if self._output == "structured" else answer.text
+        return CallToolResult(
+            content=[TextContent(text=text)],
+            structured_content=None if self._output == "text" else answer.structured,
+            is_error=answer.is_error,
+        )
+
+    def _describe(self, offer: Offer) -> Tool:
+        tool = offer.tool
+        return Tool(
+            name=offer.name,
+            title=offer.title,
+            description=offer.description,
+            input_schema=offer.parameters.schema,
+            output_schema=None if self._output == "text" else output_schema(offer.toolset, tool),
+            annotations=ToolAnnotations(
+                read_only_hint=tool.reads,
+                destructive_hint=tool.destructive,
+                idempotent_hint=tool.idempotent or tool.reads,
+                open_world_hint=tool.open_world,
+            ),
+        )
+
+
+def client_name(context: Context) -> str:
+    """Return the name the client gives itself; empty where the connection carries none."""
+    params = context.session.client_params
+    client: Implementation | None = params.client_info if params else None
+    return client.name if client else ""
+
+
+def token_scope(context: Context) -> Scope | None:
+    """Return the scope that a token gave this request; None where none was needed."""
+    request = context.request
+    return request.scope.get(CALLER) if request is not None else None
+
+
+def _instructions(desk: Desk) -> str:
+    """Return what a host tells its model about this server; no stored text is in it."""
+    lines = [f"{toolset.name}: {toolset.summary}" for toolset in desk.registry.toolsets]
+    return "\n".join([_INSTRUCTIONS, *lines])
+
+
+def _cache_hints(*, http: bool) -> Mapping[CacheableMethod, CacheHint]:
+    """Return how long lists may be kept. Over HTTP they depend on the token."""
+    hint = CacheHint(ttl_ms=_LISTS_LAST, scope="private" if http else "public")
+    return {
+        "tools/list": hint,
+        "prompts/list": hint,
+        "resources/templates/list": hint,
+        "server/discover": hint,
+    }

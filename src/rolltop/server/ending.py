@@ -1,0 +1,61 @@
+"""The end of a process: what asks for it, and that it comes in time whatever is stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class Ending:
+    """The wish that this process ends. Any thread, and a signal, may voice it; the first counts."""
+
+    def __init__(self, limit: float) -> None:
+        """`limit` is the seconds between the wish and the end, come what may."""
+        self._limit = limit
+        self._loop = asyncio.get_running_loop()
+        self._wished = asyncio.Event()
+        self._lock = threading.Lock()
+        self.reason = ""
+        self.code = 0
+
+    def begin(self, reason: str, code: int = 0) -> None:
+        """Wish for the end with this exit code, and see to it that it comes within the limit."""
+        with self._lock:
+            if self.reason:
+                return
+            self.reason, self.code = reason, code
+        watchdog = threading.Timer(self._limit, os._exit, (code,))
+        watchdog.daemon = True
+        watchdog.start()
+        self._loop.call_soon_threadsafe(self._wished.set)
+
+    async def wished(self) -> None:
+        """Wait until the end is wished for."""
+        await self._wished.wait()
+
+    def on_signals(self) -> None:
+        """Let SIGTERM and SIGINT wish for the end. Only the main thread may call this."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        # Runs between two steps of the main thread, which may hold the lock that `begin` takes.
+        name = signal.Signals(number).name
+        threading.Thread(target=self.begin, args=(name,), daemon=True).start()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now: threads that never return would hold up an ordinary exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # the other end is gone, or the stream is closed
+            continue
+    os._exit(code)

@@ -1,0 +1,129 @@
+"""JSON-RPC envelopes: bytes of one message become the message, or the refusals they deserve."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
+from pydantic import BaseModel, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WANTED: Final = {
+    "jsonrpc": 'jsonrpc must be "2.0"',
+    "id": "id must be a string or a whole number",
+    "method": "method must be a string",
+    "params": "params must be an object",
+    "result": "result must be an object",
+    "error": "error must be an object with code and message",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The answer to a message that is none: an error, with the id where one could be read."""
+
+    id: RequestId | None
+    code: int
+    message: str
+
+    def body(self) -> bytes:
+        """Return the JSON-RPC error response as one line of ASCII, without a line end."""
+        error = {"code": self.code, "message": self.message}
+        return json.dumps({"jsonrpc": "2.0", "id": self.id, "error": error}).encode()
+
+
+class _NotJson(ValueError):
+    """A number JSON does not have: NaN or an infinity."""
+
+
+def read(data: bytes) -> JSONRPCMessage | list[Refusal]:
+    """Return the message, or the refusals to answer with: one, or one for each of a batch."""
+    try:
+        value = json.loads(data.decode(), parse_constant=_refuse_constant)
+    except RecursionError:
+        return [Refusal(None, PARSE_ERROR, "Parse error: nested too deeply")]
+    except ValueError as failure:
+        message = f"Parse error: {_reason(failure)}"
+        return [Refusal(_readable_id(data), PARSE_ERROR, message)]
+    if isinstance(value, list):
+        return _refused_batch(cast("list[Any]", value))
+    if not isinstance(value, dict):
+        return [Refusal(None, INVALID_REQUEST, "Invalid request: a message is a JSON object")]
+    return _message(cast("dict[str, Any]", value))
+
+
+def _message(value: dict[str, Any]) -> JSONRPCMessage | list[Refusal]:
+    """Return the object as the message its members make it."""
+    kind = _kind(value)
+    if kind is None:
+        reason = "method is missing"
+        return [Refusal(_id_of(value), INVALID_REQUEST, f"Invalid request: {reason}")]
+    try:
+        return cast("JSONRPCMessage", kind.model_validate(value, by_name=False))
+    except ValidationError as failure:
+        member = str(failure.errors(include_url=False, include_input=False)[0]["loc"][0])
+        reason = _WANTED.get(member, "the envelope is malformed")
+        # A malformed response must not be taken for the answer to a request of the same id.
+        answered = _id_of(value) if kind is JSONRPCRequest else None
+        return [Refusal(answered, INVALID_REQUEST, f"Invalid request: {reason}")]
+
+
+def _kind(value: Mapping[str, Any]) -> type[BaseModel] | None:
+    """Return what the object claims to be. An id, even a bad one, asks for an answer."""
+    if "method" in value:
+        return JSONRPCRequest if "id" in value else JSONRPCNotification
+    if "result" in value:
+        return JSONRPCResponse
+    return JSONRPCError if "error" in value else None
+
+
+def _refused_batch(entries: list[Any]) -> list[Refusal]:
+    """Return one refusal for each entry that waits for an answer, or one for the whole."""
+    message = "Invalid request: batches are not supported; send one message at a time"
+    ids = [identifier for entry in entries if (identifier := _id_of(entry)) is not None]
+    return [Refusal(identifier, INVALID_REQUEST, message) for identifier in ids or [None]]
+
+
+def _id_of(value: object) -> RequestId | None:
+    """Return the id of what may be a request, if it is one that can be sent back."""
+    if not isinstance(value, dict) or "result" in value or "error" in value:
+        return None
+    identifier = cast("dict[str, Any]", value).get("id")
+    if isinstance(identifier, bool) or not isinstance(identifier, int | str):
+        return None
+    return identifier
+
+
+def _readable_id(data: bytes) -> RequestId | None:
+    """Return the id of a message that is JSON but for its encoding or a number JSON lacks."""
+    try:
+        return _id_of(json.loads(data.decode(errors="replace")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _NotJson(name)
+
+
+def _reason(failure: ValueError) -> str:
+    if isinstance(failure, _NotJson):
+        return f"{failure} is not a JSON number"
+    if isinstance(failure, UnicodeDecodeError):
+        return f"byte {failure.start} is not UTF-8"
+    if isinstance(failure, json.JSONDecodeError):
+        return f"{failure.msg} at character {failure.pos}"
+    return "a number is too long"

@@ -1,0 +1,76 @@
+"""The one guard around every handler: what a client may learn of a failure, in both eras."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mcp import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
+
+from rolltop.core.arguments import nearest, shown
+from rolltop.core.errors import NotFound, RolltopError, Unavailable
+from rolltop.core.invoke import unexpected
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from mcp.server.context import ServerRequestContext
+
+    from rolltop.core.desk import Desk
+
+P = TypeVar("P")
+R = TypeVar("R")
+Route = tuple[str, type[Any], "Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]"]
+"""A method of the protocol, the type of its parameters, and what handles it."""
+_PLAIN_ID: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+
+
+def guarded(
+    desk: Desk, handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]
+) -> Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]:
+    """Return the handler with every failure turned into a protocol error of ours."""
+
+    async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
+        try:
+            _refuse_while_stopping(desk)
+            return await handler(context, params)
+        except MCPError:
+            raise
+        except RolltopError as failure:
+            raise _shown(failure) from failure
+        except Exception as failure:  # noqa: BLE001  # every fault of ours ends here
+            raise _shown(unexpected(failure, request_id(context))) from None
+
+    return run
+
+
+def _refuse_while_stopping(desk: Desk) -> None:
+    if desk.stopping:
+        raise Unavailable("The server is stopping", hint="Call again once it is back.")
+
+
+def request_id(context: ServerRequestContext[Any, Any]) -> str:
+    """Return the request's id for the log; a text that may be somebody's words is left out."""
+    identifier = str(context.request_id)
+    return identifier if _PLAIN_ID.fullmatch(identifier) else ""
+
+
+def refuse_cursor(params: PaginatedRequestParams | None) -> None:
+    """Refuse a cursor: every list here is one page, so none was ever given out."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(INVALID_PARAMS, "Unknown cursor: this list has one page")
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Return what to say about a name that is none of those known."""
+    close = nearest(name, known)
+    guess = f"; did you mean {close}?" if close else ""
+    return f"Unknown {what} {shown(name)}{guess}"
+
+
+def _shown(failure: RolltopError) -> MCPError:
+    mendable = isinstance(failure, NotFound) or failure.code.startswith("INVALID")
+    code = INVALID_PARAMS if mendable else INTERNAL_ERROR
+    data = {"code": failure.code, "hint": failure.hint, **failure.data}
+    return MCPError(code, failure.message, {k: v for k, v in data.items() if v})

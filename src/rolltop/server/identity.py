@@ -1,0 +1,76 @@
+"""Whose a request is: decided by the connection it came on, never by what it says."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import ConfigInvalid, Unavailable
+from rolltop.core.lazy import lazy
+from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
+
+if TYPE_CHECKING:
+    from rolltop.core import accounts
+    from rolltop.core.desk import Desk
+else:
+    accounts = lazy("rolltop.core.accounts")
+
+_RIGHTS: Final = frozenset({READ, WRITE, ACT_AS})
+_TRUSTED_FOR: Final = 1.0
+
+
+class LocalUser:
+    """The user of everyone who needs no token: the one the settings name, else the default."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Hold the desk; look nobody up."""
+        self._database = desk.database
+        self._email: str = desk.settings["user"]
+        self._id = ""
+        self._asked = 0.0
+
+    def check(self) -> None:
+        """Make sure that the user the settings name exists; opens the store if they name one.
+
+        Raises:
+            ConfigInvalid: the store does not know the user.
+            StoreRefused: the store is newer than the program, or damaged.
+            Unavailable: the store is out of reach.
+
+        """
+        if not self._email:
+            return
+        found = self._database.read_now(SYSTEM, accounts.user_by_email, self._email)
+        if found is None:
+            raise ConfigInvalid(
+                f"user: the store knows no user {self._email!r}",
+                hint=f"`rolltop user add {self._email}` adds one.",
+            )
+        self._remember(found.id)
+
+    async def scope(self, actor: str) -> Scope:
+        """Return the local user's scope; the default user is made the first time.
+
+        Raises:
+            Unavailable: the store is out of reach, or the user is gone.
+
+        """
+        if not self._id or time.monotonic() - self._asked > _TRUSTED_FOR:
+            self._remember(await self._find())
+        return Scope.of(self._id, actor=actor, rights=_RIGHTS)
+
+    async def _find(self) -> str:
+        email = self._email or accounts.DEFAULT_EMAIL
+        found = await self._database.read(SYSTEM, accounts.user_by_email, email)
+        if found is None and not self._email:
+            found = await self._database.write(SYSTEM, accounts.ensure_default)
+        if found is None:
+            raise Unavailable(
+                "The user this server works for was deleted",
+                hint="Whoever runs this server can name another user and start it again.",
+            )
+        return found.id
+
+    def _remember(self, user_id: str) -> None:
+        self._id, self._asked = user_id, time.monotonic()

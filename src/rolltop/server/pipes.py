@@ -1,0 +1,137 @@
+"""The two ends of a stdio connection: a thread that reads lines and a thread that writes them."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONGEST_LINE: Final = 64 << 20
+"""Bytes. A longer line is not kept; it is read to its end and answered with a refusal."""
+_ROOM: Final = 8 << 20
+_BUFFER: Final = 1 << 16
+_FIRST_FREE: Final = 3
+
+
+class LineWriter:
+    """Lines written to one descriptor, whole and in order, by a daemon thread."""
+
+    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
+        """`on_broken()` is called on the thread when the other end is gone."""
+        self._descriptor = descriptor
+        self._on_broken = on_broken
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._waiting = 0
+        self._changed = threading.Condition()
+        threading.Thread(target=self._run, name="rolltop-stdout", daemon=True).start()
+
+    def put(self, line: bytes) -> None:
+        """Queue one line, given without its end. Never waits; any thread may call it."""
+        with self._changed:
+            self._waiting += len(line) + 1
+        self._lines.put(line)
+
+    def wait_for_room(self) -> None:
+        """Wait while the other end is far behind with its reading."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting < _ROOM)
+
+    def flush(self, timeout: float) -> bool:
+        """Return whether everything was written within `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._waiting == 0, timeout)
+
+    def _run(self) -> None:
+        broken = False
+        while True:
+            line = self._lines.get() + b"\n"
+            if not broken and not self._write(line):
+                broken = True
+                self._on_broken()
+            with self._changed:
+                self._waiting -= len(line)
+                self._changed.notify_all()
+
+    def _write(self, line: bytes) -> bool:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            return False
+        return True
+
+
+class LineReader:
+    """Lines read from one descriptor by a daemon thread, which hands each on and never returns.
+
+    `on_line(line)` gets the bytes of a line that is not blank, `on_long_line()` stands for one
+    that is too long, and `on_end()` is called once, when there is no more to read.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        on_line: Callable[[bytes], None],
+        on_long_line: Callable[[], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """Hold the parts; `start` begins to read."""
+        self._descriptor = descriptor
+        self._on_line = on_line
+        self._on_long_line = on_long_line
+        self._on_end = on_end
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._run, name="rolltop-stdin", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except OSError:  # a terminal that hung up reads like an end
+            pass
+        finally:
+            self._on_end()
+
+    def _read(self) -> None:
+        with open(
+            self._descriptor, "rb", buffering=_BUFFER, closefd=False
+        ) as stream:  # a descriptor
+            while line := stream.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                    while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
+                        continue
+                    self._on_long_line()
+                elif stripped := line.strip():
+                    self._on_line(stripped)
+
+
+def claim_standard_streams() -> tuple[int, int]:
+    """Return private descriptors of stdin and stdout, and point the public ones elsewhere.
+
+    From here on whoever reads stdin reads nothing, and whoever prints, a child process too,
+    prints to stderr: the wire carries protocol only.
+    """
+    sys.stdout.flush()
+    incoming, outgoing = _private(0), _private(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def _private(descriptor: int) -> int:
+    """Return a copy that children don't inherit, above the three standard ones."""
+    copies = [os.dup(descriptor)]
+    while copies[-1] < _FIRST_FREE:  # a standard stream was closed when the process started
+        copies.append(os.dup(descriptor))
+    for copy in copies[:-1]:
+        os.close(copy)
+    return copies[-1]

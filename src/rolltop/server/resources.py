@@ -1,0 +1,166 @@
+"""Resources: templates of what the toolsets keep, reading one, completing its address."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mcp import MCPError
+from mcp.shared.uri_template import UriTemplate
+from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from rolltop.core.arguments import shown
+from rolltop.core.call import Call
+from rolltop.core.errors import NotFound, TimedOut
+from rolltop.server.guard import Route, refuse_cursor, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from mcp.server.context import ServerRequestContext
+
+    from rolltop.core.desk import Desk
+    from rolltop.core.scope import Scope
+    from rolltop.core.toolset import Reference
+
+    Context = ServerRequestContext[Any, Any]
+
+T = TypeVar("T")
+_MOST_COMPLETIONS: Final = 100
+_LEGACY_NOT_FOUND: Final = -32002
+
+
+class Resources:
+    """What the toolsets declare as references, as resources of the protocol."""
+
+    def __init__(self, desk: Desk, identify: Callable[[Context], Awaitable[Scope]]) -> None:
+        """Read the declarations; touch no store."""
+        self._desk = desk
+        self._identify = identify
+        self.offered: list[tuple[Reference, UriTemplate]] = [
+            (reference, UriTemplate.parse(reference.template))
+            for toolset in desk.registry.toolsets
+            for reference in toolset.references
+        ]
+
+    def routes(self) -> list[Route]:
+        """Return the methods to serve; none where no toolset has references."""
+        served: list[Route] = [
+            ("resources/list", PaginatedRequestParams, self.list),
+            ("resources/templates/list", PaginatedRequestParams, self.templates),
+            ("resources/read", ReadResourceRequestParams, self.read),
+            ("completion/complete", CompleteRequestParams, self.complete),
+        ]
+        return served if self.offered else []
+
+    async def list(
+        self, _context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        """Return no resources: all are reached by templates, tools list what there is."""
+        refuse_cursor(params)
+        return ListResourcesResult(resources=[])
+
+    async def templates(
+        self, _context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        """Return every template, on one page."""
+        refuse_cursor(params)
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(
+                    uri_template=reference.template,
+                    name=reference.kind,
+                    title=reference.title,
+                    description=reference.description,
+                    mime_type=reference.mime_type,
+                )
+                for reference, _ in self.offered
+            ]
+        )
+
+    async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Return the text of one resource of the caller's own."""
+        reference, variables = self._find(context, params.uri)
+        call = await self._call(context, reference)
+        try:
+            text = await self._in_time(reference.read(call, **variables))
+        except NotFound as missing:
+            raise _not_found(context, missing.message, missing.hint) from missing
+        contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=text)
+        return ReadResourceResult(contents=[contents])
+
+    async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Return possible values of one variable of a template, best first."""
+        if isinstance(params.ref, PromptReference):
+            return _completed([])
+        known = {reference.template: reference for reference, _ in self.offered}
+        if params.ref.uri not in known:
+            raise MCPError(INVALID_PARAMS, unknown("resource template", params.ref.uri, known))
+        reference = known[params.ref.uri]
+        call = await self._call(context, reference)
+        given = (params.context and params.context.arguments) or {}
+        name, prefix = params.argument.name, params.argument.value
+        return _completed(await self._in_time(reference.complete(call, name, prefix, given)))
+
+    def _find(self, context: Context, uri: str) -> tuple[Reference, dict[str, str]]:
+        for reference, template in self.offered:
+            found = template.match(uri)
+            if found is None:
+                continue
+            variables = {name: v for name, v in found.items() if isinstance(v, str)}
+            if all(_is_safe(value) for value in variables.values()):
+                return reference, variables
+        kinds = ", ".join(reference.template for reference, _ in self.offered)
+        raise _not_found(context, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
+
+    async def _call(self, context: Context, reference: Reference) -> Call:
+        scope = await self._identify(context)
+        limit: int = self._desk.settings["max_result_tokens"]
+        return Call(self._desk, scope, f"resource {reference.kind}", limit)
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        allowed = self._desk.settings["call_timeout"]
+        deadline = asyncio.timeout(allowed)
+        try:
+            async with deadline:
+                return await work
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise TimedOut(
+                f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
+            ) from None
+
+
+def _is_safe(value: str) -> bool:
+    """Whether a variable stays within its place: no climbing, no NUL."""
+    return "\0" not in value and ".." not in PurePosixPath(value.replace("\\", "/")).parts
+
+
+def _completed(values: Sequence[str]) -> CompleteResult:
+    some = values[:_MOST_COMPLETIONS]
+    more = len(values) > len(some)
+    return CompleteResult(
+        completion=Completion(values=list(some), total=len(values), has_more=more)
+    )
+
+
+def _not_found(context: Context, message: str, hint: str) -> MCPError:
+    """Return the error of a resource that is not there, in the words of the client's era."""
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return MCPError(INVALID_PARAMS if modern else _LEGACY_NOT_FOUND, message, {"hint": hint})

@@ -1,0 +1,123 @@
+"""What is served over HTTP at which path."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core import logs
+from rolltop.core.errors import StoreRefused, Unavailable
+from rolltop.server import envelope
+from rolltop.server.adapter import CALLER
+from rolltop.server.auth import Denied
+from rolltop.server.replies import Headers, read_body, refuse, replayed, reply, reply_bytes
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from rolltop.server.assembly import App
+    from rolltop.server.auth import Authentication
+
+_PING_TIMEOUT: Final = 2.0
+_LATER: Final = {"retry-after": "1"}
+_GOODBYE: Final = {**_LATER, "connection": "close"}
+
+
+class Routes:
+    """The ASGI application behind the gate: /mcp, /health and /ready."""
+
+    def __init__(self, app: App, authentication: Authentication, protocol: ASGIApp) -> None:
+        """`protocol` is the SDK's application, which gets what may pass."""
+        self._desk = app.desk
+        self._authentication = authentication
+        self._protocol = protocol
+        self._serving = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self) -> None:
+        """Wait until no request is being served."""
+        await self._idle.wait()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; a fault of ours is logged and answered with its reference."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        self._serving += 1
+        self._idle.clear()
+        try:
+            await self._route(scope, receive, noting)
+        except (Unavailable, StoreRefused):
+            await refuse(send, 503, "The store is out of reach", _LATER)
+        except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
+            reference = logs.fault(failure)
+            if not started:
+                await refuse(send, 500, f"Something failed here (reference {reference})")
+        finally:
+            self._serving -= 1
+            if not self._serving:
+                self._idle.set()
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"].rstrip("/"), scope["method"]
+        if path == "/mcp":
+            await self._mcp(scope, receive, send)
+        elif path not in {"/health", "/ready"}:
+            await refuse(send, 404, "There is /mcp, /health and /ready")
+        elif method not in {"GET", "HEAD"}:
+            await refuse(send, 405, "Use GET", {"allow": "GET, HEAD"})
+        elif path == "/health":
+            await reply(send, 200, {"status": "ok"})
+        else:
+            await self._ready(send)
+
+    async def _ready(self, send: Send) -> None:
+        reason = "the server is stopping" if self._desk.stopping else ""
+        try:
+            async with asyncio.timeout(_PING_TIMEOUT):
+                await self._desk.database.ping()
+        except (Unavailable, StoreRefused, TimeoutError):
+            reason = reason or "the store is out of reach"
+        if reason:
+            await reply(send, 503, {"status": "unavailable", "reason": reason}, _LATER)
+        else:
+            await reply(send, 200, {"status": "ok"})
+
+    async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a message to the SDK if the server is up, the caller known and the message one."""
+        if self._desk.stopping:
+            await refuse(send, 503, "The server is stopping", _GOODBYE)
+            return
+        caller = await self._authentication.caller(Headers(scope))
+        if isinstance(caller, Denied):
+            await _deny(send, caller)
+            return
+        if scope["method"] != "POST":
+            # Nothing is kept between requests, so there is no stream to open, no session to end.
+            await refuse(send, 405, "Use POST", {"allow": "POST"})
+            return
+        limit = self._desk.settings["http.max_body"]
+        body = await read_body(scope, receive, limit)
+        if body is None:
+            await refuse(send, 413, f"A request may have at most {limit} bytes", _GOODBYE)
+            return
+        message = envelope.read(body)
+        if isinstance(message, list):
+            await reply_bytes(send, 400, message[0].body())
+            return
+        denied = self._authentication.forbids(caller, message)
+        if denied is not None:
+            await _deny(send, denied)
+            return
+        scope[CALLER] = caller
+        await self._protocol(scope, replayed(body, receive), send)
+
+
+async def _deny(send: Send, denied: Denied) -> None:
+    headers = {"www-authenticate": denied.challenge}
+    await refuse(send, denied.status, denied.message, headers)
