@@ -16,7 +16,8 @@ Kind = Literal["sqlite", "postgresql"]
 _SQLITE_SCHEMES: Final = frozenset({"sqlite"})
 _POSTGRESQL_SCHEMES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 _HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
-_PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):([^/?#]*)(?=@)")
+# Drivers take a raw "/" or "@" inside a password, so it ends at the last "@" there is.
+_PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
 _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
 
 
