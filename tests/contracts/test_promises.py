@@ -1,0 +1,79 @@
+"""What the product promises, each with the tests that hold it to that."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from tests.contracts.sources import ROOT, read
+
+
+class Promise(TypedDict):
+    """One promise: `tests` that would fail if it were broken, or why it is still `open`."""
+
+    id: str
+    says: str
+    tests: NotRequired[list[str]]
+    open: NotRequired[str]
+
+
+TABLE = tomllib.loads(Path(__file__).with_name("promises.toml").read_text(encoding="utf-8"))
+PROMISES: list[Promise] = TABLE["promise"]
+
+
+def defined(node_id: str) -> bool:
+    """Whether `path::test` or `path::Class::test` names a test that is there."""
+    path, *names = node_id.split("::")
+    if not names or not (ROOT / path).is_file():
+        return False
+    body: list[ast.stmt] = read(path).tree.body
+    for name in names:
+        found = [
+            node
+            for node in body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.name == name
+        ]
+        if not found:
+            return is_state_machine(body, name)
+        body = found[0].body
+    return names[-1].startswith("test_")
+
+
+def is_state_machine(body: list[ast.stmt], name: str) -> bool:
+    """Whether a file binds `name` to a state machine's test case."""
+    return any(
+        isinstance(node, ast.Assign)
+        and [target.id for target in node.targets if isinstance(target, ast.Name)] == [name]
+        and ast.unparse(node.value).endswith(".TestCase")
+        for node in body
+    )
+
+
+def test_every_promise_is_named_once() -> None:
+    assert [name for name, times in Counter(p["id"] for p in PROMISES).items() if times > 1] == []
+    assert [p["id"] for p in PROMISES if not p["says"].strip()] == []
+
+
+def test_every_promise_has_tests_or_says_why_not() -> None:
+    assert [p["id"] for p in PROMISES if bool(p.get("tests")) == bool(p.get("open"))] == []
+
+
+def test_every_named_test_exists() -> None:
+    missing = [
+        f"{p['id']}: {node_id}"
+        for p in PROMISES
+        for node_id in p.get("tests", [])
+        if not defined(node_id)
+    ]
+    assert missing == []
+
+
+def test_a_test_that_is_not_there_is_noticed() -> None:
+    here = "tests/contracts/test_promises.py"
+    assert defined(f"{here}::test_every_named_test_exists")
+    for wrong in (f"{here}::test_gone", f"{here}::defined", "tests/gone.py::test_a", here):
+        assert not defined(wrong)
