@@ -27,7 +27,6 @@ from rolltop.toolsets.tasks.models import (
     Task,
     TaskAnswer,
     TaskListAnswer,
-    moment,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ async def list_tasks(
     found, more = await call.read(service.list_tasks, filters, user_id, call.cursor, limit)
 
     def cursor_after(index: int) -> str:
-        return cursors.encode(CURSOR, [moment(found[index].created_at), found[index].id])
+        return cursors.encode(CURSOR, [found[index].place.packed])
 
     items = [task.data for task in found]
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)

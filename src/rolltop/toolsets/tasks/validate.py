@@ -138,9 +138,9 @@ def place(text: str) -> Place:
     """Return the place a cursor stands for. Raises Invalid (INVALID_CURSOR)."""
     values = cursor.decode(CURSOR, text)
     try:
-        created_at, task_id = values
-        return Place(due(created_at), identifier(task_id))
-    except (ValueError, TypeError, AttributeError, Invalid):
+        (packed,) = values
+        return Place.unpack(packed)
+    except (ValueError, TypeError, OverflowError):
         raise Invalid(
             "cursor is not one that list_tasks answered",
             code="INVALID_CURSOR",

@@ -1,0 +1,146 @@
+"""list_tasks: order, filters, pages, budgets."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core import cursor as cursors
+from rolltop.core import tokens
+
+if TYPE_CHECKING:
+    from tests.databases import Clock
+    from tests.toolsets.tasks.caller import Caller
+
+
+def pages(caller: Caller, **arguments: object) -> list[list[str]]:
+    """Return the ids of each page, every page asked for with the call its predecessor gave."""
+    answer = caller.whole("list_tasks", **arguments)
+    found = [[task["task_id"] for task in answer["data"]]]
+    while "next" in answer:
+        assert answer["truncated"] is True
+        assert answer["next"]["arguments"]["cursor"] == answer["next_cursor"]
+        answer = caller.whole(answer["next"]["tool"], **answer["next"]["arguments"])
+        found.append([task["task_id"] for task in answer["data"]])
+        assert len(found) < 500
+    return found
+
+
+def test_an_empty_list_is_a_success(mine: Caller) -> None:
+    assert mine.whole("list_tasks") == {"success": True, "data": []}
+
+
+def test_newest_come_first_and_equal_moments_are_ordered_by_id(mine: Caller, clock: Clock) -> None:
+    same = sorted((mine.add(f"a{n}") for n in range(5)), reverse=True)
+    clock.advance(microseconds=1)
+    latest = mine.add("latest")
+    assert [task["task_id"] for task in mine.ok("list_tasks")] == [latest, *same]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 8, 200])
+def test_pages_hold_each_task_once_in_the_order_of_the_whole(
+    mine: Caller, clock: Clock, limit: int
+) -> None:
+    for n in range(7):
+        mine.add(f"t{n}")
+        clock.advance(seconds=n % 2)
+    whole = [task["task_id"] for task in mine.ok("list_tasks")]
+    parts = pages(mine, limit=limit)
+    assert list(chain(*parts)) == whole
+    assert all(len(part) == limit for part in parts[:-1])
+
+
+def test_pages_lose_and_repeat_nothing_that_was_there_while_others_write(
+    mine: Caller, clock: Clock
+) -> None:
+    ids: list[str] = []
+    for n in range(9):
+        ids.insert(0, mine.add(f"t{n}"))
+        clock.advance(seconds=1)
+    seen: list[str] = []
+    answer = mine.whole("list_tasks", limit=2)
+    for turn in range(5):
+        seen += [task["task_id"] for task in answer["data"]]
+        mine.add(f"new {turn}")
+        mine.ok("update_task", task_id=ids[turn], title="changed")
+        mine.ok("delete_task", task_id=ids[turn] if ids[turn] in seen else mine.add())
+        if "next" in answer:
+            answer = mine.whole("list_tasks", **answer["next"]["arguments"])
+    assert seen == ids
+
+
+def test_the_cursor_of_a_deleted_task_still_goes_on(mine: Caller, clock: Clock) -> None:
+    for title in ("third", "second", "first"):
+        mine.add(title)
+        clock.advance(seconds=1)
+    answer = mine.whole("list_tasks", limit=1)
+    mine.ok("delete_task", task_id=answer["data"][0]["task_id"])
+    assert mine.titles(cursor=answer["next_cursor"]) == ["second", "third"]
+
+
+def test_each_filter_keeps_what_it_says(mine: Caller) -> None:
+    plain = mine.add("plain")
+    mine.add("tagged", tags=["home", "Home"])
+    mine.add("child", parent_id=plain, due_at="2026-05-01T00:00:00Z")
+    mine.add("late", due_at="2026-06-01T00:00:00+01:00")
+    mine.add("waiting", blocked_by=[plain])
+    mine.ok("complete_task", task_id=mine.add("done"))
+    assert mine.titles(status="completed") == ["done"]
+    assert set(mine.titles(status="pending")) == {"plain", "tagged", "child", "late", "waiting"}
+    assert set(mine.titles(ready=True)) == {"plain", "tagged", "child", "late"}
+    assert mine.titles(tag="Home") == ["tagged"]
+    assert mine.titles(tag="HOME") == []
+    assert mine.titles(parent_id=plain) == ["child"]
+    assert mine.titles(due_before="2026-05-31T23:00:00Z") == ["child"]
+    assert set(mine.titles(due_before="2026-05-31T23:00:00.000001Z")) == {"child", "late"}
+    assert mine.titles(tag="home", parent_id=plain) == []
+    assert mine.titles(ready=False, status="completed") == ["done"]
+
+
+def test_a_cut_list_keeps_its_filters(mine: Caller) -> None:
+    for n in range(6):
+        mine.add(f"t{n}", tags=["odd"] if n % 2 else [])
+    assert [len(part) for part in pages(mine, limit=1, tag="odd")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("limit", [200, 1000, 5000])
+def test_long_lists_fit_any_budget_and_are_read_to_the_end(mine: Caller, limit: int) -> None:
+    ids = {mine.add(f"t{n}", description=f"{n} " + "wörter 😀 " * 199) for n in range(40)}
+    answer = mine.whole("list_tasks", max_tokens=limit)
+    assert tokens.count(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= limit
+    parts = pages(mine, max_tokens=limit)
+    assert all(parts[:-1])  # the last task's own text may be what was cut
+    assert sorted(chain(*parts)) == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "",
+        "!!",
+        "x" * 10_000,
+        cursors.encode("notes", ["A" * 32]),
+        cursors.encode("tasks", []),
+        cursors.encode("tasks", ["A" * 32, "A" * 32]),
+        cursors.encode("tasks", ["A" * 28]),
+        cursors.encode("tasks", ["f" * 32]),
+        cursors.encode("tasks", ["_" * 31 + "é"]),
+        cursors.encode("tasks", [{"a": []}]),
+        cursors.encode("tasks", [None]),
+    ],
+)
+def test_a_cursor_is_never_trusted(mine: Caller, forged: str) -> None:
+    mine.add()
+    error = mine.fails("list_tasks", cursor=forged)
+    assert error["code"] == "INVALID_CURSOR"
+
+
+def test_a_cursor_shows_nothing_of_anothers_tasks(mine: Caller, theirs: Caller) -> None:
+    for n in range(3):
+        mine.add(f"m{n}")
+        theirs.add(f"t{n}")
+    cursor = theirs.whole("list_tasks", limit=1)["next_cursor"]
+    assert set(mine.titles(cursor=cursor)) <= {"m0", "m1", "m2"}

@@ -1,0 +1,296 @@
+"""The five tools of the seed: what they answer, and each error's exact text."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.errors import Unavailable
+from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
+from rolltop.toolsets.tasks import TOOLSET
+from tests.campaign import examples
+from tests.toolsets.tasks.caller import Caller
+
+if TYPE_CHECKING:
+    from rolltop.core.desk import Desk
+    from tests.databases import Clock
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+NO_TASK = str(uuid.UUID(int=7))
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
+
+
+def test_a_new_task_is_pending_and_holds_what_was_given(mine: Caller) -> None:
+    task = mine.ok("add_task", title="  Buy milk\n", description="\tTwo litres ")
+    assert uuid.UUID(task.pop("task_id"))
+    created = task.pop("created_at")
+    assert MOMENT.fullmatch(created)
+    assert task == {
+        "title": "Buy milk",
+        "description": "Two litres",
+        "status": "pending",
+        "updated_at": created,
+        "version": 1,
+    }
+
+
+def test_a_blank_description_is_none(mine: Caller) -> None:
+    assert mine.ok("add_task", title="t", description=" \n ")["description"] is None
+
+
+def test_completing_twice_changes_nothing_the_second_time(mine: Caller, clock: Clock) -> None:
+    task = mine.add()
+    clock.advance(seconds=1)
+    done = mine.ok("complete_task", task_id=task)
+    assert (done["status"], done["version"]) == ("completed", 2)
+    assert done["updated_at"] > done["created_at"]
+    clock.advance(seconds=1)
+    assert mine.ok("complete_task", task_id=task) == done
+
+
+def test_reopening_makes_a_task_pending_and_is_idempotent(mine: Caller) -> None:
+    task = mine.add()
+    mine.ok("complete_task", task_id=task)
+    pending = mine.ok("reopen_task", task_id=task)
+    assert (pending["status"], pending["version"]) == ("pending", 3)
+    assert mine.ok("reopen_task", task_id=task) == pending
+
+
+def test_an_update_changes_only_what_is_given(mine: Caller, clock: Clock) -> None:
+    before = mine.ok("add_task", title="old", description="kept")
+    clock.advance(minutes=1)
+    after = mine.ok("update_task", task_id=before["task_id"], title="new")
+    assert after["updated_at"] > before["updated_at"]
+    expected = {**before, "title": "new", "version": 2, "updated_at": after["updated_at"]}
+    assert after == expected
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        {"title": " same "},
+        {"description": "text"},
+        {"priority": 2},
+        {"due_at": "2026-05-01T12:00:00+02:00"},
+        {"tags": ["b", "a", "b"]},
+        {"links": ["rolltop://note/1"]},
+        {"parent_id": ""},
+        {"blocked_by": []},
+    ],
+)
+def test_an_update_to_equal_values_changes_nothing(
+    mine: Caller, clock: Clock, equal: dict[str, Any]
+) -> None:
+    before = mine.ok(
+        "add_task",
+        title="same",
+        description="text",
+        priority=2,
+        due_at="2026-05-01T10:00:00Z",
+        tags=["a", "b"],
+        links=["rolltop://note/1"],
+    )
+    clock.advance(minutes=1)
+    assert mine.ok("update_task", task_id=before["task_id"], **equal) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "cleared"),
+    [
+        ("description", "d", ""),
+        ("priority", 0, -1),
+        ("due_at", "2026-05-01T10:00:00Z", ""),
+        ("tags", ["t"], []),
+        ("links", ["rolltop://note/1"], []),
+    ],
+)
+def test_each_optional_field_alone_is_enough_for_an_update_and_can_be_cleared(
+    mine: Caller, field: str, value: object, cleared: object
+) -> None:
+    plain = mine.ok("add_task", title="t")
+    changed = mine.ok("update_task", task_id=plain["task_id"], **{field: value})
+    assert changed.get(field) not in (None, [])
+    again = mine.ok("update_task", task_id=plain["task_id"], **{field: cleared})
+    assert again == {**plain, "version": 3}
+
+
+def test_a_deleted_task_is_gone_and_its_deletion_succeeds_once(mine: Caller) -> None:
+    task = mine.add()
+    deleted = mine.ok("delete_task", task_id=task)
+    assert deleted == {"task_id": task, "message": "Task deleted successfully"}
+    assert mine.code("delete_task", task_id=task) == "NOT_FOUND"
+    assert mine.ok("list_tasks") == []
+
+
+def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> None:
+    task = mine.add()
+    assert mine.ok("complete_task", task_id=task.upper())["task_id"] == task
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "text"),
+    [
+        ("add_task", {}, "TITLE_REQUIRED", "Task title is required"),
+        ("add_task", {"title": None}, "TITLE_REQUIRED", "Task title is required"),
+        ("add_task", {"title": " \n"}, "TITLE_REQUIRED", "Task title is required"),
+        (
+            "add_task",
+            {"title": "x" * 201},
+            "TITLE_TOO_LONG",
+            "Task title must be 200 characters or less",
+        ),
+        (
+            "add_task",
+            {"title": "x", "description": "😀" * 2001},
+            "DESCRIPTION_TOO_LONG",
+            "Task description must be 2000 characters or less",
+        ),
+        ("add_task", {"title": "x", "user_id": "me"}, "INVALID_ID", "Invalid ID format"),
+        ("add_task", {"title": "x", "parent_id": "p"}, "INVALID_ID", "Invalid ID format"),
+        ("add_task", {"title": "x", "blocked_by": ["b"]}, "INVALID_ID", "Invalid ID format"),
+        ("update_task", {"task_id": NO_TASK, "title": ""}, "TITLE_REQUIRED", None),
+        ("update_task", {"task_id": NO_TASK, "title": "x" * 201}, "TITLE_TOO_LONG", None),
+        ("update_task", {"task_id": NO_TASK.replace("-", ""), "title": "x"}, "INVALID_ID", None),
+        (
+            "update_task",
+            {"task_id": NO_TASK},
+            "NOTHING_TO_UPDATE",
+            "At least one field (title or description) must be provided",
+        ),
+        ("update_task", {"task_id": NO_TASK, "title": None}, "NOTHING_TO_UPDATE", None),
+        ("complete_task", {"task_id": "{" + NO_TASK + "}"}, "INVALID_ID", "Invalid ID format"),
+        (
+            "complete_task",
+            {"task_id": NO_TASK},
+            "NOT_FOUND",
+            "Task not found or access denied",
+        ),
+        ("delete_task", {"task_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
+        ("restore_task", {"task_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
+        (
+            "list_tasks",
+            {"status": "done"},
+            "INVALID_STATUS",
+            "Invalid status. Must be one of: all, pending, completed",
+        ),
+        ("list_tasks", {"limit": 0}, "INVALID_LIMIT", None),
+        ("list_tasks", {"limit": 201}, "INVALID_LIMIT", None),
+        ("list_tasks", {"limit": "5"}, "INVALID_LIMIT", None),
+        ("list_tasks", {"cursor": "x"}, "INVALID_CURSOR", None),
+        ("list_tasks", {"parent_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
+        ("list_tasks", {"tag": " "}, "INVALID_ARGUMENT", None),
+        ("list_tasks", {"due_before": "soon"}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "nul\x00"}, "INVALID_TEXT", None),
+        ("add_task", {"title": "x", "description": "\ud800"}, "INVALID_TEXT", None),
+        ("add_task", {"title": "x", "tags": ["\udfff"]}, "INVALID_TEXT", None),
+        ("add_task", {"title": "x", "links": ["rolltop://a/\x00"]}, "INVALID_TEXT", None),
+        ("add_task", {"title": "x", "tags": ["two\nlines"]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "tags": ["t" * 51]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "tags": ["t"] * 51}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "links": ["https://a.example"]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "priority": 5}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "priority": True}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "due_at": "2026-03-01"}, "INVALID_ARGUMENT", None),
+        (
+            "add_task",
+            {"title": "x", "due_at": "0001-01-01T00:00:00+14:00"},
+            "INVALID_ARGUMENT",
+            None,
+        ),
+        ("add_task", {"title": 5}, "INVALID_ARGUMENT", None),
+        ("claim_task", {"task_id": NO_TASK, "lease_seconds": 0}, "INVALID_ARGUMENT", None),
+    ],
+)
+def test_each_error_has_its_code_and_text(
+    mine: Caller, tool: str, arguments: dict[str, Any], code: str, text: str | None
+) -> None:
+    error = mine.fails(tool, **arguments)
+    assert error["code"] == code
+    assert code in TOOLSET.codes
+    assert text is None or error["error"] == text
+    assert mine.ok("list_tasks") == []
+
+
+def test_a_stale_version_is_a_conflict_that_shows_the_task_as_it_is(mine: Caller) -> None:
+    task = mine.add("first")
+    now = mine.ok("update_task", task_id=task, title="second", if_version=1)
+    for tool, more in (
+        ("update_task", {"title": "third"}),
+        ("complete_task", {}),
+        ("reopen_task", {}),
+        ("delete_task", {}),
+    ):
+        error = mine.fails(tool, task_id=task, if_version=1, **more)
+        assert (error["code"], error["data"]) == ("CONFLICT", now), tool
+        assert "version 2" in error["error"]
+    assert mine.task(task) == now
+    mine.ok("delete_task", task_id=task, if_version=2)
+
+
+def test_a_store_out_of_reach_is_told_in_the_page_s_own_words() -> None:
+    shaped = TOOLSET.shape_error(Unavailable("disk full", hint="Try again."))
+    assert shaped == {
+        "success": False,
+        "error": "Service temporarily unavailable, please try again",
+        "code": "UNAVAILABLE",
+        "hint": "Try again.",
+    }
+
+
+def test_an_authenticated_caller_is_refused_other_users_like_missing_tasks(
+    mine: Caller, theirs: Caller
+) -> None:
+    task = theirs.add()
+    other, unknown = theirs.scope.user_id, NO_TASK
+    missing = mine.fails("complete_task", task_id=NO_TASK)
+    for arguments in (
+        {"task_id": task},
+        {"task_id": task, "user_id": other},
+        {"task_id": task, "user_id": unknown},
+    ):
+        assert mine.fails("complete_task", **arguments) == missing
+    for user in (other, unknown):
+        assert mine.code("add_task", title="x", user_id=user) == "NOT_FOUND"
+        assert mine.code("list_tasks", user_id=user) == "NOT_FOUND"
+        assert mine.code("next_task", user_id=user) == "NOT_FOUND"
+    assert mine.ok("list_tasks", user_id=mine.scope.user_id.upper()) == []
+    assert theirs.task(task)["status"] == "pending"
+
+
+def test_on_an_unauthenticated_server_user_id_names_any_existing_user(
+    desk: Desk, mine: Caller, theirs: Caller
+) -> None:
+    rights = frozenset({READ, WRITE, ACT_AS})
+    anyone = Caller(desk, Scope.of(mine.scope.user_id, rights=rights))
+    other = theirs.scope.user_id
+    task = anyone.add("for them", user_id=other)
+    assert theirs.titles() == ["for them"]
+    assert anyone.ok("list_tasks") == []
+    assert anyone.code("complete_task", task_id=task) == "NOT_FOUND"
+    assert anyone.ok("complete_task", task_id=task, user_id=other)["status"] == "completed"
+    for tool, arguments in (
+        ("add_task", {"title": "x"}),
+        ("list_tasks", {}),
+        ("next_task", {}),
+        ("delete_task", {"task_id": task}),
+    ):
+        assert anyone.code(tool, user_id=NO_TASK, **arguments) == "NOT_FOUND"
+
+
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(title=TEXT.filter(str.strip), description=TEXT, tag=TEXT)
+def test_every_text_comes_back_as_it_was_sent_apart_from_white_space_around_it(
+    mine: Caller, title: str, description: str, tag: str
+) -> None:
+    title, description = title.strip()[:200].strip(), description.strip()[:2000].strip()
+    tag = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "", tag).strip()[:50].strip() or "tag"
+    task = mine.ok("add_task", title=f" {title}\n", description=f"\t{description} ", tags=[tag])
+    assert mine.ok("list_tasks", tag=tag) == [task]
+    mine.ok("delete_task", task_id=task["task_id"])
+    assert (task["title"], task["description"] or "") == (title, description)
+    assert task["tags"] == [tag]
