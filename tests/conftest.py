@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytest_plugins = ["tests.databases", "tests.time_budgets"]
 
@@ -11,3 +19,19 @@ settings.register_profile(
     "rolltop", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("rolltop")
+
+
+@pytest.fixture
+def logging_restored() -> Iterator[None]:
+    """Let a test set up the log, and put back what was there before."""
+    root, own = logging.getLogger(), logging.getLogger("rolltop")
+    kept = (root.handlers[:], root.level, own.level, threading.excepthook)
+    root.handlers = []
+    yield
+    for handler in root.handlers:
+        handler.close()
+    root.handlers, level, own_level, threading.excepthook = kept
+    root.setLevel(level)
+    own.setLevel(own_level)
+    logging.raiseExceptions = True
+    logging.captureWarnings(capture=False)

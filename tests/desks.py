@@ -40,6 +40,6 @@ def make_desk(
     )
 
 
-def call_tool(desk: Desk, scope: Scope, name: str, **arguments: Any) -> Answer:
+def call_tool(desk: Desk, scope: Scope, name: str, /, **arguments: Any) -> Answer:
     """Return the answer of one call, made the way the server makes it."""
     return asyncio.run(invoke(desk, name, scope, arguments))

@@ -31,7 +31,7 @@ desk = make_desk(database)
 for n in range(150):
     call_tool(desk, me, "add_bookmark", url=f"https://example.org/{n}")
 first = call_tool(desk, me, "list_bookmarks").structured
-rest = call_tool(desk, me, **{"name": first["next"]["tool"], **first["next"]["arguments"]})
+rest = call_tool(desk, me, first["next"]["tool"], **first["next"]["arguments"])
 print(json.dumps({
     "kept": len(first["bookmarks"]) + len(rest.structured["bookmarks"]),
     "theirs": len(call_tool(desk, them, "list_bookmarks").structured["bookmarks"]),
@@ -62,7 +62,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _add_the_line(listing: Path) -> None:
     text = listing.read_text(encoding="utf-8")
-    added = re.sub(r"^TOOLSETS(.*?)= \((.*?)\)", r"TOOLSETS\1= (\2, BOOKMARKS)", text, flags=re.M)
+    added = re.sub(r"^(TOOLSETS.*= \(.*?),?\)$", r"\1, BOOKMARKS)", text, flags=re.MULTILINE)
     assert added != text
     imported = "from rolltop.toolsets.bookmarks import TOOLSET as BOOKMARKS\n\nTOOLSETS"
     listing.write_text(added.replace("\nTOOLSETS", "\n" + imported, 1), encoding="utf-8")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
-from rolltop.core import budget
+from rolltop.core import budget, logs
 from rolltop.core.invoke import Answer, invoke
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
@@ -19,6 +18,8 @@ from tests.core.example_toolset import EXAMPLE
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rolltop.core.db import Database
     from rolltop.core.desk import Desk
 
@@ -92,17 +93,15 @@ def test_errors_take_the_toolsets_shape(desk: Desk) -> None:
     }
 
 
-def test_a_fault_of_ours_shows_a_reference_and_nothing_else(
-    desk: Desk, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.DEBUG):
-        answer = call_tool(desk, ME, "fail", how="fault")
+@pytest.mark.usefixtures("logging_restored")
+def test_a_fault_of_ours_shows_a_reference_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
+    logs.configure(level="trace", file=tmp_path / "log")
+    answer = call_tool(desk, ME, "fail", how="fault")
     assert answer.code == "INTERNAL_ERROR"
-    assert "swordfish" not in answer.text
     assert answer.structured["reference"] in answer.structured["problem"]
-    logged = "\n".join(record.getMessage() for record in caplog.records) + caplog.text
+    logged = (tmp_path / "log").read_text()
     assert answer.structured["reference"] in logged
-    assert "swordfish" not in logged
+    assert "swordfish" not in logged + answer.text
 
 
 def test_a_tool_that_answers_no_object_is_a_fault(desk: Desk) -> None:
@@ -152,11 +151,13 @@ def test_published_schemas_accept_both_outcomes(desk: Desk, tool: Any) -> None:
     jsonschema.validate(call_tool(desk, ME, tool.name, nonsense=1).structured, schema)
 
 
-def test_one_log_line_a_call_with_no_text_of_the_user(
-    desk: Desk, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.DEBUG, logger="rolltop"):
-        call_tool(desk, ME, "say", text="marker-text")
-        call_tool(desk, ME, "say", text=5, marker_argument="marker-text")
-    assert len(caplog.records) == 2
-    assert "marker" not in caplog.text
+@pytest.mark.usefixtures("logging_restored")
+def test_one_log_line_a_call_with_no_text_of_the_user(desk: Desk, tmp_path: Path) -> None:
+    logs.configure(level="trace", file=tmp_path / "log")
+    call_tool(desk, ME, "say", text="marker-text")
+    call_tool(desk, ME, "say", text=5, marker_argument="marker-text")
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert len(lines) == 2
+    assert "outcome=ok" in lines[0]
+    assert "outcome=error code=INVALID_ARGUMENT" in lines[1]
+    assert "marker" not in "".join(lines)
