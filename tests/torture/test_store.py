@@ -1,0 +1,91 @@
+"""Four processes on one store, killed at random: nothing acknowledged is lost or half done."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.accounts import list_users
+from rolltop.core.db import SYSTEM
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.databases import MakeDatabase
+
+WRITERS: Final = 4
+KILLED_WHILE_OPENING: Final = 0.25
+LONGEST_LIFE: Final = 120  # acknowledged writes
+LONGEST_DELAY: Final = 0.004  # seconds: several writes, so that a kill falls into any part of one
+
+
+class Campaign:
+    """What the writers have acknowledged, and how often one was killed."""
+
+    def __init__(self, url: str, wanted: int) -> None:
+        self._url = url
+        self._wanted = wanted
+        self._guard = threading.Lock()
+        self.acknowledged: set[str] = set()
+        self.kills = 0
+
+    def run(self) -> None:
+        """Let four writers live and die until enough is acknowledged."""
+        with ThreadPoolExecutor(WRITERS) as slots:
+            for future in [slots.submit(self._fill_slot, slot) for slot in range(WRITERS)]:
+                future.result()
+
+    def _fill_slot(self, slot: int) -> None:
+        chance = random.Random(slot)  # noqa: S311  # no secret
+        life = 0
+        while len(self.acknowledged) < self._wanted:
+            life += 1
+            opening = chance.random() < KILLED_WHILE_OPENING
+            writes = 0 if opening else chance.randint(1, LONGEST_LIFE)
+            self._live(f"w{slot}-{life}", writes, chance.uniform(0, LONGEST_DELAY))
+
+    def _live(self, name: str, writes: int, delay: float) -> None:
+        """Run one writer, kill it after so many writes, and note all it had acknowledged."""
+        command = [sys.executable, "-m", "tests.torture.writer", self._url, name]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            said: list[str] = []
+            for line in process.stdout:
+                said.append(line.rstrip("\n"))
+                if len(said) == writes + 1:
+                    threading.Event().wait(delay)
+                    process.kill()  # what it says until it is dead still counts
+        assert process.returncode < 0, f"writer {name} ended by itself with {process.returncode}"
+        with self._guard:
+            self.kills += 1
+            self.acknowledged.update(said[1:])
+
+
+def test_nothing_acknowledged_is_lost(
+    empty_url: str, make_database: MakeDatabase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = Campaign(empty_url, wanted=examples(400))
+    campaign.run()
+    database = make_database(empty_url)
+    rows = {user.email for user in database.read_now(SYSTEM, list_users)}
+    kept = {row.removesuffix("-1@x") for row in rows if row.endswith("-1@x")}
+    lost = campaign.acknowledged - kept
+    with capsys.disabled():
+        print(  # noqa: T201  # the figure is what the campaign is for
+            f"\n{database.url_kind}: {len(campaign.acknowledged)} acknowledged,"
+            f" {campaign.kills} kills, acknowledged - kept = {len(lost)}"
+        )
+    assert lost == set()
+    assert rows == {f"{name}-{half}@x" for name in kept for half in (1, 2)}, "no half pair"
+    assert len(campaign.acknowledged) >= examples(400)
+    if database.path is not None:
+        database.close()
+        with closing(sqlite3.connect(database.path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -1,0 +1,57 @@
+"""A process that writes to a store until it is killed, and says what was acknowledged.
+
+Started with the store's URL and a name of its own. While it writes, another thread looks at the
+data directory as retrieval would: an open and close of a file there would drop SQLite's locks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database, Tx
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def add_pair(tx: Tx, name: str) -> None:
+    """Write two rows that belong together."""
+    add_user(tx, f"{name}-1@x")
+    add_user(tx, f"{name}-2@x")
+
+
+def look_around(folder: Path) -> None:
+    """List and stat the folder, without end."""
+    while True:
+        for entry in os.scandir(folder):
+            try:
+                entry.stat()
+            except FileNotFoundError:  # the log of a store that was just closed
+                continue
+
+
+def say(line: str) -> None:
+    """Print one line whole, past every buffer."""
+    os.write(1, f"{line}\n".encode())
+
+
+def write_for_ever(url: str, name: str) -> None:
+    """Add pair after pair; print each pair's name once it is on disk."""
+    database = Database(url)
+    say("opening")
+    database.open()
+    if database.path is not None:
+        threading.Thread(target=look_around, args=(database.path.parent,), daemon=True).start()
+    for number in itertools.count():
+        pair = f"{name}-{number}"
+        database.write_now(SYSTEM, add_pair, pair)
+        say(pair)
+
+
+if __name__ == "__main__":
+    write_for_ever(sys.argv[1], sys.argv[2])
