@@ -276,8 +276,8 @@ def test_a_projects_file_sets_only_what_cannot_harm(places: Places) -> None:
     assert settings["retrieval.roots"] == {"docs": (places.project / "docs").resolve()}
     for key in ("database_url", "log_file_path", "http.host", "reader.roots", "threads"):
         assert settings.source(key) == "default", key
-        assert sum(f": {key} is passed over" in line for line in settings.notices) == 1, key
-    assert any("surprise is no setting" in line for line in settings.notices)
+        assert sum(f": {key} is passed over" in line.text for line in settings.notices) == 1, key
+    assert any("surprise is no setting" in line.text for line in settings.notices)
     assert "evil" not in str(settings.notices)
     assert "0.0.0.0" not in str(settings.notices)  # noqa: S104  # what must not be shown
 
@@ -313,7 +313,7 @@ def test_the_environment_file_of_a_project(places: Places) -> None:
     assert settings["toolsets"] == ("reader",)
     assert settings.source("database_url") == "default"
     assert settings["log_level"] == "info"
-    said = "\n".join(settings.notices)
+    said = "\n".join(notice.text for notice in settings.notices)
     for name in ("AWS_SECRET", "ROLLTOP_NONSENSE", "DATABASE_URL", "LOG_LEVEL"):
         assert f": {name} is" in said
     assert "hush" not in said
@@ -331,7 +331,7 @@ def test_a_projects_file_that_cannot_be_used_is_passed_over(places: Places, name
     assert len(places.load().notices) == 1
     path.rmdir()
     os.mkfifo(path)
-    assert "is not a regular file" in places.load().notices[0]
+    assert "is not a regular file" in places.load().notices[0].text
 
 
 def test_a_file_that_is_asked_for_is_trusted_in_the_working_directory_too(places: Places) -> None:

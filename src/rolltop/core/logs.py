@@ -42,8 +42,12 @@ _FIELDS: Final = "rolltop_fields"
 _FRAMES: Final = 12
 
 
-def configure(*, level: str, form: str, file: Path | None) -> None:
+def configure(
+    *, level: str = "info", form: str = "text", file: Path | None = None, quiet: bool = False
+) -> None:
     """Send the log to stderr, and to `file` as well; to be called before libraries log.
+
+    `quiet` keeps lines below `warn` from stderr.
 
     Raises:
         ConfigInvalid: the file cannot be written.
@@ -51,6 +55,8 @@ def configure(*, level: str, form: str, file: Path | None) -> None:
     """
     formatter = _Formatter(as_json=form == "json")
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if quiet:
+        handlers[0].setLevel(logging.WARNING)
     if file is not None:
         handlers.append(_File(file))
     for handler in handlers:
@@ -66,6 +72,12 @@ def configure(*, level: str, form: str, file: Path | None) -> None:
     logging.raiseExceptions = False
     logging.captureWarnings(capture=True)
     threading.excepthook = _thread_ended
+
+
+def configure_once() -> None:
+    """Send the log to stderr if nothing was set up yet: for failures before that."""
+    if not logging.getLogger().handlers:
+        configure()
 
 
 def call(

@@ -10,7 +10,7 @@ from rolltop.core.errors import ConfigInvalid
 from rolltop.core.lazy import lazy
 from rolltop.core.settings import sources, values
 from rolltop.core.settings.declaration import PREFIX, Setting
-from rolltop.core.settings.settings import Settings
+from rolltop.core.settings.settings import Notice, Settings
 
 if TYPE_CHECKING:
     import difflib
@@ -67,7 +67,7 @@ class _Reading:
         self.directory = working_directory
         self.given: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
-        self.notices: list[str] = []
+        self.notices: list[Notice] = []
 
     def settings(self) -> Settings:
         """Return the outcome."""
@@ -138,7 +138,7 @@ class _Reading:
                 return sources.read_dotenv(path) or []
             return sources.read_toml(path, self.by_key) or []
         except sources.Unreadable as error:
-            self.notices.append(f"{path} {error} and is passed over")
+            self.notices.append(Notice(f"{path} {error} and is passed over"))
             return []
 
     def _by_variable(self, name: str) -> tuple[Setting | None, str | None]:
@@ -174,10 +174,12 @@ class _Reading:
     ) -> None:
         """Take a value of a project's file, or note why not; the value is never shown."""
         if setting is None:
-            self.notices.append(f"{path}: {name} is no setting and is passed over")
+            # A .env file belongs to other programs too: their names are nothing to look into.
+            level = "warn" if path.name == sources.FILE_NAME else "info"
+            self.notices.append(Notice(f"{path}: {name} is no setting and is passed over", level))
             return
         if setting.untrusted == "no":
-            self.notices.append(f"{path}: {name} is passed over: {_FIRM}")
+            self.notices.append(Notice(f"{path}: {name} is passed over: {_FIRM}"))
             return
         try:
             if path.name == sources.DOTENV_NAME and isinstance(value, str):
@@ -185,11 +187,12 @@ class _Reading:
             else:
                 read = values.from_toml(setting, value, path.parent)
         except values.NotAllowed:
-            self.notices.append(f"{path}: {name} is passed over: it must be {setting.allowed}")
+            allowed = f"it must be {setting.allowed}"
+            self.notices.append(Notice(f"{path}: {name} is passed over: {allowed}"))
             return
         kept = _within(setting, read, ceilings[setting.key], path.parent)
         if kept is None:
-            self.notices.append(f"{path}: {name} is passed over: {_FIRM}")
+            self.notices.append(Notice(f"{path}: {name} is passed over: {_FIRM}"))
         else:
             self._take(setting, kept, str(path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,10 +15,18 @@ if TYPE_CHECKING:
 DEFAULT: Final = "default"
 
 
+@dataclass(frozen=True)
+class Notice:
+    """A line to log about what a file in the working directory may not set; no values in it."""
+
+    text: str
+    level: str = "warn"
+
+
 class Settings(Mapping[str, Any]):
     """Every declared setting by its key, with its value and where that came from.
 
-    `notices` are the lines to log once about what files in the working directory may not set.
+    `notices` are to be logged once.
     """
 
     def __init__(
@@ -25,7 +34,7 @@ class Settings(Mapping[str, Any]):
         declared: Iterable[Setting],
         given: Mapping[str, object],
         sources: Mapping[str, str],
-        notices: tuple[str, ...] = (),
+        notices: tuple[Notice, ...] = (),
     ) -> None:
         """Keep the values as they are: `load` has checked them."""
         self.declared: Mapping[str, Setting] = MappingProxyType({s.key: s for s in declared})

@@ -1,0 +1,102 @@
+"""The command line: argv becomes one command. Only the command that is asked for is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from rolltop import __version__
+from rolltop.core.errors import ConfigInvalid, RolltopError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: Final = {
+    "serve": ("rolltop.cli.serve", "Serve MCP over stdio, or over HTTP with --http."),
+    "call": ("rolltop.cli.call", "Call one tool and print its answer."),
+    "tools": ("rolltop.cli.tools", "List the tools and what each costs a client in tokens."),
+    "config": ("rolltop.cli.config", "List every setting, its value and where it came from."),
+    "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),
+    "user add": ("rolltop.cli.users", "Add a user."),
+    "user list": ("rolltop.cli.users", "List the users."),
+    "user delete": ("rolltop.cli.users", "Delete a user and all the user owns."),
+    "token create": ("rolltop.cli.tokens", "Make an access token and print it once."),
+    "token list": ("rolltop.cli.tokens", "List a user's tokens."),
+    "token revoke": ("rolltop.cli.tokens", "Make a token worthless."),
+    "demo": ("rolltop.cli.demo", "Watch a real client use a real server."),
+}
+"""Each command with its module, which has `configure(parser)` and `run(arguments)`."""
+
+SUCCESS: Final = 0
+FAILURE: Final = 1
+USAGE: Final = 2
+_INTERRUPTED: Final = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code: 0 done, 1 failed, 2 wrong usage or configuration."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    name = next((n for n in (" ".join(given[:2]), *given[:1]) if n in COMMANDS), None)
+    if name is None:
+        _explain(given)
+    module_name, summary = COMMANDS[name]
+    command = import_module(module_name)
+    parser = argparse.ArgumentParser(
+        prog=f"rolltop {name}", description=summary, allow_abbrev=False
+    )
+    parser.set_defaults(command=name)
+    command.configure(parser)
+    arguments = parser.parse_intermixed_args(given[len(name.split()) :])
+    try:
+        return command.run(arguments)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has left; Python would complain at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Print the one line of a failure and return its exit code."""
+    if isinstance(error, RolltopError):
+        line = f"{error.message.rstrip('.')}. {error.hint}".rstrip()
+        print(f"rolltop: {line}", file=sys.stderr)  # noqa: T201  # the command's answer
+        return USAGE if isinstance(error, ConfigInvalid) else FAILURE
+    logs = import_module("rolltop.core.logs")
+    logs.configure_once()
+    reference = logs.fault(error)
+    print(f"rolltop: something failed here (reference {reference}).", file=sys.stderr)  # noqa: T201  # as above
+    return FAILURE
+
+
+def _explain(given: list[str]) -> NoReturn:
+    """Answer --help and --version, or say what is wrong; this ends the process."""
+    group = given[0] if given and any(name.startswith(f"{given[0]} ") for name in COMMANDS) else ""
+    listed = {name: text for name, (_, text) in COMMANDS.items() if name.startswith(group)}
+    width = max(map(len, listed))
+    parser = argparse.ArgumentParser(
+        prog=f"rolltop {group}".strip(),
+        usage="%(prog)s [-h] COMMAND …",
+        description="A durable desk for AI agents, as an MCP server.",
+        epilog="commands:\n"
+        + "\n".join(f"  {name:{width}}  {text}" for name, text in listed.items())
+        + "\n\n`rolltop COMMAND --help` explains a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if not group:
+        parser.add_argument("--version", action="version", version=f"rolltop {__version__}")
+    rest = given[1:] if group else given
+    if not rest:
+        parser.print_help(sys.stderr)
+        raise SystemExit(USAGE)
+    if rest[0].startswith("-"):
+        parser.parse_args(rest[:1])
+    known = [*listed, *{name.split()[0] for name in listed if not group}]
+    nearest = import_module("difflib").get_close_matches(f"{group} {rest[0]}".strip(), known, 1)
+    meant = f"did you mean `rolltop {nearest[0]}`?" if nearest else f"one of {', '.join(listed)}"
+    parser.error(f"unknown command {rest[0]!r}; {meant}")

@@ -1,0 +1,70 @@
+"""`rolltop config`: every setting, what it is for, its value and where that came from."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from rolltop.cli import options
+from rolltop.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from rolltop.core import settings as core_settings
+    from rolltop.core.settings import Settings
+else:
+    core_settings = lazy("rolltop.core.settings")
+
+_WIDTH: Final = 88
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("keys", metavar="KEY", nargs="*", help="only these settings")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options.add_user(parser)
+    options.add_selection(parser)
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print the settings as this command line makes them; passwords are hidden."""
+    settings = options.read_settings(arguments)
+    keys: list[str] = arguments.keys or list(settings)
+    for key in keys:
+        if key not in settings:
+            raise core_settings.unknown("setting", key, "command line", settings)
+    if arguments.json:
+        options.show(json.dumps([_described(settings, key) for key in keys], indent=2))
+        return 0
+    for key in keys:
+        for line in _lines(settings, key):
+            options.show(line)
+    return 0
+
+
+def _described(settings: Settings, key: str) -> dict[str, str]:
+    setting = settings.declared[key]
+    return {
+        "key": key,
+        "value": settings.masked(key),
+        "source": settings.source(key),
+        "help": setting.help,
+        "allowed": setting.allowed,
+        "variable": setting.variable,
+    }
+
+
+def _lines(settings: Settings, key: str) -> Iterator[str]:
+    """Yield a setting as a line of TOML's kind and its explanation."""
+    setting = settings.declared[key]
+    yield f"{key} = {settings.masked(key)}".rstrip()
+    seeds = [*setting.environment, *(name for name, _ in setting.entries)]
+    names = " or ".join([setting.variable, *seeds])
+    about = f"{setting.help} It is {setting.allowed}. From: {settings.source(key)}. {names}"
+    yield from textwrap.wrap(
+        about, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )

@@ -1,0 +1,147 @@
+"""What commands share: the options that set settings, and the settings they lead to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolltop.core import settings
+from rolltop.core.errors import ConfigInvalid
+from rolltop.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from rolltop import toolsets
+    from rolltop.core import logs
+    from rolltop.core.settings import Setting, Settings
+else:
+    toolsets = lazy("rolltop.toolsets")
+    logs = lazy("rolltop.core.logs")
+
+_FLAGS = {
+    "user": "user",
+    "toolsets": "toolsets",
+    "tools": "tools",
+    "exclude_tools": "exclude_tools",
+    "names": "names",
+    "socket": "http.socket",
+}
+"""Options that set one setting, by their names in the parsed arguments."""
+
+
+def add_settings(parser: ArgumentParser) -> None:
+    """Add --config and --set: every command that reads settings has them."""
+    group = parser.add_argument_group("settings")
+    group.add_argument("--config", metavar="FILE", type=Path, help="read this settings file too")
+    group.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set any setting; `rolltop config` lists them",
+    )
+
+
+def add_user(parser: ArgumentParser) -> None:
+    """Add --user."""
+    parser.add_argument("--user", metavar="EMAIL", help="work for this user, not the default one")
+
+
+def add_selection(parser: ArgumentParser) -> None:
+    """Add the options that choose which tools are offered."""
+    group = parser.add_argument_group("choice of tools")
+    group.add_argument("--toolsets", metavar="A,B", help="offer only these toolsets")
+    group.add_argument("--tools", metavar="A,B", help="offer only these tools")
+    group.add_argument("--exclude-tools", metavar="A,B", help="do not offer these tools")
+    group.add_argument("--read-only", action="store_true", help="offer only what changes nothing")
+    group.add_argument(
+        "--names", metavar="canonical|seed", help="which names tools are listed under"
+    )
+
+
+def declared() -> tuple[Setting, ...]:
+    """Return every setting there is: core's, then each toolset's."""
+    names = tuple(toolset.name for toolset in toolsets.TOOLSETS)
+    core = (
+        replace(setting, choices=names) if setting.key == "toolsets" else setting
+        for setting in settings.CORE_SETTINGS
+    )
+    return (*core, *(s for toolset in toolsets.TOOLSETS for s in toolset.settings))
+
+
+def read_settings(arguments: Namespace, *, serving: bool = False, **more: str) -> Settings:
+    """Return the settings of this command, with the log set up as they say.
+
+    `more` are texts of further settings from the command line, dots in keys as `__`. Unless
+    the log level was set, only a server writes every line to stderr; a person at a shell sees
+    what needs attention. Raises ConfigInvalid.
+    """
+    given = dict(_given(arguments)) | {key.replace("__", "."): text for key, text in more.items()}
+    read = settings.load(
+        declared(),
+        environment=os.environ,
+        command_line=given,
+        working_directory=working_directory(),
+        user_directory=settings.user_directory(),
+        config=arguments.config,
+    )
+    logs.configure(
+        level=read["log_level"],
+        form=read["log_format"],
+        file=read["log_file_path"],
+        quiet=not serving and read.source("log_level") == settings.DEFAULT,
+    )
+    for notice in read.notices:
+        logs.event(notice.text, level=notice.level)
+    return read
+
+
+def working_directory() -> Path:
+    """Return the folder this process was started in. Raises ConfigInvalid if it is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise ConfigInvalid(
+            "The working directory is not there any more", hint="Start in another one."
+        ) from None
+
+
+def show(line: str = "") -> None:
+    """Print one line of the command's answer."""
+    print(line)  # noqa: T201  # the one place where commands print
+
+
+def table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the rows as lines with columns of equal width; numbers are set to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if cell.replace(",", "").isdigit() else cell.ljust(width)
+            for cell, width in zip(row, widths, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def is_terminal() -> bool:
+    """Whether a person can answer questions here."""
+    return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+
+
+def _given(arguments: Namespace) -> Iterator[tuple[str, str]]:
+    """Yield the keys and texts of the options that were used, --set first."""
+    for pair in arguments.set:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise ConfigInvalid(f"--set {pair} has no =", hint="Write --set key=value.")
+        yield key.strip(), text
+    for option, key in _FLAGS.items():
+        text = getattr(arguments, option, None)
+        if text is not None:
+            yield key, text
+    if getattr(arguments, "read_only", False):
+        yield "read_only", "on"

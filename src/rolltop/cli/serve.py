@@ -1,0 +1,58 @@
+"""`rolltop serve`: the server, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rolltop.cli import options
+from rolltop.core.errors import ConfigInvalid
+from rolltop.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from rolltop.server import http, stdio
+else:
+    http = lazy("rolltop.server.http")
+    stdio = lazy("rolltop.server.stdio")
+
+_ADDRESS: Final = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]*)(?::(?P<port>[0-9]+))?")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const="",
+        help="serve streamable HTTP at /mcp (127.0.0.1:8765) instead of stdio",
+    )
+    parser.add_argument("--socket", metavar="PATH", help="with --http: a Unix socket as well")
+    options.add_user(parser)
+    options.add_selection(parser)
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until the end is wished for, and return the exit code. Raises ConfigInvalid."""
+    if arguments.http is None:
+        if arguments.socket is not None:
+            raise ConfigInvalid("--socket needs --http", hint="Add --http.")
+        return stdio.serve_stdio(options.read_settings(arguments, serving=True))
+    place = address(arguments.http)
+    return http.serve_http(options.read_settings(arguments, serving=True, **place))
+
+
+def address(text: str) -> dict[str, str]:
+    """Return the settings that HOST:PORT, HOST, PORT or :PORT stands for. Raises ConfigInvalid."""
+    if text.isdigit():
+        return {"http__port": text}
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise ConfigInvalid(
+            f"--http {text} is no address", hint="Write HOST:PORT; IPv6 as [::1]:8765."
+        )
+    host, port = found["host"].strip("[]"), found["port"]
+    return ({"http__host": host} if host else {}) | ({"http__port": port} if port else {})

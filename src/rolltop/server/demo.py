@@ -1,0 +1,272 @@
+"""One story on a real server through a real client: what is called, what comes back, its cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+import rolltop
+from rolltop.core import budget, tokens
+from rolltop.core.errors import StartFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_types import Tool
+
+_SHOWN_LINES: Final = 9
+_NARROWEST: Final = 60
+_STEP, _GOOD, _BAD, _FAINT, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_OURS: Final = ("ROLLTOP_", "DATABASE_URL", "DOCS_ROOT", "CODE_ROOT", "LOG_")
+_QUESTION: Final = "Where is text kept, and what happens when the process is killed?"
+
+
+def run_demo(working_directory: Path) -> int:
+    """Tell the story on the documents of `working_directory`, or on our own sources elsewhere.
+
+    The store is a temporary one. Returns 0. Raises StartFailed if the server does not answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="rolltop-demo-") as folder:
+        scratch = Path(folder)
+        documents = _documents(working_directory, scratch)
+        return asyncio.run(_tell(documents, scratch))
+
+
+def _documents(working_directory: Path, scratch: Path) -> list[Path]:
+    """Return long documents, the longest first: this repository's, or the program's sources.
+
+    The sources are copied, since an environment's folder is usually one that git ignores.
+    """
+    if (working_directory / "src" / "rolltop" / "__init__.py").exists():
+        pages = working_directory.glob("docs/**/*.md")
+        found = [*working_directory.glob("*.md"), *pages]
+    else:
+        home = scratch / "documents"
+        source = Path(rolltop.__file__).parent
+        shutil.copytree(source, home, ignore=shutil.ignore_patterns("__pycache__"))
+        found = list(home.glob("core/**/*.py"))
+    return sorted(found, key=lambda path: (-path.stat().st_size, path))[:8]
+
+
+async def _tell(documents: Sequence[Path], scratch: Path) -> int:
+    """Start the server, connect, and go through the story."""
+    root = Path(os.path.commonpath([path.parent for path in documents]))
+    with (scratch / "server.log").open("w+", encoding="utf-8") as log:
+        transport = stdio_client(_server(root, scratch), errlog=log)
+        try:
+            async with Client(transport) as client:
+                story = _Story(client, sys.stdout)
+                await story.opening()
+                await _reading(story, documents)
+                await _working(story)
+                await _erring(story, documents[0])
+                story.end(documents)
+        except* (OSError, TimeoutError) as group:
+            log.seek(0)
+            said = log.read().strip().rsplit("\n", 1)[-1] or "nothing"
+            raise StartFailed(
+                f"The demo's server ended early; it said: {said}",
+                hint="`rolltop doctor` looks for the reason.",
+            ) from group
+    return 0
+
+
+def _server(root: Path, scratch: Path) -> StdioServerParameters:
+    """Return how the server is started: on a store of its own, untouched by our settings."""
+    dropped = {"PYTHONDONTWRITEBYTECODE"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OURS) and name not in dropped
+    }
+    own = {
+        "ROLLTOP_DATA_DIR": str(scratch / "data"),
+        "XDG_CONFIG_HOME": str(scratch / "config"),
+        "DOCS_ROOT": str(root),
+    }
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "rolltop", "serve"],
+        env=kept | own,
+        cwd=str(scratch),
+    )
+
+
+async def _reading(story: _Story, documents: Sequence[Path]) -> None:
+    """Find a way around long documents without reading them."""
+    longest = str(documents[0])
+    toc = await story.call(
+        "What is in the longest document? Its sections, with their prices.",
+        "list_sections",
+        file_path=longest,
+    )
+    await story.call(
+        "What does it say, in short?",
+        "smart_read",
+        file_path=longest,
+        mode="summary",
+        max_summary_tokens=300,
+    )
+    await story.call(
+        "One section of it, exactly as it stands.",
+        "read_section",
+        file_path=longest,
+        section_heading=_section(toc),
+    )
+    await story.call(
+        f"{len(documents)} documents, one question, a budget.",
+        "read_plan",
+        file_paths=[str(path) for path in documents],
+        query=_QUESTION,
+        budget_tokens=1200,
+    )
+
+
+def _section(toc: Mapping[str, Any]) -> str:
+    """Return the id of a section of middling size."""
+    outline = cast("list[dict[str, Any]]", toc["outline"])
+    fitting = [entry for entry in outline if 60 <= entry["tokens"] <= 400]  # noqa: PLR2004  # for the eye
+    return str((fitting or outline)[len(fitting or outline) // 2]["id"])
+
+
+async def _working(story: _Story) -> None:
+    """Plan tasks of which one waits for another, and do the first."""
+    first = await story.call(
+        "A task from what was read.", "add_task", title="Check what a kill -9 leaves", priority=1
+    )
+    await story.call(
+        "Another that has to wait for it.",
+        "add_task",
+        title="Write the page on durability",
+        blocked_by=[first["data"]["task_id"]],
+    )
+    ready = await story.call("What is ready now? Only the first.", "next_task")
+    claimed = await story.call(
+        "Take it, so that no other agent does.", "claim_task", task_id=ready["data"]["task_id"]
+    )
+    await story.call(
+        "Done: with the claim's token, as its holder.",
+        "complete_task",
+        task_id=ready["data"]["task_id"],
+        token=claimed["data"]["claim"]["token"],
+    )
+    await story.call("The one that waited is ready.", "list_tasks", status="pending")
+
+
+async def _erring(story: _Story, document: Path) -> None:
+    """Make the mistakes that models make, and be told how to mend them."""
+    await story.call("A misspelt argument.", "add_task", titel="Celebrate")
+    await story.call(
+        "A section that is not there.",
+        "read_section",
+        file_path=str(document),
+        section_heading="Teleportation",
+    )
+
+
+class _Story:
+    """Prints each call with its answer, and counts tokens (cl100k_base) as a model would pay."""
+
+    def __init__(self, client: Client, stream: Any) -> None:  # noqa: ANN401  # any text stream
+        self._client = client
+        self._stream = stream
+        self._colours = stream.isatty() and not os.environ.get("NO_COLOR")
+        self._width = max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns)
+        self._paid = 0
+        self._calls = 0
+
+    async def opening(self) -> None:
+        """Say who answers and what connecting costs."""
+        listed = (await self._client.list_tools()).tools
+        cost = sum(budget.count(_as_sent(tool)) for tool in listed)
+        info, version = self._client.server_info, self._client.protocol_version
+        name = f"{info.name} {info.version}" if info else "the server"
+        self._say(f"{name} answers over stdio (MCP {version}).", _STEP)
+        self._say(f"It offers {len(listed)} tools; listing them costs {cost:,} tokens.\n")
+        self._paid += cost
+
+    async def call(self, about: str, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  # a tool's own
+        """Return the structured answer of one call, after printing it."""
+        started = perf_counter()
+        result = await self._client.call_tool(tool, arguments)
+        elapsed = (perf_counter() - started) * 1000
+        text = "".join(getattr(block, "text", "") for block in result.content)
+        cost = tokens.count(text)
+        self._calls += 1
+        self._paid += cost
+        self._say(f"{self._calls}. {about}", _STEP)
+        written = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
+        self._say(self._cut(f"   → {tool}({written})"))
+        lines = _readable(result.structured_content or {})
+        for line in lines[:_SHOWN_LINES]:
+            self._say(
+                self._cut(f"   {'✗' if result.is_error else '←'} {line}"),
+                _BAD if result.is_error else _GOOD,
+            )
+        if len(lines) > _SHOWN_LINES:
+            self._say(f"     … {len(lines) - _SHOWN_LINES} lines more", _FAINT)
+        self._say(f"     {cost:,} tokens, {elapsed:.0f} ms\n", _FAINT)
+        return cast("dict[str, Any]", result.structured_content or {})
+
+    def end(self, documents: Sequence[Path]) -> None:
+        """Compare what the story cost with reading its documents whole."""
+        whole = sum(tokens.count(path.read_text(encoding="utf-8")) for path in documents)
+        self._say(f"{self._calls} calls and the list of tools cost {self._paid:,} tokens.", _STEP)
+        self._say(f"Reading the {len(documents)} documents whole would have cost {whole:,}.")
+
+    def _say(self, line: str, colour: str = "") -> None:
+        painted = f"{colour}{line}{_PLAIN}" if colour and self._colours else line
+        print(painted, file=self._stream, flush=True)  # the demo is for the eye
+
+    def _cut(self, line: str) -> str:
+        return line if len(line) <= self._width else line[: self._width - 1] + "…"
+
+
+def _as_sent(tool: Tool) -> dict[str, object]:
+    """Return of a listed tool what a model gets to see."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+    }
+
+
+def _short(value: object) -> str:
+    """Return an argument for the eye: paths by their last part, lists by their length."""
+    if isinstance(value, str) and value.startswith("/"):
+        return f"…/{Path(value).name}"
+    if isinstance(value, list) and len(cast("list[object]", value)) > 1:
+        return f"[{len(cast('list[object]', value))} of them]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _readable(answer: Mapping[str, Any]) -> list[str]:
+    """Return an answer's fields as lines, long texts as they read."""
+    lines: list[str] = []
+    for name, value in answer.items():
+        if isinstance(value, str) and "\n" in value:
+            lines += [f"{name}:", *(f"  {line}" for line in value.splitlines() if line.strip())]
+        elif isinstance(value, Mapping):
+            inner = _readable(cast("Mapping[str, Any]", value))
+            lines += [f"{name}:", *(f"  {line}" for line in inner)]
+        elif isinstance(value, list) and value:
+            items = cast("list[object]", value)
+            lines += [f"{name}:", *(f"  {_item(item)}" for item in items)]
+        else:
+            lines.append(f"{name}: {value if isinstance(value, str) else json.dumps(value)}")
+    return lines
+
+
+def _item(item: object) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
