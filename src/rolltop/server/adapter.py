@@ -14,6 +14,7 @@ from mcp_types import (
     Implementation,
     ListToolsResult,
     PaginatedRequestParams,
+    ServerCapabilities,
     SubscriptionsListenRequestParams,
     TextContent,
     Tool,
@@ -63,7 +64,7 @@ def build_server(
     `identify(context)` answers whose a request is. Over HTTP the legacy era has no channel
     for changes, so only stdio offers its subscriptions.
     """
-    server: Server[Any] = Server(
+    server = _DeskServer(
         "rolltop",
         title="Rolltop",
         version=__version__,
@@ -85,6 +86,21 @@ def build_server(
     # Tools have answers of their own for everything that can go wrong with a call.
     server.add_request_handler("tools/call", CallToolRequestParams, tools.call)
     return server
+
+
+class _DeskServer(Server[Any]):
+    """The SDK's server, which would announce changes of lists to all who can hear of changes.
+
+    The lists here never change; only resources are updated.
+    """
+
+    def get_capabilities(self, *options: Any, **more: Any) -> ServerCapabilities:  # noqa: ANN401  # passed on
+        """Return what is offered."""
+        offered = super().get_capabilities(*options, **more)
+        for part in (offered.tools, offered.prompts, offered.resources):
+            if part is not None:
+                part.list_changed = False
+        return offered
 
 
 class _Tools:

@@ -100,7 +100,7 @@ class Resources:
         try:
             text = await self._in_time(reference.read(call, **variables))
         except NotFound as missing:
-            raise _not_found(context, missing.message, missing.hint) from missing
+            raise _not_found(context, params.uri, missing.message, missing.hint) from missing
         contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=text)
         return ReadResourceResult(contents=[contents])
 
@@ -126,7 +126,7 @@ class Resources:
             if all(_is_safe(value) for value in variables.values()):
                 return reference, variables
         kinds = ", ".join(reference.template for reference, _ in self.offered)
-        raise _not_found(context, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
+        raise _not_found(context, uri, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
 
     async def _call(self, context: Context, reference: Reference) -> Call:
         scope = await self._identify(context)
@@ -160,7 +160,8 @@ def _completed(values: Sequence[str]) -> CompleteResult:
     )
 
 
-def _not_found(context: Context, message: str, hint: str) -> MCPError:
+def _not_found(context: Context, uri: str, message: str, hint: str) -> MCPError:
     """Return the error of a resource that is not there, in the words of the client's era."""
     modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    return MCPError(INVALID_PARAMS if modern else _LEGACY_NOT_FOUND, message, {"hint": hint})
+    code = INVALID_PARAMS if modern else _LEGACY_NOT_FOUND
+    return MCPError(code, message, {"uri": uri, "hint": hint})
