@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command.configure(parser)
     arguments = parser.parse_intermixed_args(given[len(name.split()) :])
     try:
-        return command.run(arguments)
+        code = command.run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left; Python would complain at exit
@@ -59,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILURE
     except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
         return _failed(error)
+    return code
 
 
 def _failed(error: Exception) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Generator
 
     from rolltop.core import invoke
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rolltop.core.settings import Settings
     from rolltop.server import assembly, identity
 else:
+    asyncio = lazy("asyncio")
     assembly = lazy("rolltop.server.assembly")
     identity = lazy("rolltop.server.identity")
     invoke = lazy("rolltop.core.invoke")

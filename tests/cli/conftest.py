@@ -1,0 +1,109 @@
+"""A person's shell: a home of one's own, a folder to stand in, and `rolltop`."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs `rolltop` in `folder` with `home` as the user's home directory."""
+
+    def __init__(
+        self, tmp_path: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+    ) -> None:
+        self.home = tmp_path / "home"
+        self.folder = tmp_path / "folder"
+        self.data = tmp_path / "data"
+        self.home.mkdir()
+        self.folder.mkdir()
+        self._patch = patch
+        self._capture = capture
+        for name in list(os.environ):
+            if name.startswith(("ROLLTOP_", "DATABASE_URL", "LOG_", "DOCS_ROOT", "CODE_ROOT")):
+                patch.delenv(name)
+        patch.setenv("HOME", str(self.home))
+        patch.setenv("XDG_CONFIG_HOME", str(self.home / ".config"))
+        patch.setenv("XDG_DATA_HOME", str(self.home / ".local" / "share"))
+        patch.setenv("ROLLTOP_DATA_DIR", str(self.data))
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.chdir(self.folder)
+
+    def set(self, name: str, value: str) -> None:
+        """Set an environment variable."""
+        self._patch.setenv(name, value)
+
+    def user_file(self, text: str) -> Path:
+        """Write the user's own rolltop.toml."""
+        path = self.home / ".config" / "rolltop" / "rolltop.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def __call__(self, *arguments: str, stdin: str = "") -> Outcome:
+        """Run a command in this process."""
+        self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        self._capture.readouterr()
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        captured = self._capture.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    def process(self, *arguments: str, stdin: str = "") -> Outcome:
+        """Run a command as a process of its own, as a shell does."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "rolltop", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        )
+        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Shell]:
+    """A shell of a user who has never used Rolltop; logging is left as it was."""
+    root, own = logging.getLogger(), logging.getLogger("rolltop")
+    kept = (root.handlers[:], root.level, own.level, threading.excepthook)
+    root.handlers = []
+    yield Shell(tmp_path, monkeypatch, capsys)
+    for handler in root.handlers:
+        handler.close()
+    root.handlers, level, own_level, threading.excepthook = kept
+    root.setLevel(level)
+    own.setLevel(own_level)
+    logging.raiseExceptions = True
+    logging.captureWarnings(capture=False)

@@ -1,0 +1,133 @@
+"""The command line's door: help, versions, wrong usage and exit codes."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import rolltop
+from rolltop.cli import COMMANDS
+from tests.cli.conftest import SOURCE
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+
+def test_help_and_version_answer_on_stdout(shell: Shell) -> None:
+    helped = shell.process("--help")
+    assert (helped.code, helped.err) == (0, "")
+    assert all(name in helped.out for name in COMMANDS)
+    assert shell.process("--version").out == f"rolltop {rolltop.__version__}\n"
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    program = (
+        "import contextlib, sys\n"
+        "from rolltop.cli import main\n"
+        "for argv in (['--help'], ['--version'], ['serve', '--help'], ['call', '--help']):\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        main(argv)\n"
+        "print(*sorted(name for name in sys.modules if '.' not in name), file=sys.stderr)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={"PYTHONPATH": str(SOURCE)},
+    )
+    heavy = {"mcp", "pydantic", "sqlalchemy", "sqlite3", "asyncio", "anyio", "platformdirs"}
+    assert not heavy & set(ended.stderr.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(shell: Shell, command: str) -> None:
+    outcome = shell(*command.split(), "--help")
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"usage: rolltop {command}")
+    assert COMMANDS[command][1] in " ".join(outcome.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "usage: rolltop"),
+        (["srve"], "did you mean `rolltop serve`?"),
+        (["usr"], "did you mean `rolltop user`?"),
+        (["user"], "user delete"),
+        (["user", "ad"], "did you mean `rolltop user add`?"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["tools", "--nonsense"], "unrecognized arguments: --nonsense"),
+        (["tools", "--tool", "x"], "unrecognized arguments: --tool"),
+        (["config", "max_result_token"], "did you mean max_result_tokens?"),
+        (["serve", "--http", "a:b:c"], "Write HOST:PORT"),
+        (["serve", "--http", "localhost:99999"], "http.port (command line) cannot be '99999'"),
+        (["serve", "--socket", "/x"], "--socket needs --http"),
+        (["serve", "--names", "odd"], "one of canonical, seed"),
+        (["tools", "--set", "threads"], "--set key=value"),
+        (["tools", "--toolsets", "task"], "any of"),
+        (["tools", "--tools", "add_tsk"], "did you mean add_task?"),
+        (["tools", "--config", "nowhere.toml"], "nowhere.toml does not exist"),
+    ],
+)
+def test_wrong_usage_teaches_and_exits_2(shell: Shell, arguments: list[str], said: str) -> None:
+    outcome = shell(*arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.out == ""
+
+
+def test_exit_codes_of_a_real_process(shell: Shell) -> None:
+    assert shell.process("call", "list_tasks").code == 0
+    assert shell.process("call", "complete_task", "task_id=nope").code == 1
+    assert shell.process("call", "no_such_tool").code == 2
+    shell.set("ROLLTOP_THREADS", "many")
+    refused = shell.process("serve")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == (
+        "rolltop: threads (environment ROLLTOP_THREADS) cannot be 'many': it must be a whole"
+        " number, at least 1, at most 256. `rolltop config` lists every setting and what it may"
+        " be.\n"
+    )
+
+
+def test_a_store_that_is_none_exits_1(shell: Shell) -> None:
+    shell.data.mkdir()
+    (shell.data / "desk.db").write_bytes(b"this is no database " * 100)
+    outcome = shell.process("call", "list_tasks")
+    assert outcome.code == 1
+    assert "desk.db" in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "from rolltop.cli import main; main(['config'])"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": str(SOURCE), "HOME": str(shell.home)},
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, said = process.communicate(timeout=60)
+    assert said == b""
+
+
+def test_an_unexpected_failure_is_one_line_with_a_reference(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_arguments: object) -> int:
+        raise LookupError("somebody's text")
+
+    monkeypatch.setattr("rolltop.cli.tools.run", fail)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    outcome = shell("tools")
+    assert outcome.code == 1
+    assert "LookupError at test_main.py" in outcome.err
+    assert "something failed here (reference " in outcome.err
+    assert "somebody's text" not in outcome.err
