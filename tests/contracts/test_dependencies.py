@@ -1,0 +1,65 @@
+"""What the source imports is what pyproject.toml declares, and nothing is declared for nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.contracts.sources import ROOT, modules
+from tests.contracts.test_imports import late_imports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.contracts.sources import Module
+
+PYPROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+# Declared for their own sake: what else than an import uses them.
+USED_OTHERWISE: Final = {"psycopg": "SQLAlchemy's postgresql+psycopg driver"}
+# Parts of a declared package that it ships apart.
+COMES_WITH: Final = {"mcp-types": "mcp", "pydantic-core": "pydantic"}
+
+
+def normal(name: str) -> str:
+    """A distribution's name in its normal form."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> set[str]:
+    """The distributions the product declares, its extras' included."""
+    project = PYPROJECT["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    return {normal(found[0]) for line in lines if (found := NAME.match(line))}
+
+
+def imported(module: Module) -> Iterator[str]:
+    """The top-level packages a file imports, early or late, for use and not for types alone."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+    yield from (name.partition(".")[0] for name in late_imports(module))
+
+
+def used() -> set[str]:
+    """The distributions that the product's source imports from."""
+    providers = packages_distributions()
+    names = {name for module in modules("src/rolltop/") for name in imported(module)}
+    outside = names - sys.stdlib_module_names - {"rolltop"}
+    found = {normal(providers.get(name, [name])[0]) for name in outside}
+    return {COMES_WITH.get(name, name) for name in found}
+
+
+def test_every_import_is_declared() -> None:
+    assert used() - declared() == set()
+
+
+def test_every_dependency_is_used() -> None:
+    assert declared() - used() - set(USED_OTHERWISE) == set()
