@@ -22,6 +22,9 @@ MINIMUM = 200
 _ELLIPSIS = "…"
 _CHARACTERS_PER_TOKEN = 4
 _PROBES = 24
+_LABEL = 40
+"""Characters: ids, dates and names are shorter than that and are never cut."""
+_EXACT = frozenset({"next", "next_cursor"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, Any]]
@@ -187,7 +190,7 @@ def fit_object(result: JsonObject, limit: int) -> JsonObject:
 
 
 def shorten(result: JsonObject, limit: int) -> JsonObject | None:
-    """Return the object with every text cut to the longest cap that fits; None if none does."""
+    """Return the object with its long texts cut to the longest cap that fits; None if none does."""
     low, high, best = 1, max(2, limit * _CHARACTERS_PER_TOKEN), None
     while low <= high:
         middle = (low + high) // 2
@@ -200,13 +203,12 @@ def shorten(result: JsonObject, limit: int) -> JsonObject | None:
 
 
 def _with_cap(value: Any, cap: int) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value with each text of more than `cap` characters cut, the mark counted."""
+    """Return the value with each long text cut to `cap` characters, the mark counted."""
     if isinstance(value, str):
-        return value if len(value) <= cap else value[: cap - 1] + _ELLIPSIS
+        return value if len(value) <= max(cap, _LABEL) else value[: cap - 1] + _ELLIPSIS
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        kept = {"next", "next_cursor", "id", "task_id"}
-        return {k: entry if k in kept else _with_cap(entry, cap) for k, entry in items}
+        return {k: entry if k in _EXACT else _with_cap(entry, cap) for k, entry in items}
     if isinstance(value, list):
         return [_with_cap(entry, cap) for entry in cast("list[Any]", value)]
     return value
