@@ -90,6 +90,6 @@ def _delete(database: Database, email: str, *, sure: bool) -> int:
             options.show("Nothing was deleted.")
             return 1
     counts = database.write_now(db.SYSTEM, accounts.delete_user, user.id)
-    owned = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    owned = [f"{name.replace('_', ' ')} ({count})" for name, count in counts.items() if count]
     options.show(f"Deleted {user.email}{' with ' + ', '.join(owned) if owned else ''}.")
     return 0

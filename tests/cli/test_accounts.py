@@ -1,0 +1,110 @@
+"""`rolltop user` and `rolltop token`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.cli import options, tokens
+from rolltop.core.errors import ConfigInvalid
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+ADA = "ada@example.org"
+
+
+def test_users_come_and_go(shell: Shell) -> None:
+    assert shell("user", "add", "Ada@Example.org").out == f"Added {ADA}.\n"
+    assert ADA in shell("user", "list").out
+    again = shell("user", "add", ADA)
+    assert (again.code, again.out) == (1, "")
+    assert "There is a user" in again.err
+    shell("call", "add_task", "title=hers", "--user", ADA)
+    deleted = shell("user", "delete", ADA, "--yes")
+    assert deleted.out == f"Deleted {ADA} with tasks (1).\n"
+    assert ADA not in shell("user", "list").out
+    missing = shell("user", "delete", ADA, "--yes")
+    assert missing.code == 1
+    assert "`rolltop user list`" in missing.err
+
+
+def test_nothing_is_deleted_unless_it_is_confirmed(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("user", "add", ADA)
+    unasked = shell("user", "delete", ADA)
+    assert unasked.code == 1
+    assert "--yes" in unasked.err
+    monkeypatch.setattr(options, "is_terminal", lambda: True)
+    assert shell("user", "delete", ADA, stdin="n\n").code == 1
+    assert ADA in shell("user", "list").out
+    assert shell("user", "delete", ADA, stdin="y\n").code == 0
+    assert ADA not in shell("user", "list").out
+
+
+def test_what_is_no_address_is_refused(shell: Shell) -> None:
+    outcome = shell("user", "add", "nobody")
+    assert outcome.code == 1
+    assert "ada@example.org" in outcome.err
+
+
+def test_a_token_is_shown_once_alone_on_the_last_line(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    made = shell("token", "create", ADA, "--name", "laptop", "--expires", "90d", "--read-only")
+    secret = made.out.splitlines()[-1]
+    assert secret.startswith("rt_")
+    assert len(secret.split()) == 1
+    assert "laptop" in made.out
+    assert "may only read" in made.out
+    listed = shell("token", "list", ADA).out
+    assert "laptop" in listed
+    assert "read-only" in listed
+    assert secret not in listed
+    assert secret.encode() not in (shell.data / "desk.db").read_bytes()
+
+
+def test_a_token_is_revoked_by_its_name_or_id(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    shell("token", "create", ADA, "--name", "one")
+    shell("token", "create", ADA, "--name", "two")
+    shell("token", "create", ADA, "--name", "two")
+    assert shell("token", "revoke", ADA, "one").out.startswith("Revoked one (")
+    several = shell("token", "revoke", ADA, "two")
+    assert several.code == 1
+    identifier = several.err.split("Give an id: ")[1].split(",")[0]
+    assert shell("token", "revoke", ADA, identifier).code == 0
+    states = [line.split()[2] for line in shell("token", "list", ADA).out.splitlines()[1:]]
+    assert sorted(states) == ["revoked", "revoked", "valid"]
+    assert shell("token", "revoke", ADA, "three").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--expires", "soon"], 2, "Write 12h, 90d"),
+        (["--expires", "2001-01-01"], 1, "expired already"),
+        (["--name", ""], 1, "name has 1 to"),
+    ],
+)
+def test_a_token_that_cannot_be(shell: Shell, arguments: list[str], code: int, said: str) -> None:
+    shell("user", "add", ADA)
+    outcome = shell("token", "create", ADA, *arguments)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert said in outcome.err
+
+
+def test_a_token_needs_its_user(shell: Shell) -> None:
+    for command in (["create", ADA], ["list", ADA], ["revoke", ADA, "x"]):
+        outcome = shell("token", *command)
+        assert outcome.code == 1
+        assert "There is no user" in outcome.err
+
+
+def test_forms_of_an_expiry() -> None:
+    assert str(tokens.expiry("2030-01-31")) == "2030-01-31 00:00:00+00:00"
+    assert str(tokens.expiry("2030-01-31T12:00+02:00")) == "2030-01-31 10:00:00+00:00"
+    assert tokens.expiry("1h") < tokens.expiry("2d")
+    with pytest.raises(ConfigInvalid):
+        tokens.expiry("tomorrow")

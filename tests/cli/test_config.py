@@ -1,0 +1,95 @@
+"""`rolltop config`: every setting, its value, its source; nothing secret."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.cli.options import declared
+from rolltop.cli.serve import address
+from rolltop.core.errors import ConfigInvalid
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+
+def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> None:
+    path = shell.user_file('call_timeout = "2m"\n')
+    shell.set("DOCS_ROOT", str(shell.folder))
+    outcome = shell("config", "--json", "--set", "http.port=0", "--read-only")
+    listed = {setting["key"]: setting for setting in json.loads(outcome.out)}
+    assert list(listed) == [setting.key for setting in declared()]
+    assert all(setting["help"] and setting["allowed"] for setting in listed.values())
+    found = {key: (listed[key]["value"], listed[key]["source"]) for key in listed}
+    assert found["call_timeout"] == ("2m", str(path))
+    assert found["http.port"] == ("0", "command line")
+    assert found["read_only"] == ("on", "command line")
+    assert found["retrieval.roots"] == (f"docs={shell.folder}", "environment DOCS_ROOT")
+    assert found["data_dir"] == (str(shell.data), "environment ROLLTOP_DATA_DIR")
+    assert found["threads"] == ("16", "default")
+
+
+def test_the_plain_listing_says_the_same(shell: Shell) -> None:
+    shell.set("LOG_LEVEL", "Debug")
+    out = shell("config").out
+    for setting in declared():
+        assert f"\n{setting.key} =" in f"\n{out}"
+        assert setting.variable in out
+    (about,) = shell("config", "log_level").out.split("log_level = debug\n")[1:]
+    assert "From: environment LOG_LEVEL." in " ".join(about.split())
+
+
+def test_passwords_are_masked(shell: Shell) -> None:
+    shell.set("DATABASE_URL", "postgresql://me:s3cret@localhost/desk")
+    for arguments in (["config"], ["config", "--json"], ["config", "database_url"]):
+        outcome = shell(*arguments)
+        assert "postgresql://me:********@localhost/desk" in outcome.out
+        assert "s3cret" not in outcome.out + outcome.err
+
+
+def test_a_projects_files_are_not_trusted(shell: Shell) -> None:
+    (shell.folder / "docs").mkdir()
+    (shell.folder / ".env").write_text("DOCS_ROOT=docs\nDATABASE_URL=sqlite:////evil\nAWS_KEY=x\n")
+    (shell.folder / "rolltop.toml").write_text('http.host = "0.0.0.0"\ntoolsets = ["tasks"]\n')
+    shell.set("LOG_LEVEL", "info")
+    outcome = shell("config", "--json")
+    found = {setting["key"]: setting["value"] for setting in json.loads(outcome.out)}
+    assert found["retrieval.roots"] == f"docs={shell.folder / 'docs'}"
+    assert found["toolsets"] == "tasks"
+    assert found["http.host"] == "127.0.0.1"
+    assert "evil" not in outcome.out + outcome.err
+    lines = [line for line in outcome.err.splitlines() if "is passed over" in line]
+    assert len(lines) == 3
+    for name in ("DATABASE_URL", "AWS_KEY", "http.host"):
+        assert sum(f" {name} is" in line for line in lines) == 1
+
+
+def test_the_users_file_and_the_one_asked_for(shell: Shell) -> None:
+    shell.user_file("threads = 3\n")
+    (shell.folder / "mine.toml").write_text("threads = 4\n")
+    assert shell("config", "threads").out.startswith("threads = 3\n")
+    assert shell("config", "threads", "--config", "mine.toml").out.startswith("threads = 4\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("", {}),
+        ("0.0.0.0:80", {"http__host": "0.0.0.0", "http__port": "80"}),  # noqa: S104  # only read
+        ("localhost", {"http__host": "localhost"}),
+        ("9000", {"http__port": "9000"}),
+        (":9000", {"http__port": "9000"}),
+        ("[::1]:9000", {"http__host": "::1", "http__port": "9000"}),
+        ("[::1]", {"http__host": "::1"}),
+    ],
+)
+def test_forms_of_an_address(text: str, settings: dict[str, str]) -> None:
+    assert address(text) == settings
+
+
+@pytest.mark.parametrize("text", ["a:b", "::1", "[::1", "host:1:2"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ConfigInvalid):
+        address(text)
