@@ -23,9 +23,11 @@ from rolltop.core.roots.repository import (
 from rolltop.core.roots.wildcard import byte_view
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-    from rolltop.core.roots.gitignore import RuleList, RulesInside
+    from rolltop.core.roots.gitignore import RuleList
+
+    Check = Callable[[str], bool | None]
 
 GIT_IGNORE_FILE = ".gitignore"
 OWN_IGNORE_FILE = ".ignore"
@@ -45,20 +47,15 @@ class Standing(Enum):
 class _Rules:
     """Rule lists that reach into one directory, the strongest first, each with its prefix."""
 
-    __slots__ = ("_inside", "_lists")
+    __slots__ = ("_lists", "directory_checks", "file_checks")
 
     def __init__(self, lists: tuple[tuple[RuleList, str], ...] = ()) -> None:
         self._lists = lists
-        self._inside: tuple[RulesInside, ...] = tuple(
-            rules.inside(prefix) for rules, prefix in lists
+        inside = [rules.inside(prefix) for rules, prefix in lists]
+        self.file_checks: tuple[Check, ...] = tuple(rules.ignores_file for rules in inside)
+        self.directory_checks: tuple[Check, ...] = tuple(
+            rules.ignores_directory for rules in inside
         )
-
-    def ignores(self, name: str, *, directory: bool) -> bool | None:
-        for rules in self._inside:
-            ignored = rules.ignores(name, directory=directory)
-            if ignored is not None:
-                return ignored
-        return None
 
     def below(self, name: str) -> _Rules:
         """The same lists one directory further down."""
@@ -98,21 +95,30 @@ class DirectoryRules:
 
     def chooses_file(self, name: str) -> bool:
         """Whether the file is chosen; the caller leaves out hidden names."""
-        view = byte_view(name)
-        ignored = self._from_ignore.ignores(view, directory=False)
-        if ignored is not None:
-            return not ignored
-        if not self._git_ignores(view, directory=False):
+        view = name if name.isascii() else byte_view(name)
+        for check in self._from_ignore.file_checks:
+            ignored = check(view)
+            if ignored is not None:
+                return not ignored
+        ignored = self._tracked_only
+        if not ignored:
+            # One call for each list and name: this is a walk's innermost loop.
+            for check in self._from_git.file_checks:
+                found = check(view)
+                if found is not None:
+                    ignored = found
+                    break
+        if not ignored:
             return True
         return self._repository is not None and self._repository.tracked.has(self._prefix + view)
 
     def standing(self, name: str) -> Standing:
         """What becomes of the directory; the caller leaves out hidden names."""
         view = byte_view(name)
-        ignored = self._from_ignore.ignores(view, directory=True)
+        ignored = _first_answer(self._from_ignore.directory_checks, view)
         if ignored is not None:
             return Standing.LEFT_OUT if ignored else Standing.CHOSEN
-        if not self._git_ignores(view, directory=True):
+        if not self._tracked_only and not _first_answer(self._from_git.directory_checks, view):
             return Standing.CHOSEN
         if self._repository is not None:
             path = self._prefix + view
@@ -147,8 +153,13 @@ class DirectoryRules:
             )
         return DirectoryRules(repository, prefix, from_git, from_ignore, tracked_only=tracked_only)
 
-    def _git_ignores(self, view: str, *, directory: bool) -> bool:
-        return self._tracked_only or bool(self._from_git.ignores(view, directory=directory))
+
+def _first_answer(checks: tuple[Check, ...], view: str) -> bool | None:
+    for check in checks:
+        answer = check(view)
+        if answer is not None:
+            return answer
+    return None
 
 
 def rules_at_root(root: str) -> DirectoryRules:

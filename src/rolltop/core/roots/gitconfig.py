@@ -90,11 +90,12 @@ def parse_config(text: str) -> Iterator[tuple[str, str | None]]:
             at = found.end()
         elif section and (found := _KEY.match(text, at)):
             at = found.end()
-            if text[at : at + 1] != "=":
-                yield section + found[1].lower(), None
-                continue
-            value, at = _value(text, at + 1)
-            if value is None:
+            value = None
+            if text[at : at + 1] == "=":
+                value, at = _value(text, at + 1)
+                if value is None:
+                    return
+            elif text[at : at + 1] not in {"\n", ""}:
                 return
             yield section + found[1].lower(), value
         else:

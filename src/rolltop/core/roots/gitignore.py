@@ -69,7 +69,9 @@ class _Names:
         if self._extensions:
             dot = name.rfind(".")
             if dot >= 0:
-                best = max(best, self._extensions.get(name[dot:], -1))
+                extension = self._extensions.get(name[dot:])
+                if extension is not None and extension > best:
+                    best = extension
         if self._any_pattern is not None and self._any_pattern.fullmatch(name):
             for index, regex in self._patterns:
                 if index < best:
@@ -102,34 +104,52 @@ class _AnchoredRule:
 
 
 class RulesInside:
-    """One file's rules as they hold for the names directly inside one directory."""
+    """One file's rules as they hold for the names directly inside one directory.
 
-    __slots__ = ("_anchored", "_fold", "_list", "_paths", "_prefix")
+    Each answer is True for ignored, False for brought back by `!`, None where no rule matches.
+    """
+
+    __slots__ = ("_anchored", "_directories", "_files", "_fold", "_negated", "_paths", "_prefix")
 
     def __init__(self, rules: RuleList, prefix: str) -> None:
-        self._list = rules
         self._prefix = prefix
         self._fold = rules.ignore_case
+        self._negated = rules.negated
+        self._files = rules.file_names
+        self._directories = rules.directory_names
         self._paths = rules.literal_paths.get(prefix)
         self._anchored = [rule for rule in rules.anchored if rule.speaks_about(prefix)]
 
-    def ignores(self, name: str, *, directory: bool) -> bool | None:
-        """True for ignored, False for brought back by `!`, None where no rule matches."""
+    def ignores_file(self, name: str) -> bool | None:
+        """What the rules say about a file (or anything else that is no directory)."""
         if self._fold:
             name = fold(name)
-        rules = self._list
-        names = rules.directory_names if directory else rules.file_names
-        best = names.last_match(name)
+        best = self._files.last_match(name)
         if self._paths is not None and name in self._paths:
-            any_kind, directories = self._paths[name]
-            best = max(best, any_kind, directories if directory else -1)
+            best = max(best, self._paths[name][0])
+        if self._anchored:
+            best = self._last_anchored(name, best, directory=False)
+        return None if best < 0 else not self._negated[best]
+
+    def ignores_directory(self, name: str) -> bool | None:
+        """What the rules say about a directory."""
+        if self._fold:
+            name = fold(name)
+        best = self._directories.last_match(name)
+        if self._paths is not None and name in self._paths:
+            best = max(best, *self._paths[name])
+        if self._anchored:
+            best = self._last_anchored(name, best, directory=True)
+        return None if best < 0 else not self._negated[best]
+
+    def _last_anchored(self, name: str, best: int, *, directory: bool) -> int:
+        path = self._prefix + name
         for rule in self._anchored:
             if rule.index < best:
                 break
-            if (directory or not rule.directory_only) and rule.regex.fullmatch(self._prefix + name):
-                best = rule.index
-                break
-        return None if best < 0 else not rules.negated[best]
+            if (directory or not rule.directory_only) and rule.regex.fullmatch(path):
+                return rule.index
+        return best
 
 
 class RuleList:

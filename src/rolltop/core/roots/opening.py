@@ -16,7 +16,7 @@ _BINARY_PROBE_BYTES = 8192
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Never wait for a FIFO's writer, never become a terminal's process, never leak to a child.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_OPEN_FILES = "/proc/self/fd"
+OPEN_FILES = "/proc/self/fd"
 
 
 class NotRegularFile(Exception):
@@ -40,7 +40,7 @@ def open_admitted(path: str, admits: Admits) -> BinaryIO:
     Raises:
         NotRegularFile, NotAdmitted, OSError.
     """
-    if sys.platform == "linux" and os.path.isdir(_OPEN_FILES):  # noqa: PTH112 - never raises
+    if sys.platform == "linux" and os.path.isdir(OPEN_FILES):  # noqa: PTH112 - never raises
         return _open_by_handle(path, admits)
     return _open_and_compare(path, admits)
 
@@ -50,7 +50,7 @@ def _open_by_handle(path: str, admits: Admits) -> BinaryIO:
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         status = os.fstat(handle)
-        pinned = f"{_OPEN_FILES}/{handle}"
+        pinned = f"{OPEN_FILES}/{handle}"
         _require(os.readlink(pinned), status, admits)  # noqa: PTH115 - the kernel's text, as it is
         return os.fdopen(os.open(pinned, _READ), "rb")
     finally:

@@ -1,0 +1,129 @@
+"""Opening what was located: regular files only, and only the ones that may be read."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.roots import PathProblem, Roots, is_binary, opening
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(params=["handle", "compare"])
+def roots(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Roots:
+    """A root with one file and a secret beside it, opened with and without /proc."""
+    (tmp_path / "root/sub").mkdir(parents=True)
+    (tmp_path / "root/sub/f").write_text("fine")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/f").write_text("secret")
+    if request.param == "compare":
+        monkeypatch.setattr(opening, "OPEN_FILES", str(tmp_path / "no-such-directory"))
+    return Roots.open({"code": tmp_path / "root"}, base=tmp_path)
+
+
+def code_of_opening(roots: Roots, path: str) -> str:
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(roots.locate(path))
+    return caught.value.code
+
+
+def test_a_regular_file_opens(roots: Roots) -> None:
+    with roots.open_regular(roots.locate("sub/f")) as file:
+        assert file.read() == b"fine"
+
+
+def test_what_a_walk_comes_to_opens(roots: Roots) -> None:
+    code = roots.named[0]
+    (entry,) = roots.walk(code)
+    with roots.open_regular(roots.entry(code, entry)) as file:
+        assert file.read() == b"fine"
+
+
+def test_special_files_are_refused_and_never_waited_for(roots: Roots, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "root/fifo")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "root/socket"))
+        for path in ("fifo", "socket", "sub"):
+            assert code_of_opening(roots, path) == "FILE_UNREADABLE"
+
+
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    devices = Roots.open({"dev": "/dev"}, base=tmp_path)
+    assert code_of_opening(devices, "null") == "FILE_UNREADABLE"
+
+
+def test_a_file_swapped_for_a_link_out_is_not_opened(roots: Roots, tmp_path: Path) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub/f").unlink()
+    (tmp_path / "root/sub/f").symlink_to(tmp_path / "outside/f")
+    with pytest.raises(PathProblem):
+        roots.open_regular(located)
+
+
+def test_a_folder_swapped_for_a_link_out_is_not_entered(roots: Roots, tmp_path: Path) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub").rename(tmp_path / "root/moved")
+    (tmp_path / "root/sub").symlink_to(tmp_path / "outside")
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(located)
+    assert caught.value.code == "FILE_NOT_FOUND"
+
+
+def test_a_folder_swapped_for_a_link_to_hidden_files_is_judged_anew(
+    roots: Roots, tmp_path: Path
+) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub").rename(tmp_path / "root/.hidden")
+    (tmp_path / "root/sub").symlink_to(".hidden")
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(located)
+    assert caught.value.code == "FILE_NOT_FOUND"
+
+
+def test_a_file_that_went_away_is_not_found(roots: Roots, tmp_path: Path) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub/f").unlink()
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(located)
+    assert caught.value.code == "FILE_NOT_FOUND"
+
+
+def test_no_swap_during_the_call_shows_what_lies_outside(roots: Roots, tmp_path: Path) -> None:
+    sub, kept, link = (tmp_path / "root" / name for name in ("sub", "kept", "link"))
+    link.symlink_to(tmp_path / "outside")
+    finished = threading.Event()
+
+    def swap() -> None:
+        while not finished.is_set():
+            sub.rename(kept)
+            link.rename(sub)
+            sub.rename(link)
+            kept.rename(sub)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        read: set[bytes] = set()
+        for _ in range(400):
+            with suppress(PathProblem), roots.open_regular(roots.locate("sub/f")) as file:
+                read.add(file.read())
+        assert read <= {b"fine"}
+    finally:
+        finished.set()
+        swapper.join()
+
+
+def test_binary_is_a_nul_byte_early_on_and_no_utf16_mark() -> None:
+    assert is_binary(b"ab\0c")
+    assert not is_binary(b"plain \xff text")
+    assert not is_binary("text".encode("utf-16"))
+    assert not is_binary(b"\xfe\xff\0t")
+    assert not is_binary(b"")
+    assert not is_binary(b"x" * 8192 + b"\0")
