@@ -80,6 +80,21 @@ class PostgreSQLServer:
         """Stop the server as a machine that loses its power would, and return when it is gone."""
         self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
 
+    def dump(self, database: str) -> str:
+        """Return a database as SQL that any client can run."""
+        options = ("--no-owner", "--no-privileges", "--inserts", f"--dbname={self.url(database)}")
+        done = subprocess.run(
+            [str(_binaries(self.folder) / "pg_dump"), *options],
+            check=True,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=90,
+        )
+        return "".join(
+            line for line in done.stdout.splitlines(keepends=True) if not line.startswith("\\")
+        )
+
     @property
     def is_running(self) -> bool:
         """Whether the server's process file is there."""

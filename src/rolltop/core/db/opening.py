@@ -61,7 +61,7 @@ def _prepare_sqlite(
     _refuse_unknown(address, stored, known)
     if stored == versions.heads(known) and is_wal:
         return
-    if stored:
+    if stored and stored != versions.heads(known):
         copy_store(path, _beside(path, f".{'-'.join(sorted(stored))}.bak"))
     engine = migrating(address, limits)
     with engine.connect() as connection:

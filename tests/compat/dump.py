@@ -1,0 +1,67 @@
+"""Keep the present schema as a released one: `python -m tests.compat.dump`.
+
+Run it once for each release that has a new revision, before the release. It fills a store of each
+kind through the tools and writes it, as SQL, with what the tools say about it, to
+`tests/compat/stores/<version>/`. From then on `test_released_stores.py` opens it with whatever
+the program has become. A dump that was released is never made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import rolltop
+from rolltop.core.db import Database
+from tests.compat.content import answers, fill
+from tests.postgresql import PostgreSQLServer, new_folder
+
+STORES: Final = Path(__file__).with_name("stores")
+
+
+def dump_sqlite(folder: Path) -> tuple[str, object]:
+    """Return a filled SQLite store as SQL, and its answers."""
+    database = Database(f"sqlite:///{folder / 'desk.db'}")
+    fill(database)
+    said = answers(database)
+    database.close()
+    with closing(sqlite3.connect(folder / "desk.db")) as connection:
+        return "".join(f"{line}\n" for line in connection.iterdump()), said
+
+
+def dump_postgresql(folder: Path) -> tuple[str, object]:
+    """Return a filled PostgreSQL store as SQL, and its answers."""
+    server = PostgreSQLServer(folder)
+    server.create()
+    server.start()
+    try:
+        database = Database(server.url("postgres"))
+        fill(database)
+        said = answers(database)
+        database.close()
+        return server.dump("postgres"), said
+    finally:
+        server.stop()
+
+
+def main() -> None:
+    """Write both dumps of the present version."""
+    folder = new_folder()
+    place = STORES / rolltop.__version__
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        for kind, dump in (("sqlite", dump_sqlite), ("postgresql", dump_postgresql)):
+            store, said = dump(folder)
+            (place / f"{kind}.sql").write_text(store, encoding="utf-8")
+            text = json.dumps(said, ensure_ascii=False, indent=1)
+            (place / f"{kind}.json").write_text(f"{text}\n", encoding="utf-8")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
