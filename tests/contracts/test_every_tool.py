@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 
 from rolltop.core import budget, tokens
+from rolltop.core.accounts import add_user
 from rolltop.core.arguments import Parameters
+from rolltop.core.db import SYSTEM, Database
 from rolltop.core.registry import Registry, Selection
 from rolltop.core.roots import Roots
 from rolltop.core.schemas import output_schema
@@ -19,16 +21,15 @@ from tests.contracts.samples import SAMPLES, Stage, fill
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from rolltop.core.db import Database
     from rolltop.core.toolset import Tool, Toolset
 
 PAIRS = [(toolset, tool) for toolset in TOOLSETS for tool in toolset.tools]
 every_tool = pytest.mark.parametrize(
     ("toolset", "tool"), PAIRS, ids=[tool.name for _, tool in PAIRS]
 )
-WRONG = {
+WRONG: dict[str, Any] = {
     "string": 5,
     "integer": "5",
     "number": "5",
@@ -38,12 +39,17 @@ WRONG = {
 }
 
 
-@pytest.fixture
-def stage(database: Database, me: Scope, tmp_path: Path) -> Stage:
-    desk = make_desk(database, roots=Roots.open({"docs": tmp_path}, base=tmp_path))
-    made = Stage(desk, me, tmp_path)
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Return a desk with a lot on it. What depends on the database is tested elsewhere."""
+    store, folder = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("docs")
+    database = Database(f"sqlite:///{store / 'desk.db'}")
+    database.open()
+    me = Scope.of(database.write_now(SYSTEM, add_user, "me@example.org").id)
+    made = Stage(make_desk(database, roots=Roots.open({"docs": folder}, base=folder)), me, folder)
     fill(made)
-    return made
+    yield made
+    database.close()
 
 
 def _schema(toolset: Toolset, tool: Tool) -> dict[str, Any]:
@@ -106,9 +112,7 @@ def test_no_answer_is_over_its_budget(
 
 
 @every_tool
-def test_a_cut_answer_carries_a_call_that_works(
-    stage: Stage, toolset: Toolset, tool: Tool
-) -> None:
+def test_a_cut_answer_carries_a_call_that_works(stage: Stage, toolset: Toolset, tool: Tool) -> None:
     arguments = SAMPLES[tool.name](stage)
     if not tool.bounded:
         return
@@ -181,6 +185,7 @@ def test_a_reading_tool_writes_nothing_of_the_users(
         return
     before = call_tool(stage.desk, stage.scope, "list_tasks", limit=200).text
     call_tool(stage.desk, stage.scope, tool.name, **SAMPLES[tool.name](stage))
-    assert toolset.name != "tasks" or before == call_tool(
-        stage.desk, stage.scope, "list_tasks", limit=200
-    ).text
+    assert (
+        toolset.name != "tasks"
+        or before == call_tool(stage.desk, stage.scope, "list_tasks", limit=200).text
+    )
