@@ -1,0 +1,3 @@
+"""The reader's part of the schema."""
+
+HEAD = "reader_0001"

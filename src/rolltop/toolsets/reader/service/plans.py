@@ -1,0 +1,180 @@
+"""The reading plan: the sections that answer a query best, within a budget of tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core import budget, tokens
+from rolltop.core.errors import Invalid
+from rolltop.toolsets.reader import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.text.outline import Section
+    from rolltop.toolsets.reader.models import JsonObject
+    from rolltop.toolsets.reader.service.documents import Opened
+
+_MOST_LEFT_OUT: Final = 20
+_FEWEST_LEFT_OUT: Final = 3
+_LEAST_PART: Final = 100
+"""Tokens: less of a section than this is not worth cutting one for."""
+_NOTHING: Final = "No section holds a word of the query; left_out lists what there is."
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A section that may be read, and how well it answers."""
+
+    opened: Opened
+    at: int
+    score: float
+
+    @property
+    def section(self) -> Section:
+        return self.opened.sections[self.at]
+
+    @property
+    def cost(self) -> int:
+        return self.opened.costs[self.at]
+
+    def overlaps(self, other: _Candidate) -> bool:
+        """Whether the two share lines of one document."""
+        mine, theirs = self.section, other.section
+        same = self.opened is other.opened
+        return same and mine.start_line <= theirs.end_line and theirs.start_line <= mine.end_line
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A candidate with the text that is given of it."""
+
+    candidate: _Candidate
+    text: str
+    whole: bool
+
+
+def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) -> JsonObject:
+    """Return the plan: content of at most `room` tokens, all of it within `limit` (0: none).
+
+    Raises:
+        Invalid: the query holds no word, or `limit` is too small for any plan.
+
+    """
+    terms = rank.terms_of(query)
+    if not terms:
+        raise Invalid("query holds no word", hint="Give the words the sections should hold.")
+    candidates = _candidates(documents, terms)
+    most = _MOST_LEFT_OUT
+    while True:
+        answer = _answer(_chosen(candidates, room), candidates, most)
+        over = budget.count(answer) - limit if limit else 0
+        if over <= 0:
+            return answer
+        if room == 0 and most == 0:
+            raise Invalid(
+                f"max_tokens is too small for a plan: it takes at least {limit + over}",
+                hint=f"Call again with max_tokens {limit + over} or more.",
+            )
+        most = _FEWEST_LEFT_OUT if most > _FEWEST_LEFT_OUT else most if room else 0
+        room = max(0, room - over) if room > over else 0
+
+
+def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Candidate]:
+    """Return every section of the documents, the best answer first."""
+    found: list[_Candidate] = []
+    for opened in documents:
+        spans = [rank.Span(s.title, *opened.offsets(s)) for s in opened.sections]
+        scored = rank.scores(opened.text, spans, terms)
+        found += [_Candidate(opened, at, score) for at, score in enumerate(scored)]
+    return sorted(found, key=lambda candidate: -candidate.score)
+
+
+def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
+    """Return whole sections, best first, while they fit; then a part of the best that did not."""
+    parts: list[_Part] = []
+    passed: list[_Candidate] = []
+    left = room
+    for candidate in candidates:
+        if not candidate.score or left < 1:
+            break
+        if any(candidate.overlaps(part.candidate) for part in parts):
+            continue
+        if candidate.cost <= left:
+            left -= candidate.cost
+            start, end = candidate.opened.offsets(candidate.section)
+            parts.append(_Part(candidate, candidate.opened.text[start:end], whole=True))
+        else:
+            passed.append(candidate)
+    for candidate in passed:
+        if left < _LEAST_PART:
+            break
+        if not any(candidate.overlaps(part.candidate) for part in parts):
+            parts.append(_Part(candidate, _beginning(candidate, left), whole=False))
+            break
+    return parts
+
+
+def _beginning(candidate: _Candidate, room: int) -> str:
+    """Return the first lines of a section that cost at most `room` tokens."""
+    start, end = candidate.opened.offsets(candidate.section)
+    text = candidate.opened.text[start : min(end, start + room * 128)]
+    length = tokens.prefix(text, room)
+    return text[: text.rfind("\n", 0, length) + 1 or length]
+
+
+def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
+    read = [part.candidate for part in parts]
+    left = [c for c in candidates if not any(c.overlaps(other) for other in read)]
+    answer: JsonObject = {
+        "type": "plan",
+        "sections": [_shown(part) for part in parts],
+        "tokens": sum(tokens.count(part.text) for part in parts),
+        "left_out": [_priced(candidate) for candidate in left[:most]],
+        "left_out_count": len(left),
+        "left_out_tokens": _without_children(left),
+    }
+    return answer if any(c.score for c in candidates[:1]) else {**answer, "note": _NOTHING}
+
+
+def _without_children(left: Sequence[_Candidate]) -> int:
+    """Return the tokens of the sections, each line counted once."""
+    ordered = sorted(left, key=lambda c: (c.opened.path, c.section.start_line, -c.cost))
+    total, path, covered = 0, "", 0
+    for candidate in ordered:
+        if candidate.opened.path != path:
+            path, covered = candidate.opened.path, 0
+        if candidate.section.start_line > covered:
+            total += candidate.cost
+            covered = candidate.section.end_line
+    return total
+
+
+def _priced(candidate: _Candidate) -> JsonObject:
+    section = candidate.section
+    return {
+        "path": candidate.opened.path,
+        "id": section.id,
+        "title": section.title,
+        "tokens": candidate.cost,
+    }
+
+
+def _shown(part: _Part) -> JsonObject:
+    section = part.candidate.section
+    shown: JsonObject = {
+        **_priced(part.candidate),
+        "start_line": section.start_line,
+        "end_line": section.end_line,
+        "whole": part.whole,
+        "content": part.text,
+    }
+    if not part.whole:
+        arguments = {
+            "file_path": part.candidate.opened.path,
+            "section_heading": section.id,
+            "char_start": len(part.text),
+        }
+        shown["next"] = {"tool": "read_section", "arguments": arguments}
+    return shown

@@ -1,0 +1,274 @@
+"""The running text of a document, by paragraph: no code, tables, titles or markup lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rolltop.toolsets.reader.summary.stripping import TAG, comments, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini"})
+SOURCE_KINDS: Final = frozenset(
+    [
+        "python",
+        "javascript",
+        "java",
+        "c",
+        "go",
+        "rust",
+        "ruby",
+        "php",
+        "csharp",
+        "shell",
+        "kotlin",
+        "swift",
+    ]
+)
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})")
+_LIST_ITEM: Final = re.compile(r"(?:[-*+•‣·]|\d{1,4}[.)]|[a-zA-Z][.)])[ \t]+")
+_DEFINITION: Final = re.compile(r"\[[^\]]{1,200}\]:[ \t]")
+_DIRECTIVE: Final = re.compile(r"\.\.(?:[ \t]|$)")
+_PROSE_DIRECTIVE: Final = re.compile(
+    r"\.\.[ \t]+(?:note|warning|tip|important|hint|caution|danger|attention|admonition|"
+    r"topic|epigraph|seealso|versionadded|versionchanged|deprecated)::"
+)
+_TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
+_TEX_PROSE: Final = frozenset({"document", "abstract", "itemize", "enumerate", "quote", "center"})
+_TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Lines of running text joined by single spaces, and where each line starts in it."""
+
+    text: str
+    line: int
+    starts: tuple[int, ...]
+
+    def line_at(self, offset: int) -> int:
+        """Return the document's line that holds the character at `offset`."""
+        return self.line + bisect_right(self.starts, offset) - 1
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a document holds besides running text, as far as it was looked at."""
+
+    code: bool = False
+    tables: bool = False
+    figures: bool = False
+
+
+@dataclass(slots=True)
+class _Scan:
+    """Where the scan of one stretch of lines stands."""
+
+    kind: str
+    headings: Collection[int]
+    seen: Seen
+    by_line: bool
+    ended: Callable[[str], bool] | None = None
+    mark: str = ""
+    indented: int = -1
+    in_list: bool = False
+    first: int = 0
+    parts: list[str] = field(default_factory=list[str])
+
+    def skip_to(self, mark: str, ended: Callable[[str], bool]) -> None:
+        """Pass lines over up to one that holds `mark` and is an end."""
+        self.mark, self.ended = mark, ended
+
+    def pass_over(self, line: str) -> None:
+        """Pass a line over, and end there if it is the end."""
+        if self.ended is not None and self.mark in line and self.ended(line.strip()):
+            self.ended = None
+
+    def is_plain(self, number: int, stripped: str) -> bool:
+        """Whether a line that starts with a letter goes on with the open paragraph."""
+        return number not in self.headings and "|" not in stripped
+
+    def take(self, number: int, content: str) -> Paragraph | None:
+        """Take a line's running text in; return the paragraph that it ends."""
+        item = _LIST_ITEM.match(content)
+        done = self.close() if item or self.by_line or not content else None
+        if item:
+            self.in_list = True
+            content = content[item.end() :]
+        if content:
+            self.first = self.first if self.parts else number
+            self.parts.append(content)
+        return done
+
+    def close(self) -> Paragraph | None:
+        """Return the open paragraph, if there is one, and open none."""
+        if not self.parts:
+            return None
+        starts = [0]
+        for part in self.parts[:-1]:
+            starts.append(starts[-1] + len(part) + 1)
+        paragraph = Paragraph(" ".join(self.parts), self.first, tuple(starts))
+        self.parts = []
+        return paragraph
+
+
+def paragraphs(
+    text: str,
+    kind: str,
+    *,
+    first_line: int = 1,
+    headings: Collection[int] = (),
+    seen: Seen,
+    fence: str = "",
+    by_line: bool = False,
+) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a stretch of a document that starts at `first_line`.
+
+    `headings` are the lines of titles; `fence` is the code fence the stretch starts in;
+    `by_line` makes each line a paragraph, as in logs and transcripts.
+    """
+    if kind in DATA_KINDS:
+        return
+    scan = _Scan(kind, headings, seen, by_line)
+    if fence:
+        scan.skip_to(fence, _fence_end(fence))
+    joins = kind != "latex" and not by_line
+    for number, line in enumerate(_words(text, kind, seen).split("\n"), first_line):
+        if scan.ended is not None:
+            scan.pass_over(line)
+            continue
+        stripped = line.strip()
+        if joins and scan.parts and stripped[:1].isalpha() and scan.is_plain(number, stripped):
+            scan.parts.append(stripped)
+            continue
+        content = _content(scan, number, line, stripped) if stripped else ""
+        if done := scan.take(number, content):
+            yield done
+    if last := scan.close():
+        yield last
+
+
+def _words(text: str, kind: str, seen: Seen) -> str:
+    """Return the text without what is no words in a page or a program."""
+    if kind == "html":
+        return visible(text, seen)
+    if kind in SOURCE_KINDS:
+        seen.code = True
+        return comments(text)
+    return text
+
+
+def _content(scan: _Scan, number: int, line: str, stripped: str) -> str:
+    """Return what a line adds to running text, nothing where it is something else."""
+    if number == 1 and stripped in {"---", "+++"}:
+        scan.skip_to("", lambda text: text in {"---", "...", "+++"})
+        return ""
+    if number in scan.headings:
+        return ""
+    while stripped.startswith(">"):
+        stripped = stripped[1:].lstrip()
+    if not any(map(str.isalnum, stripped)) or _opens_block(scan, stripped):
+        return ""
+    if _is_indented_code(scan, line) or _is_markup(scan, stripped):
+        return ""
+    return stripped
+
+
+def _opens_block(scan: _Scan, stripped: str) -> bool:
+    """Whether the line starts a block that is no running text; the scan then skips it."""
+    if stripped.startswith("<!--"):
+        if "-->" not in stripped:
+            scan.skip_to("-->", lambda _text: True)
+        return True
+    fence = _FENCE.match(stripped)
+    if fence:
+        scan.seen.code = True
+        scan.skip_to(fence.group(1), _fence_end(fence.group(1)))
+        return True
+    if scan.kind == "restructuredtext" and _DIRECTIVE.match(stripped):
+        scan.indented = -1 if _PROSE_DIRECTIVE.match(stripped) else 0
+        return True
+    if scan.kind == "org" and stripped[:8].lower() == "#+begin_":
+        name = stripped[8:].split(" ", 1)[0].lower()
+        if name not in {"quote", "center", "verse"}:
+            scan.seen.code = True
+            scan.skip_to("#+", lambda text: text.lower().startswith("#+end_"))
+        return True
+    if scan.kind == "latex" and (mark := _TEX_ENVIRONMENT.match(stripped)):
+        _skip_environment(scan, mark.group(1), mark.group(2))
+        return True
+    return scan.kind == "asciidoc" and _asciidoc_block(scan, stripped)
+
+
+def _skip_environment(scan: _Scan, side: str, name: str) -> None:
+    if side == "begin" and name not in _TEX_PROSE:
+        scan.seen.tables |= name.startswith("tab")
+        scan.seen.figures |= name == "figure"
+        scan.seen.code |= name in {"verbatim", "lstlisting", "minted"}
+        scan.skip_to(f"\\end{{{name}", lambda _text: True)
+
+
+def _asciidoc_block(scan: _Scan, stripped: str) -> bool:
+    if stripped.startswith(("[", ":", "//", "include::", "image::")):
+        scan.seen.figures |= stripped.startswith("image::")
+        return True
+    return False
+
+
+def _fence_end(fence: str) -> Callable[[str], bool]:
+    def ends(stripped: str) -> bool:
+        inner = stripped.lstrip("> \t")
+        return inner.startswith(fence) and not inner.strip(fence[0])
+
+    return ends
+
+
+def _is_indented_code(scan: _Scan, line: str) -> bool:
+    """Whether the line belongs to an indented block that is no running text."""
+    space = len(line) - len(line.lstrip())
+    if line[:1] == "\t":
+        space += 3
+    if space == 0:
+        scan.indented = -1
+        scan.in_list = scan.in_list and bool(_LIST_ITEM.match(line))
+        return False
+    if scan.kind == "restructuredtext":
+        return scan.indented >= 0
+    deep = 10 if scan.in_list else 4
+    code = scan.kind == "markdown" and not scan.parts and space >= deep
+    if code and not _LIST_ITEM.match(line.strip()):
+        scan.seen.code = True
+        return True
+    return False
+
+
+def _is_markup(scan: _Scan, stripped: str) -> bool:
+    """Whether the line is a table row, an image, a tag, a link definition or a command."""
+    first = stripped[0]
+    if first == "|" or stripped.count("|") > 1 or stripped.startswith("+-"):
+        scan.seen.tables = True
+        return True
+    if first == "!" or stripped.startswith("[!["):
+        scan.seen.figures |= stripped.startswith("![")
+        return stripped.endswith((")", "]"))
+    if first == "<" and not any(map(str.isalnum, TAG.sub("", stripped))):
+        scan.seen.figures |= "<img" in stripped
+        return True
+    if first == "[" and _DEFINITION.match(stripped):
+        return True
+    return _is_command(scan, stripped)
+
+
+def _is_command(scan: _Scan, stripped: str) -> bool:
+    """Whether the line is one of its format's own commands."""
+    if scan.kind == "latex":
+        return stripped[0] == "%" or _TEX_COMMAND.match(stripped) is not None
+    if scan.kind == "restructuredtext" and stripped.endswith("::") and not scan.in_list:
+        scan.indented = 0
+        scan.seen.code = True
+        return stripped == "::"
+    return scan.kind == "org" and stripped.startswith(("#+", ":"))

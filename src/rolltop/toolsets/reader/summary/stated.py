@@ -1,0 +1,151 @@
+"""What a document says about itself: its keywords, its abstract, its introduction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rolltop.toolsets.reader.summary.prose import Seen, paragraphs
+from rolltop.toolsets.reader.summary.sentences import Sentence, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_NUMBER: Final = r"(?:(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?[ \t]+)?"
+_MARKS: Final = r"[ \t>*_#=]{0,10}"
+_BOLD: Final = r"[*_]{0,3}"
+_ABSTRACT_NAMES: Final = (
+    r"abstract|executive summary|tl;?dr|synopsis|zusammenfassung|kurzfassung|résumé|resumen|"
+    r"riassunto|resumo|аннотация|摘要|要旨|概要"
+)
+_ABSTRACT_TITLE: Final = re.compile(rf"{_NUMBER}(?:{_ABSTRACT_NAMES})\W*", re.IGNORECASE)
+_SUMMARY_TITLE: Final = re.compile(rf"{_NUMBER}(?:summary|overview|in short)\W*", re.IGNORECASE)
+_INTRODUCTION_TITLE: Final = re.compile(
+    rf"{_NUMBER}(?:introduction|intro|background|about|description|motivation|einleitung|"
+    rf"einführung|introducción|introduzione|introdução|введение|引言|介绍|はじめに)\b.{{0,40}}",
+    re.IGNORECASE,
+)
+_AFTER_LABEL: Final = (
+    rf"{_BOLD}[ \t]*(?:(?:[:.\u2013\u2014]|-{{1,3}}(?=[ \t]))+{_BOLD}[ \t]*|(?=\n|$))"
+)
+_ABSTRACT_LABEL: Final = re.compile(
+    rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?:(?:{_ABSTRACT_NAMES}){_AFTER_LABEL}|"
+    rf"\\begin\{{abstract\}}|\.\. abstract::)"
+)
+_KEYWORD_LABEL: Final = re.compile(
+    rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?::?key[ -]?words(?: and phrases)?|index terms|"
+    rf"schlüsselwörter|stichwörter|mots[ -]clés|palabras clave|parole chiave|palavras[ -]chave|"
+    rf"ключевые слова|关键词|關鍵詞|キーワード){_AFTER_LABEL}"
+)
+_NEXT_LABEL: Final = re.compile(
+    rf"{_MARKS}{_NUMBER}{_BOLD}(?:key[ -]?words|index terms|introduction|einleitung|"
+    r"ccs concepts|contents|table of contents|\\end\{abstract\})",
+    re.IGNORECASE,
+)
+_HEAD: Final = 60_000
+"""Characters at the start of a document in which a label counts as its own."""
+_LONGEST_PASSAGE: Final = 20_000
+_MOST_KEYWORDS: Final = 12
+_LONGEST_KEYWORD: Final = 60
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A section's own text, without its children: where it starts, and its title."""
+
+    title: str
+    start_line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a document states of itself; empty where it states nothing."""
+
+    keywords: tuple[str, ...] = ()
+    keywords_line: int = 0
+    abstract: tuple[Sentence, ...] = ()
+    introduction: tuple[Sentence, ...] = ()
+
+
+def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
+    """Return what a document states of itself, found by title or by label."""
+    keywords, line = _keywords(text)
+    by_title = next((s for s in stretches if _ABSTRACT_TITLE.fullmatch(s.title)), None)
+    abstract = _passage(text, kind, by_title) if by_title else _labelled(text, kind, stretches)
+    if not abstract:
+        early = (s for s in stretches if s.start <= len(text) // 4)
+        summary = next((s for s in early if _SUMMARY_TITLE.fullmatch(s.title)), None)
+        abstract = _passage(text, kind, summary) if summary else ()
+    return Stated(keywords, line, abstract, _introduction(text, kind, stretches))
+
+
+def _introduction(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
+    """Return the introduction's sentences: by title, else the first text under a title."""
+    titled = next((s for s in stretches if _INTRODUCTION_TITLE.fullmatch(s.title)), None)
+    if titled and (found := _passage(text, kind, titled)):
+        return found
+    return _passage(text, kind, stretches[0]) if len(stretches) > 1 else ()
+
+
+def _passage(text: str, kind: str, stretch: Stretch) -> tuple[Sentence, ...]:
+    """Return the sentences of a section's own text."""
+    end = min(stretch.end, stretch.start + _LONGEST_PASSAGE)
+    titles = {stretch.start_line}
+    return tuple(_until_label(text[stretch.start : end], kind, stretch.start_line, titles))
+
+
+def _labelled(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
+    """Return the sentences behind a label such as `**Abstract.**` at the start of a line."""
+    found = _ABSTRACT_LABEL.search(text, 0, _HEAD)
+    if found is None:
+        return ()
+    following = (s.start for s in stretches if s.start > found.start())
+    end = min(next(following, len(text)), found.end() + _LONGEST_PASSAGE)
+    line = text.count("\n", 0, found.end()) + 1
+    return tuple(_until_label(text[found.end() : end], kind, line, set()))
+
+
+def _until_label(text: str, kind: str, line: int, titles: set[int]) -> Iterator[Sentence]:
+    """Yield the sentences up to the next labelled passage."""
+    for paragraph in paragraphs(text, kind, first_line=line, headings=titles, seen=Seen()):
+        if _NEXT_LABEL.match(paragraph.text):
+            return
+        yield from sentences(paragraph)
+
+
+def _keywords(text: str) -> tuple[tuple[str, ...], int]:
+    """Return the keywords a document states and their line, ((), 0) if it states none."""
+    found = _KEYWORD_LABEL.search(text, 0, _HEAD)
+    if found is None:
+        return (), 0
+    lines = text[found.end() : found.end() + 2000].split("\n")
+    line = text.count("\n", 0, found.end()) + 1
+    while lines and not lines[0].strip():
+        lines.pop(0)
+        line += 1
+    words = tuple(_split(_keyword_lines(lines)))[:_MOST_KEYWORDS]
+    return (words, line) if words else ((), 0)
+
+
+def _keyword_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines that list keywords: one line, its continuations, or a list's items."""
+    kept: list[str] = []
+    for raw in lines:
+        line = raw.strip()
+        item = line.startswith(("- ", "* "))
+        continued = bool(kept) and kept[-1].rstrip().endswith((",", ";"))
+        if not line or (kept and not item and not continued):
+            break
+        kept.append(line[2:] if item else line)
+    return kept
+
+
+def _split(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        for part in re.split("[,;|\u00b7\u2022\u3001\uff0c\uff1b]", line.strip("[]{} ")):
+            word = part.strip(" \t\"'*_`.{}\\")
+            if word and len(word) <= _LONGEST_KEYWORD:
+                yield word

@@ -1,0 +1,56 @@
+"""The words of a page or a program as lines of running text, each on its own line."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.reader.summary.prose import Seen
+
+TAG: Final = re.compile(r"<[^<>]*>")
+_UNSEEN: Final = re.compile(r"(?is)<(script|style|pre|code|table|svg|nav)\b.*?</\1\s*>")
+_COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
+
+
+def visible(text: str, seen: Seen) -> str:
+    """Return an HTML text's visible words, each on the line it stands on."""
+
+    def blank(found: re.Match[str]) -> str:
+        name = (found.group(1) if found.re is _UNSEEN else "").lower()
+        seen.tables |= name == "table"
+        seen.code |= name in {"pre", "code"}
+        return "\n" * found.group().count("\n") or " "
+
+    lowered = text.lower()
+    seen.figures |= "<img" in lowered
+    if "</" in text:
+        text = _UNSEEN.sub(blank, text) if _is_closed(lowered) else text
+    return html.unescape(TAG.sub(blank, text))
+
+
+def _is_closed(lowered: str) -> bool:
+    """Whether blocks to leave out close often enough for the search for ends to be cheap."""
+    names = ("script", "style", "pre", "code", "table", "svg", "nav")
+    return all(lowered.count(f"<{n}") <= lowered.count(f"</{n}") + 20 for n in names)
+
+
+def comments(text: str) -> str:
+    """Return a program's comments and documentation, each on its own line."""
+    kept: list[str] = []
+    quote = ""
+    for line in text.split("\n"):
+        stripped = line.strip()
+        opened = next((q for q in ('"""', "'''") if q in stripped), "")
+        if quote:
+            inside = stripped.removesuffix(quote)
+            kept.append("" if inside.startswith((">>>", "...")) else inside)
+            quote = "" if quote in stripped else quote
+        elif opened and stripped.lstrip("rRbBuUfF").startswith(opened):
+            kept.append(stripped.lstrip("rRbBuUfF").replace(opened, ""))
+            quote = opened if stripped.count(opened) == 1 else ""
+        else:
+            marked = _COMMENT.match(stripped)
+            kept.append(stripped[marked.end() :].removesuffix("*/") if marked else "")
+    return "\n".join(kept)
