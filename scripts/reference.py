@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
 MADE: Final = "<!-- Written by `make docs` from the declarations in the source. -->"
 EVERYONE: Final = Scope("", "", rights=frozenset({READ, WRITE}))
+FAULT: Final = "A fault of ours; the message holds a reference to the line in the log."
 UNTRUSTED: Final = {
     "no": "nothing",
     "inside": "paths inside it",
@@ -101,7 +102,7 @@ def tool_section(offer: Offer) -> Iterator[str]:
     hints = {
         "reads only": tool.reads,
         "destructive": tool.destructive,
-        "idempotent": tool.idempotent,
+        "idempotent": tool.idempotent and not tool.reads,
         "reaches outside": tool.open_world,
     }
     said = ", ".join(hint for hint, holds in hints.items() if holds) or "writes"
@@ -192,7 +193,8 @@ def errors() -> str:
 def error_sections() -> Iterator[str]:
     """The lines of core's codes and of each toolset's."""
     tree = sorted(descendants(RolltopError), key=lambda kind: kind.default_code)
-    codes = {kind.default_code: first_line(kind) for kind in (RolltopError, *tree)}
+    codes = {RolltopError.default_code: FAULT}
+    codes |= {kind.default_code: first_line(kind) for kind in tree}
     for title, known in [("core", codes), *((t.name, t.codes) for t in TOOLSETS)]:
         yield f"## {title}"
         yield ""
