@@ -17,9 +17,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import users
-from rolltop.core.errors import Unavailable
+from rolltop.core.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.databases import Clock, MakeDatabase
 
 PATIENCE = 30.0
@@ -232,6 +234,30 @@ def test_readers_go_on_while_writers_wait(sqlite_url: str, make_database: MakeDa
     assert len(database.read_now(SYSTEM, emails)) == 9
 
 
+def test_writers_get_their_turn_in_the_order_they_asked(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(sqlite_url)
+    gate = Gate()
+    order: list[int] = []
+
+    def note(_tx: Tx, number: int) -> None:
+        order.append(number)
+
+    async def queue_up() -> None:
+        running = asyncio.create_task(database.write(SYSTEM, gate.add, "first@x"))
+        await until(gate.running)
+        waiting: list[asyncio.Task[None]] = []
+        for number in range(20):
+            waiting.append(asyncio.create_task(database.write(SYSTEM, note, number)))
+            await asyncio.sleep(0)
+        gate.go_on.set()
+        await asyncio.wait_for(asyncio.gather(running, *waiting), PATIENCE)
+
+    asyncio.run(queue_up())
+    assert order == list(range(20))
+
+
 def test_a_writer_of_this_process_waits_only_so_long(
     sqlite_url: str, make_database: MakeDatabase
 ) -> None:
@@ -273,6 +299,45 @@ def test_a_closed_store_takes_no_more_and_keeps_what_it_took(
     with pytest.raises(Unavailable, match="closed"):
         database.write_now(SYSTEM, add_user, "late@x")
     assert make_database(database_url).read_now(SYSTEM, emails) == ["first@x"]
+
+
+def test_a_backup_is_a_store_of_its_own_while_others_write(
+    sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    database = make_database(sqlite_url)
+    database.write_now(SYSTEM, add_user, "before@x")
+    gate = Gate()
+    with ThreadPoolExecutor(1) as elsewhere:
+        writing = elsewhere.submit(database.write_now, SYSTEM, gate.add, "during@x")
+        assert gate.running.wait(PATIENCE)
+        database.backup(tmp_path / "copy.db")
+        gate.go_on.set()
+        writing.result()
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "store"]
+    copy = make_database(f"sqlite:///{tmp_path / 'copy.db'}")
+    assert copy.read_now(SYSTEM, emails) == ["before@x"]
+    assert database.read_now(SYSTEM, emails) == ["before@x", "during@x"]
+
+
+def test_a_backup_replaces_nothing(
+    sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    database = make_database(sqlite_url)
+    (tmp_path / "there").write_text("precious")
+    with pytest.raises(Invalid, match="exists already"):
+        database.backup(tmp_path / "there")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        database.backup(tmp_path / "no folder" / "copy.db")
+    assert (tmp_path / "there").read_text() == "precious"
+
+
+def test_a_postgresql_store_names_its_own_tool(
+    postgresql_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    with pytest.raises(Invalid) as raised:
+        make_database(postgresql_url).backup(tmp_path / "copy.db")
+    assert "pg_dump" in raised.value.hint
 
 
 def test_a_stuck_transaction_does_not_keep_the_process(sqlite_url: str) -> None:

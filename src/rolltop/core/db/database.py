@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
@@ -30,7 +31,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
-_CLOSE_TIMEOUT: Final = 5.0
 
 
 def utc_now() -> datetime:
@@ -167,19 +167,18 @@ class Database:
         """
         self._ready().backup(target)
 
-    def close(self) -> None:
-        """Take no more transactions, wait for running ones at most 5 s, close the connections.
+    def close(self, timeout: float = 5.0) -> None:
+        """Take no more transactions, wait for running ones at most `timeout` s, then close.
 
         SQLite writes its log back when the store's last connection closes.
         """
-        ended = self._workers.close(_CLOSE_TIMEOUT)
-        if not ended:
+        end = time.monotonic() + timeout
+        if not self._workers.close(timeout):
             _log.warning("a transaction was still running when the store was closed")
-        with self._opening:
-            self._closed = True
-            if self._opened is not None:
-                self._opened.dispose()
-                self._opened = None
+        self._closed = True
+        if self._opening.acquire(timeout=max(0.0, end - time.monotonic())):
+            self._dispose()
+            self._opening.release()
 
     def _read(self, scope: Scope, function: Callable[[Tx], T]) -> T:
         store = self._ready()
@@ -192,20 +191,26 @@ class Database:
     def _ready(self) -> opened.OpenedStore:
         """Return the open store, opening it first where nobody has."""
         store = self._opened
-        if store is not None:
+        if store is not None and not self._closed:
             return store
         with self._opening:
-            if self._closed:
-                raise Unavailable("The store is closed.", hint="The server is stopping.")
             if self._refusal is not None:
                 raise StoreRefused(self._refusal.message, hint=self._refusal.hint)
-            if self._opened is None:
+            if self._opened is None and not self._closed:
                 try:
                     self._opened = opened.OpenedStore(self._address, engine.Limits(*self._bounds))
                 except StoreRefused as refusal:
                     self._refusal = refusal
                     raise
+            if self._closed or self._opened is None:
+                self._dispose()  # it was closed while it was being opened
+                raise Unavailable("The store is closed.", hint="The server is stopping.")
             return self._opened
+
+    def _dispose(self) -> None:
+        if self._opened is not None:
+            self._opened.dispose()
+            self._opened = None
 
     def _open_ahead(self) -> None:
         try:
