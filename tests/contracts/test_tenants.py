@@ -1,0 +1,195 @@
+"""Two tenants: nothing of one is seen, changed or even known to exist by the other.
+
+Every parameter that takes an id, of every tool, is tried with an id of the other tenant. And
+every statement that touches a table with a `user_id` is read: it must bind the caller's.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from sqlalchemy import Engine, event, select
+
+from rolltop.core.arguments import Parameters
+from rolltop.core.db import SYSTEM
+from rolltop.core.db.schema import metadata
+from rolltop.core.roots import Roots
+from rolltop.toolsets import TOOLSETS
+from tests.contracts.samples import SAMPLES, Stage, write_long_document
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.scope import Scope
+
+# How another tenant's id is made for each parameter that takes one.
+FOREIGN: dict[str, Callable[[Stage], Any]] = {
+    "user_id": lambda stage: stage.scope.user_id,
+    "task_id": lambda stage: stage.task(),
+    "parent_id": lambda stage: stage.task(),
+    "blocked_by": lambda stage: [stage.task()],
+}
+NOBODY_S = str(uuid.UUID(int=0xDEAD))
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+OWNED = re.compile(r"(?i)\b(?:from|join|update|into)\s+(\w+)")
+OWNER = re.compile(r"(?i)\buser_id = ")
+
+
+def takes_an_id(name: str) -> bool:
+    """Whether a parameter's name says that it takes an id of something a tenant owns."""
+    return name in FOREIGN or re.search(r"(^|_)ids?$", name) is not None
+
+
+TAKING = [
+    (tool.name, name)
+    for toolset in TOOLSETS
+    for tool in toolset.tools
+    for name in Parameters(tool, code=toolset.argument_code).schema["properties"]
+    if takes_an_id(name)
+]
+
+
+@dataclass
+class Statements:
+    """What was sent to the database, with its parameters."""
+
+    sent: list[tuple[str, list[Any]]] = field(default_factory=list[tuple[str, list[Any]]])
+
+    def listen(self, *arguments: Any) -> None:
+        """Take one statement down."""
+        _connection, _cursor, statement, parameters, *_ = arguments
+        self.sent.append((statement, list(flat(parameters))))
+
+
+def flat(parameters: object) -> Iterable[object]:
+    """Return the values in any shape of parameters."""
+    if isinstance(parameters, Mapping):
+        parameters = list(cast("Mapping[str, object]", parameters).values())
+    if isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes):
+        for value in cast("Sequence[object]", parameters):
+            yield from flat(value)
+    else:
+        yield parameters
+
+
+@contextmanager
+def watched() -> Generator[Statements]:
+    """Take down every statement of every engine."""
+    statements = Statements()
+    event.listen(Engine, "before_cursor_execute", statements.listen)
+    try:
+        yield statements
+    finally:
+        event.remove(Engine, "before_cursor_execute", statements.listen)
+
+
+def owned_tables() -> set[str]:
+    """Return the tables whose rows belong to a user."""
+    return {name for name, table in metadata.tables.items() if "user_id" in table.columns}
+
+
+def unbound(statement: str, parameters: list[Any], user_id: str) -> str:
+    """Return what is wrong with a statement that does not keep to one tenant; "" if nothing."""
+    touched = [name for name in OWNED.findall(statement) if name in owned_tables()]
+    if not touched:
+        return ""
+    bound = sum(str(value).replace("-", "") == user_id.replace("-", "") for value in parameters)
+    inserted = re.match(r"(?i)insert into \w+ \([^)]*\buser_id\b", statement) is not None
+    conditions = len(OWNER.findall(statement)) + inserted
+    if bound and conditions >= len(touched):
+        return ""
+    return f"{len(touched)} tables, {conditions} conditions, {bound} bound: {statement}"
+
+
+@pytest.fixture
+def mine(database: Database, me: Scope, tmp_path: Path) -> Stage:
+    desk = make_desk(database, roots=Roots.open({"docs": tmp_path}, base=tmp_path))
+    write_long_document(tmp_path / "huge.md")
+    return Stage(desk, me, tmp_path)
+
+
+@pytest.fixture
+def theirs(mine: Stage, them: Scope) -> Stage:
+    return Stage(mine.desk, them, mine.folder)
+
+
+def everything_of(stage: Stage) -> dict[str, list[Any]]:
+    """Return every row that belongs to a stage's user."""
+
+    def rows(tx: Tx) -> dict[str, list[Any]]:
+        return {
+            name: sorted(
+                tx.execute(select(table).where(table.c.user_id == stage.scope.user_id)).all(),
+                key=str,
+            )
+            for name, table in metadata.tables.items()
+            if name in owned_tables()
+        }
+
+    return stage.desk.database.read_now(SYSTEM, rows)
+
+
+def alike(nothing: Any, foreign: Any) -> Any:
+    """Return an id of nobody's in the shape of a foreign one."""
+    return [nothing] if isinstance(foreign, list) else nothing
+
+
+def test_every_parameter_that_takes_an_id_is_tried() -> None:
+    assert {name for _, name in TAKING} <= set(FOREIGN)
+    assert TAKING
+
+
+@pytest.mark.parametrize(("tool", "parameter"), TAKING)
+def test_anothers_id_is_answered_exactly_like_one_that_does_not_exist(
+    mine: Stage, theirs: Stage, tool: str, parameter: str
+) -> None:
+    foreign = FOREIGN[parameter](theirs)
+    arguments = SAMPLES[tool](mine)
+    before = everything_of(theirs)
+    answers = [
+        call_tool(mine.desk, mine.scope, tool, **{**arguments, parameter: value})
+        for value in (foreign, alike(NOBODY_S, foreign))
+    ]
+    assert all(answer.is_error for answer in answers), answers[0].text
+    tried, missing = (ID.sub("ID", answer.text) for answer in answers)
+    assert tried == missing
+    assert everything_of(theirs) == before
+
+
+@pytest.mark.parametrize("tool", sorted(SAMPLES))
+def test_every_statement_on_a_tenants_table_binds_the_caller(
+    mine: Stage, theirs: Stage, tool: str
+) -> None:
+    theirs.task()
+    arguments = SAMPLES[tool](mine)
+    calls = [arguments]
+    for name, parameter in TAKING:
+        if name == tool and parameter != "user_id":
+            own = FOREIGN[parameter](mine)
+            calls.append({**arguments, parameter: own})
+    with watched() as statements:
+        for call in calls:
+            call_tool(mine.desk, mine.scope, tool, **call)
+    wrong = [unbound(*sent, mine.scope.user_id) for sent in statements.sent]
+    assert [text for text in wrong if text] == []
+
+
+def test_a_statement_without_its_owner_is_found() -> None:
+    user = str(uuid.uuid4())
+    good = "SELECT 1 FROM tasks WHERE tasks.user_id = ?"
+    assert unbound(good, [user.replace("-", "")], user) == ""
+    assert unbound(good, [str(uuid.uuid4())], user)
+    assert unbound("DELETE FROM tasks WHERE id = ?", [user], user)
+    joined = "SELECT 1 FROM tasks JOIN task_tags ON task_tags.task_id = tasks.id WHERE user_id = ?"
+    assert unbound(joined, [user], user)
+    assert unbound("INSERT INTO tasks (id, user_id) VALUES (?, ?)", [1, user], user) == ""
+    assert unbound("SELECT 1 FROM users", [], user) == ""

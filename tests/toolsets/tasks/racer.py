@@ -1,0 +1,54 @@
+"""A program that writes tasks beside others of its kind and prints what was acknowledged.
+
+    python -m tests.toolsets.tasks.racer URL USER append COUNT
+    python -m tests.toolsets.tasks.racer URL USER claim|delete|complete TASK…
+
+It says "ready", waits for a line on its standard input, and then prints each id that succeeded.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.db import Database
+from rolltop.core.errors import Conflict, NotFound
+from rolltop.core.scope import Scope
+from rolltop.toolsets.tasks import service
+from rolltop.toolsets.tasks.models import Given, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rolltop.core.db import Tx
+
+_LEASE: Final = 900
+WRITES: dict[str, Callable[[Tx, str], object]] = {
+    "append": lambda tx, text: service.add_task(tx, Given(title=text)),
+    "claim": lambda tx, task: service.claim_task(tx, task, _LEASE),
+    "delete": service.delete_task,
+    "complete": service.complete_task,
+}
+
+
+def main(url: str, user: str, verb: str, rest: Sequence[str]) -> None:
+    """Do the writes and print the acknowledged ones."""
+    database = Database(url)
+    database.open()
+    scope = Scope.of(user)
+    names = [f"task {n}" for n in range(int(rest[0]))] if verb == "append" else rest
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    for name in names:
+        try:
+            done = database.write_now(scope, WRITES[verb], name)
+        except (Conflict, NotFound):
+            continue
+        sys.stdout.write(f"{done.id if isinstance(done, Task) else name}\n")
+        sys.stdout.flush()
+    database.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])

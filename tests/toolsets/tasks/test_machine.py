@@ -1,0 +1,268 @@
+"""Random histories of two users' tasks, compared step by step with the model."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import RolltopError
+from rolltop.core.scope import Scope
+from rolltop.toolsets.tasks import service
+from rolltop.toolsets.tasks.models import Filters, Given, Task
+from tests.campaign import examples
+from tests.toolsets.tasks.model import Entry, Model, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Database, Tx
+    from tests.databases import Clock
+
+USERS = st.sampled_from(["me", "me", "me", "them"])
+TITLES = st.sampled_from(["a", "b", "ß", "😀"])
+PRIORITIES = st.sampled_from([-1, 0, 4])
+TAGS = st.lists(st.sampled_from(["x", "X", "y z"]), max_size=3)
+NOTHING: MultipleResults[str] = multiple()
+VERSIONS = st.sampled_from(["none", "none", "right", "stale"])
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a call answers, or the code of its refusal."""
+    try:
+        return call(*arguments)
+    except RolltopError as error:
+        return error.code
+    except Refused as refusal:
+        return refusal.code
+
+
+def seen(tx: Tx) -> tuple[list[Task], Task | None]:
+    """Return all that a user sees."""
+    found, more = service.list_tasks(tx, Filters(), limit=200)
+    assert not more
+    return found, service.next_task(tx)
+
+
+class Histories(RuleBasedStateMachine):
+    """Two users who also try each other's tasks."""
+
+    database: Database
+    clock: Clock
+    ids = Bundle("ids")
+    tokens = Bundle("tokens")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = Model(self.clock)
+        self.users = {name: self._new_user() for name in ("me", "them")}
+
+    def _new_user(self) -> Scope:
+        address = f"{uuid.uuid4()}@example.org"
+        return Scope.of(self.database.write_now(SYSTEM, add_user, address).id)
+
+    def write(self, user: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the product answers, or its code."""
+        return outcome(self.database.write_now, self.users[user], function, *arguments)
+
+    def version(self, task: str, choice: str) -> int | None:
+        """Return the if_version that a choice stands for."""
+        entry = self.model.entries.get(task)
+        right = entry.version if entry else 1
+        return {"none": None, "right": right, "stale": right - 1}[choice]
+
+    def same(self, real: Any, expected: Any) -> None:
+        """Compare two outcomes: codes, or a task with its entry."""
+        if isinstance(real, Task) and isinstance(expected, Entry):
+            self.same_task(real, expected)
+        else:
+            assert real == expected
+
+    def same_task(self, real: Task, entry: Entry) -> None:
+        """Compare all that a task shows."""
+        claimed, pending = self.model.is_claimed(entry), not entry.completed
+        assert real == Task(
+            id=entry.id,
+            title=entry.title,
+            description=None,
+            status="pending" if pending else "completed",
+            created_at=entry.created,
+            updated_at=entry.updated,
+            version=entry.version,
+            priority=entry.priority,
+            tags=tuple(sorted(entry.tags)),
+            parent_id=self.model.parent(entry),
+            blocked_by=tuple(sorted(self.model.blockers(entry))),
+            claimed_until=entry.until if claimed else None,
+            lapsed_at=entry.until if pending and not claimed else None,
+        )
+
+    @rule(
+        target=ids,
+        user=USERS,
+        title=TITLES,
+        priority=PRIORITIES,
+        tags=TAGS,
+        parent=st.none() | ids,
+        blockers=st.lists(ids, max_size=2),
+    )
+    def add(
+        self,
+        user: str,
+        title: str,
+        priority: int,
+        tags: list[str],
+        parent: str | None,
+        blockers: list[str],
+    ) -> Any:
+        given = Given(
+            title, priority=priority, tags=tags, parent_id=parent or "", blocked_by=blockers
+        )
+        fields = {
+            "title": title,
+            "priority": None if priority < 0 else priority,
+            "tags": set(tags),
+            "parent": parent,
+            "blockers": set(blockers),
+        }
+        real = self.write(user, service.add_task, given)
+        refusal = outcome(self.model.require, user, fields)
+        if refusal is not None:
+            assert real == refusal
+            return NOTHING
+        self.same_task(real, self.model.add(user, real.id, fields))
+        return real.id
+
+    @rule(user=USERS, task=ids, title=TITLES, priority=PRIORITIES, tags=TAGS, version=VERSIONS)
+    def update(
+        self, user: str, task: str, title: str, priority: int, tags: list[str], version: str
+    ) -> None:
+        at = self.version(task, version)
+        given = Given(title=title, priority=priority, tags=tags)
+        fields = {
+            "title": title,
+            "priority": None if priority < 0 else priority,
+            "tags": set(tags),
+        }
+        expected = outcome(self.model.update, user, task, fields, at)
+        self.same(self.write(user, service.update_task, task, given, None, at), expected)
+
+    @rule(user=USERS, task=ids, blockers=st.lists(ids, max_size=3))
+    def wait_for(self, user: str, task: str, blockers: list[str]) -> None:
+        expected = outcome(self.model.update, user, task, {"blockers": set(blockers)}, None)
+        given = Given(blocked_by=blockers)
+        self.same(self.write(user, service.update_task, task, given), expected)
+
+    @rule(user=USERS, task=ids, parent=st.none() | ids)
+    def move(self, user: str, task: str, parent: str | None) -> None:
+        expected = outcome(self.model.update, user, task, {"parent": parent}, None)
+        given = Given(parent_id=parent or "")
+        self.same(self.write(user, service.update_task, task, given), expected)
+
+    @rule(user=USERS, task=ids, version=VERSIONS, token=st.none() | tokens)
+    def complete(self, user: str, task: str, version: str, token: str | None) -> None:
+        at = self.version(task, version)
+        expected = outcome(self.model.complete, user, task, at, token)
+        self.same(self.write(user, service.complete_task, task, None, at, token), expected)
+
+    @rule(user=USERS, task=ids, version=VERSIONS)
+    def reopen(self, user: str, task: str, version: str) -> None:
+        at = self.version(task, version)
+        expected = outcome(self.model.reopen, user, task, at)
+        self.same(self.write(user, service.reopen_task, task, None, at), expected)
+
+    @rule(
+        target=tokens,
+        user=USERS,
+        task=ids,
+        lease=st.sampled_from([1, 60, 86_400]),
+        token=st.none() | tokens,
+    )
+    def claim(self, user: str, task: str, lease: int, token: str | None) -> Any:
+        expected = outcome(self.model.claim, user, task, token)
+        real = self.write(user, service.claim_task, task, lease, None, token)
+        if isinstance(expected, str):
+            assert real == expected
+            return NOTHING
+        assert token is None or real.token == token
+        self.model.claimed(expected, real.token, lease)
+        self.same_task(real.task, expected)
+        return real.token
+
+    @rule(user=USERS, task=ids, version=VERSIONS)
+    def delete(self, user: str, task: str, version: str) -> None:
+        at = self.version(task, version)
+        expected = outcome(self.model.discard, user, task, at)
+        real = self.write(user, service.delete_task, task, None, at)
+        assert real == (expected or task)
+
+    @rule(user=USERS, task=ids)
+    def restore(self, user: str, task: str) -> None:
+        expected = outcome(self.model.restore, user, task)
+        self.same(self.write(user, service.restore_task, task), expected)
+
+    @rule(seconds=st.sampled_from([0.5, 59.5, 3600, 15 * 86_400, 30 * 86_400]))
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds=seconds)
+
+    @rule()
+    def purge(self) -> None:
+        mine = {scope.user_id for scope in self.users.values()}
+        assert len(mine) == 2
+        assert self.database.write_now(SYSTEM, service.purge_trash) >= self.model.purge()
+
+    @rule(user=USERS, tag=st.none() | st.just("x"), ready=st.booleans(), limit=st.integers(1, 4))
+    def page_through(self, user: str, tag: str | None, ready: bool, limit: int) -> None:  # noqa: FBT001  # drawn
+        expected = [
+            entry.id
+            for entry in self.model.living(user)
+            if (tag is None or tag in entry.tags) and (not ready or self.model.is_ready(entry))
+        ]
+        filters, cursor, shown = Filters(tag=tag, ready=ready), None, list[str]()
+        while True:
+            found, more = self.database.read_now(
+                self.users[user], service.list_tasks, filters, None, cursor, limit
+            )
+            shown += [task.id for task in found]
+            if not more:
+                break
+            cursor = service.validate.cursor.encode("tasks", [found[-1].place.packed])
+        assert shown == expected
+
+    @invariant()
+    def both_users_see_what_the_model_says(self) -> None:
+        for user, scope in self.users.items():
+            found, best = self.database.read_now(scope, seen)
+            expected = self.model.living(user)
+            assert [task.id for task in found] == [entry.id for entry in expected]
+            for task, entry in zip(found, expected, strict=True):
+                self.same_task(task, entry)
+            assert (best.id if best else None) == self.model.best(user)
+
+
+def test_any_history_of_tasks_is_the_model_s(database: Database, clock: Clock) -> None:
+    class Bound(Histories):
+        pass
+
+    Bound.database, Bound.clock = database, clock
+    run_state_machine_as_test(
+        Bound,
+        settings=settings(
+            max_examples=examples(10),
+            stateful_step_count=25,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        ),
+    )

@@ -1,0 +1,195 @@
+"""Calls at the same moment: exactly one wins, none is lost, none is told the store is down."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core.errors import RolltopError
+from rolltop.toolsets.tasks import service
+from rolltop.toolsets.tasks.models import Claim, Filters, Given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+    from tests.toolsets.tasks.caller import Caller
+
+TOGETHER = 4
+ROUNDS = 4
+PATIENCE = 60.0  # seconds until a test that hangs is ended
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def at_once(
+    database: Database, scope: Scope, calls: list[tuple[Callable[..., Any], tuple[Any, ...]]]
+) -> list[Any]:
+    """Return what each call answered, or its code, all made at the same moment."""
+    barrier = threading.Barrier(len(calls), timeout=PATIENCE)
+
+    def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        barrier.wait()
+        try:
+            return database.write_now(scope, function, *arguments)
+        except RolltopError as error:
+            return error.code
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        futures = [threads.submit(run, *call) for call in calls]
+        return [future.result(PATIENCE) for future in futures]
+
+
+def test_one_of_several_deletes_succeeds(database: Database, me: Scope, mine: Caller) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        answers = at_once(database, me, [(service.delete_task, (task,))] * TOGETHER)
+        assert Counter(answers) == {task: 1, "NOT_FOUND": TOGETHER - 1}
+
+
+def test_one_of_several_claims_wins_and_only_its_token_is_good(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        answers = at_once(database, me, [(service.claim_task, (task, 60))] * TOGETHER)
+        won = [answer for answer in answers if isinstance(answer, Claim)]
+        assert len(won) == 1
+        assert answers.count("CONFLICT") == TOGETHER - 1
+        assert mine.ok("complete_task", task_id=task, token=won[0].token)
+
+
+def test_one_of_several_updates_from_the_same_version_wins(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        calls = [
+            (service.update_task, (task, Given(title=f"by {n}", tags=[str(n)]), None, 1))
+            for n in range(TOGETHER)
+        ]
+        answers = at_once(database, me, calls)
+        won = [answer for answer in answers if not isinstance(answer, str)]
+        assert len(won) == 1
+        assert answers.count("CONFLICT") == TOGETHER - 1
+        assert mine.task(task) == won[0].data
+
+
+def test_completing_at_once_succeeds_for_all_and_changes_the_task_once(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        answers = at_once(database, me, [(service.complete_task, (task,))] * TOGETHER)
+        assert [answer.version for answer in answers] == [2] * TOGETHER
+
+
+def test_one_of_several_restorations_succeeds(database: Database, me: Scope, mine: Caller) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        mine.ok("delete_task", task_id=task)
+        answers = at_once(database, me, [(service.restore_task, (task,))] * TOGETHER)
+        assert answers.count("NOT_FOUND") == TOGETHER - 1
+
+
+@pytest.mark.parametrize("kind", ["blocked_by", "parent_id"])
+def test_two_tasks_never_come_to_hang_on_each_other(
+    database: Database, me: Scope, mine: Caller, kind: str
+) -> None:
+    for _ in range(ROUNDS):
+        a, b, c = mine.add("a"), mine.add("b"), mine.add("c")
+        given = {
+            task: Given(blocked_by=[other]) if kind == "blocked_by" else Given(parent_id=other)
+            for task, other in ((a, b), (b, c), (c, a))
+        }
+        calls = [(service.update_task, (task, given[task])) for task in given]
+        answers = at_once(database, me, calls)
+        assert answers.count("CYCLE") == 1
+        hanging = [task for task in (a, b, c) if kind in mine.task(task)]
+        assert len(hanging) == 2
+
+
+def test_updates_of_other_fields_at_once_are_all_kept(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    blocker = mine.add("blocker")
+    for _ in range(ROUNDS):
+        task = mine.add()
+        changes = [
+            Given(title="new"),
+            Given(tags=["t"]),
+            Given(blocked_by=[blocker]),
+            Given(priority=1),
+        ]
+        answers = at_once(database, me, [(service.update_task, (task, g)) for g in changes])
+        assert not [answer for answer in answers if isinstance(answer, str)]
+        shown = mine.task(task)
+        assert (shown["title"], shown["tags"], shown["blocked_by"], shown["priority"]) == (
+            "new",
+            ["t"],
+            [blocker],
+            1,
+        )
+        assert shown["version"] == 1 + len(changes)
+
+
+def race(url: str, user: str, *arguments: str) -> list[list[str]]:
+    """Return what each of four processes saw acknowledged, started at the same moment."""
+    command = [sys.executable, "-m", "tests.toolsets.tasks.racer", url, user, *arguments]
+    racers = [
+        subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env={"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'src'}"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(TOGETHER)
+    ]
+    lines: list[list[str]] = []
+    try:
+        for racer in racers:
+            assert racer.stdout is not None
+            assert racer.stdout.readline() == "ready\n"
+        for racer in racers:
+            assert racer.stdin is not None
+            racer.stdin.write("go\n")
+            racer.stdin.flush()
+        for racer in racers:
+            lines.append(racer.communicate(timeout=PATIENCE)[0].split())
+            assert racer.returncode == 0
+    finally:
+        for racer in racers:
+            racer.kill()
+            racer.wait(PATIENCE)
+    return lines
+
+
+def test_four_processes_append_and_nothing_acknowledged_is_lost(
+    database: Database, database_url: str, me: Scope
+) -> None:
+    acknowledged = [
+        task for seen in race(database_url, me.user_id, "append", "40") for task in seen
+    ]
+    assert len(acknowledged) == TOGETHER * 40
+    kept, more = database.read_now(me, service.list_tasks, Filters(), limit=200)
+    assert not more
+    assert {task.id for task in kept} == set(acknowledged)
+
+
+@pytest.mark.parametrize("verb", ["claim", "delete"])
+def test_of_four_processes_one_gets_each_task(
+    database: Database, database_url: str, me: Scope, mine: Caller, verb: str
+) -> None:
+    tasks = [mine.add(str(n)) for n in range(25)]
+    won = [task for seen in race(database_url, me.user_id, verb, *tasks) for task in seen]
+    assert sorted(won) == sorted(tasks)
+    assert database.read_now(me, service.next_task) is None
