@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal
+
+from typing_extensions import NotRequired, TypedDict
 
 Mode = Literal["auto", "summary", "full"]
 Style = Literal["structured", "extractive", "abstract"]

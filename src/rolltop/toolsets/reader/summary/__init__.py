@@ -17,7 +17,7 @@ from rolltop.toolsets.reader.summary.composing import Entry, Summary, compose, s
 from rolltop.toolsets.reader.summary.prose import DATA_KINDS, Seen, paragraphs
 from rolltop.toolsets.reader.summary.ranking import Ranking
 from rolltop.toolsets.reader.summary.sampling import open_fences, windows
-from rolltop.toolsets.reader.summary.sentences import Sentence, is_telling, sentences
+from rolltop.toolsets.reader.summary.sentences import Sentence, clipped, is_telling, sentences
 from rolltop.toolsets.reader.summary.stated import Stated, Stretch, stated
 from rolltop.toolsets.reader.summary.words import key_terms, words_of
 
@@ -40,6 +40,9 @@ _SAMPLE: Final = 320_000
 _WINDOWS: Final = 64
 _MOST_SENTENCES: Final = 6_000
 _KEYWORDS: Final = 8
+_OPENING: Final = 40
+_BEGINNING: Final = 20_000
+"""Characters at the start of a document that count as its beginning."""
 _CITATION: Final = re.compile(
     r"\[\d{1,3}(?: ?[,\u2013-] ?\d{1,3}){0,20}\](?![(:])|"
     r"\([A-Z][\w'\u2019-]{1,40}(?: et al\.?| (?:and|&) [A-Z][\w'\u2019-]{1,40})?"
@@ -61,6 +64,8 @@ class Material:
     terms: tuple[str, ...]
     ranking: Ranking
     sentences: int
+    opening: tuple[Sentence, ...]
+    """The first lines, for a document in which nothing else says anything."""
     seen: Seen
     citing: frozenset[int]
     """Lines of sentences that cite; holds 0 where there is a list of references."""
@@ -94,6 +99,7 @@ def analyse(text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int
         terms=tuple(key_terms(words, ranking.weights, _KEYWORDS)),
         ranking=ranking,
         sentences=len(found),
+        opening=tuple(islice(_first_lines(text), _OPENING)),
         seen=seen,
         citing=frozenset(cited),
         methods=frozenset(lines),
@@ -101,9 +107,16 @@ def analyse(text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int
     )
 
 
+def _first_lines(text: str) -> Iterator[Sentence]:
+    """Yield the lines of a document's beginning that are not blank."""
+    for number, line in enumerate(text[:_BEGINNING].split("\n"), 1):
+        if line.strip():
+            yield Sentence(clipped(line.strip()), number, opens=True)
+
+
 def _stretches(text: str, entries: Sequence[Entry], starts: Sequence[int]) -> list[Stretch]:
     """Return each section's own text, up to the next title."""
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], len(text)] if starts else []
     return [
         Stretch(entry.title, entry.start_line, start, end)
         for entry, start, end in zip(entries, starts, ends, strict=True)

@@ -144,6 +144,8 @@ def _structured(material: Material, sheet: _Sheet) -> Summary:
     reserve = sheet.left - int(sheet.left * _TREE_SHARE) if material.sentences else 0
     tree = _tree(material.entries, sheet, reserve)
     findings = sheet.block("KEY FINDINGS:", material.ranking.best(_pool(sheet.left)))
+    if not (abstract or tree or findings):
+        sheet.block("BEGINNING:", material.opening)
     return _summary(
         sheet, keywords=keywords, abstract=abstract, section_headers=tree, key_findings=findings
     )

@@ -1,0 +1,104 @@
+"""A folder of documents with a desk that reads it, and documents to put there."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core import tokens
+from rolltop.core.db import Database
+from rolltop.core.roots import Roots
+from rolltop.core.scope import Scope
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.desk import Desk
+
+SOMEBODY = Scope.of("00000000-0000-4000-8000-000000000001")
+_WORDS = (
+    "river stone bridge lantern harbour copper signal market garden winter engine mirror cloud "
+    "ladder paper window island thunder velvet anchor compass meadow pepper candle whistle"
+).split()
+
+
+@dataclass
+class Shelf:
+    """One root, `docs`, and the tools that read it."""
+
+    folder: Path
+    desk: Desk
+
+    def put(self, name: str, text: str | bytes) -> Path:
+        """Write a file and return its path."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def ok(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Return the answer of a call that must succeed within its budget."""
+        answer = call_tool(self.desk, SOMEBODY, tool, **arguments)
+        assert not answer.is_error, answer.text
+        assert tokens.count(answer.text) <= arguments.get("max_tokens", 20_000)
+        return answer.structured
+
+    def fails(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Return the error of a call that must fail, which says what to do next."""
+        answer = call_tool(self.desk, SOMEBODY, tool, **arguments)
+        assert answer.is_error, answer.text
+        error = answer.structured
+        assert error["type"] == "error"
+        assert error["error"]
+        assert error["hint"]
+        return error
+
+    def whole(self, tool: str, **arguments: Any) -> str:
+        """Return the content of all the answers that `next` leads to, joined."""
+        parts: list[str] = []
+        while True:
+            answer = self.ok(tool, **arguments)
+            parts.append(answer["content"])
+            if "next" not in answer:
+                return "".join(parts)
+            assert answer["truncated"] is True
+            assert answer["content"]
+            assert answer["next"]["tool"] == tool
+            arguments = answer["next"]["arguments"]
+
+
+def make_shelf(folder: Path, database: Database | None = None, **settings: Any) -> Shelf:
+    """Return a shelf in a folder; without a database, on a store that is never opened."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store = database or Database(f"sqlite:///{folder.parent / 'unopened' / 'desk.db'}")
+    roots = Roots.open({"docs": folder}, base=folder)
+    return Shelf(folder, make_desk(store, roots=roots, settings=settings))
+
+
+def sentence(rng: random.Random, words: int = 12) -> str:
+    """Return a sentence of made-up but plausible words."""
+    chosen = [rng.choice(_WORDS) for _ in range(words)]
+    return f"The {' '.join(chosen)}."
+
+
+def paper(sections: int = 40, seed: int = 7, paragraphs: int = 4) -> str:
+    """Return a long Markdown paper with keywords, an abstract, code, a table and findings."""
+    rng = random.Random(seed)  # noqa: S311  # made-up text
+    parts = [
+        "# A study of lanterns\n",
+        "**Keywords:** lanterns, harbour lights, copper\n",
+        "## Abstract\n",
+        "We study how lanterns guide ships into a harbour at night. "
+        "Our results show that copper lanterns are seen from twice the distance.\n",
+    ]
+    for number in range(1, sections + 1):
+        parts.append(f"## {number}. Section on {rng.choice(_WORDS)}\n")
+        parts += [
+            " ".join(sentence(rng) for _ in range(5)) + "\n" for _ in range(paragraphs)
+        ]
+    parts.append("```python\n# not a heading\nlantern = 'copper lantern in a fence is code'\n```\n")
+    parts.append("| lantern | range |\n|---|---|\n| copper lantern seen from far away | 9 |\n")
+    parts.append("## Conclusion\n\nWe conclude that copper lanterns guide ships best.\n")
+    return "\n".join(parts)

@@ -1,0 +1,129 @@
+"""read_plan: the sections that answer a query, whole, within a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import tokens
+
+if TYPE_CHECKING:
+    from tests.toolsets.reader.shelf import Shelf
+
+FILLER = "The committee met in the usual room and spoke of the weather for a while. " * 12
+MANUAL = f"""# Manual
+
+## Installation
+
+Run the installer and follow what it says. {FILLER}
+
+## Configuring the retry limit
+
+The retry limit says how often a failed upload is tried again. {FILLER}
+
+## Colours
+
+{FILLER}
+"""
+NOTES = f"""# Notes
+
+## Uploads
+
+An upload that failed is retried. The limit is five. {FILLER}
+
+## Birds
+
+{FILLER}
+"""
+
+
+@pytest.fixture
+def two(shelf: Shelf) -> Shelf:
+    shelf.put("manual.md", MANUAL)
+    shelf.put("notes.md", NOTES)
+    return shelf
+
+
+def plan(shelf: Shelf, query: str, budget: int, **more: Any) -> dict[str, Any]:
+    return shelf.ok(
+        "read_plan",
+        file_paths=["manual.md", "notes.md"],
+        query=query,
+        budget_tokens=budget,
+        **more,
+    )
+
+
+def test_the_best_sections_come_whole_and_first(two: Shelf) -> None:
+    answer = plan(two, "retry limit of failed uploads", 500)
+    assert [s["title"] for s in answer["sections"]] == ["Configuring the retry limit", "Uploads"]
+    for section in answer["sections"]:
+        assert section["whole"] is True
+        read = two.ok(
+            "read_section", file_path=section["path"], section_heading=section["id"]
+        )
+        assert read["content"] == section["content"]
+        assert read["tokens"] == section["tokens"]
+    assert answer["tokens"] == sum(s["tokens"] for s in answer["sections"]) <= 500
+
+
+def test_what_is_left_out_is_priced(two: Shelf) -> None:
+    answer = plan(two, "retry limit", 300)
+    shown = {s["title"] for s in answer["sections"]}
+    left = {s["title"]: s["tokens"] for s in answer["left_out"]}
+    assert shown.isdisjoint(left)
+    assert {"Installation", "Birds", "Colours"} <= set(left)
+    assert all(price > 0 for price in left.values())
+    assert answer["left_out_count"] == len(left)
+    assert answer["left_out_tokens"] >= max(left.values())
+
+
+def test_a_part_of_a_section_fills_the_rest_and_continues(two: Shelf) -> None:
+    long = "retry limit words\n\n" + "\n\n".join(f"Paragraph {n}. {FILLER}" for n in range(9))
+    two.put("manual.md", f"# M\n\n## Long\n\n{long}\n")
+    answer = plan(two, "retry limit words paragraph", 450)
+    part = answer["sections"][-1]
+    assert part["whole"] is False
+    assert tokens.count(part["content"]) <= 450
+    rest = two.ok(part["next"]["tool"], **part["next"]["arguments"])
+    whole = two.ok("read_section", file_path=part["path"], section_heading=part["id"])
+    assert part["content"] + rest["content"] == whole["content"]
+
+
+@pytest.mark.parametrize("budget", [200, 300, 500, 1000, 5000])
+@pytest.mark.parametrize("answer_budget", [200, 400, 20_000])
+def test_both_budgets_hold(two: Shelf, budget: int, answer_budget: int) -> None:
+    answer = plan(two, "upload committee weather", budget, max_tokens=answer_budget)
+    assert sum(tokens.count(s["content"]) for s in answer["sections"]) <= budget
+    assert answer["tokens"] <= budget
+
+
+def test_no_word_of_the_query_occurs(two: Shelf) -> None:
+    answer = plan(two, "zymurgy", 500)
+    assert answer["sections"] == []
+    assert answer["left_out"]
+    assert "No section" in answer["note"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"file_paths": [], "query": "a", "budget_tokens": 300},
+        {"file_paths": ["manual.md"] * 21, "query": "a", "budget_tokens": 300},
+        {"file_paths": ["manual.md"], "query": "  ?! ", "budget_tokens": 300},
+        {"file_paths": ["manual.md"], "query": "a", "budget_tokens": 100},
+        {"file_paths": "manual.md", "query": "a", "budget_tokens": 300},
+        {"file_paths": ["manual.md"], "query": "a"},
+    ],
+)
+def test_wrong_arguments(two: Shelf, arguments: dict[str, Any]) -> None:
+    assert two.fails("read_plan", **arguments)["code"] == "INVALID_ARGUMENT"
+
+
+def test_a_missing_file_is_named(two: Shelf) -> None:
+    error = two.fails(
+        "read_plan", file_paths=["manual.md", "gone.md"], query="a b", budget_tokens=300
+    )
+    assert error["code"] == "FILE_NOT_FOUND"
+    assert "gone.md" in error["error"]
