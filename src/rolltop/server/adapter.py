@@ -152,7 +152,7 @@ class _Tools:
             self._desk,
             params.name,
             scope,
-            params.arguments,
+            params.arguments or {},
             report=progress.report,
             request_id=identifier,
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import rolltop
@@ -21,7 +21,7 @@ from rolltop.core import budget, tokens
 from rolltop.core.errors import StartFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcp_types import Tool
 
@@ -72,14 +72,26 @@ async def _tell(documents: Sequence[Path], scratch: Path) -> int:
                 await _working(story)
                 await _erring(story, documents[0])
                 story.end(documents)
-        except* (OSError, TimeoutError) as group:
+        except* StartFailed as group:
+            raise next(_leaves(group)) from group
+        except* (OSError, TimeoutError, MCPError) as group:
             log.seek(0)
             said = log.read().strip().rsplit("\n", 1)[-1] or "nothing"
+            reason = "; ".join(dict.fromkeys(str(error) for error in _leaves(group)))
             raise StartFailed(
-                f"The demo's server ended early; it said: {said}",
+                f"The server of the demo failed ({reason}); its last words were: {said}",
                 hint="`rolltop doctor` looks for the reason.",
             ) from group
     return 0
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    """Yield the exceptions of a group of groups."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(cast("BaseExceptionGroup[BaseException]", error))
+        else:
+            yield error
 
 
 def _server(root: Path, scratch: Path) -> StdioServerParameters:
@@ -94,6 +106,7 @@ def _server(root: Path, scratch: Path) -> StdioServerParameters:
         "ROLLTOP_DATA_DIR": str(scratch / "data"),
         "XDG_CONFIG_HOME": str(scratch / "config"),
         "DOCS_ROOT": str(root),
+        "LOG_LEVEL": "warn",
     }
     return StdioServerParameters(
         command=sys.executable,
@@ -166,10 +179,11 @@ async def _working(story: _Story) -> None:
 
 async def _erring(story: _Story, document: Path) -> None:
     """Make the mistakes that models make, and be told how to mend them."""
-    await story.call("A misspelt argument.", "add_task", titel="Celebrate")
+    await story.call("A misspelt argument.", "add_task", fails=True, titel="Celebrate")
     await story.call(
         "A section that is not there.",
         "read_section",
+        fails=True,
         file_path=str(document),
         section_heading="Teleportation",
     )
@@ -196,8 +210,18 @@ class _Story:
         self._say(f"It offers {len(listed)} tools; listing them costs {cost:,} tokens.\n")
         self._paid += cost
 
-    async def call(self, about: str, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  # a tool's own
-        """Return the structured answer of one call, after printing it."""
+    async def call(
+        self,
+        about: str,
+        tool: str,
+        *,
+        fails: bool = False,
+        **arguments: Any,  # noqa: ANN401  # a tool's own
+    ) -> dict[str, Any]:
+        """Return the structured answer of one call, after printing it.
+
+        Raises StartFailed if it fails where it should not, or the other way round.
+        """
         started = perf_counter()
         result = await self._client.call_tool(tool, arguments)
         elapsed = (perf_counter() - started) * 1000
@@ -217,6 +241,8 @@ class _Story:
         if len(lines) > _SHOWN_LINES:
             self._say(f"     … {len(lines) - _SHOWN_LINES} lines more", _FAINT)
         self._say(f"     {cost:,} tokens, {elapsed:.0f} ms\n", _FAINT)
+        if result.is_error != fails:
+            raise StartFailed(f"{tool} answered what the demo did not expect", hint="See above.")
         return cast("dict[str, Any]", result.structured_content or {})
 
     def end(self, documents: Sequence[Path]) -> None:

@@ -7,10 +7,7 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from types import FrameType
+from typing import NoReturn
 
 
 class Ending:
@@ -21,7 +18,7 @@ class Ending:
         self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._wished = asyncio.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.reason = ""
         self.code = 0
 
@@ -43,12 +40,10 @@ class Ending:
     def on_signals(self) -> None:
         """Let SIGTERM and SIGINT wish for the end. Only the main thread may call this."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        # Runs between two steps of the main thread, which may hold the lock that `begin` takes.
-        name = signal.Signals(number).name
-        threading.Thread(target=self.begin, args=(name,), daemon=True).start()
+            try:
+                self._loop.add_signal_handler(number, self.begin, number.name)
+            except NotImplementedError:  # Windows: its loop wakes up for SIGINT by itself
+                signal.signal(number, lambda got, _: self.begin(signal.Signals(got).name))
 
 
 def leave(code: int) -> NoReturn:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp import MCPError
-from mcp.shared.uri_template import UriTemplate
 from mcp_types import (
     INVALID_PARAMS,
     CompleteRequestParams,
@@ -28,6 +26,7 @@ from rolltop.core.arguments import shown
 from rolltop.core.call import Call
 from rolltop.core.errors import NotFound, TimedOut
 from rolltop.server.guard import Route, refuse_cursor, unknown
+from rolltop.server.uris import Template
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -52,8 +51,8 @@ class Resources:
         """Read the declarations; touch no store."""
         self._desk = desk
         self._identify = identify
-        self.offered: list[tuple[Reference, UriTemplate]] = [
-            (reference, UriTemplate.parse(reference.template))
+        self.offered: list[tuple[Reference, Template]] = [
+            (reference, Template(reference.template))
             for toolset in desk.registry.toolsets
             for reference in toolset.references
         ]
@@ -119,11 +118,8 @@ class Resources:
 
     def _find(self, context: Context, uri: str) -> tuple[Reference, dict[str, str]]:
         for reference, template in self.offered:
-            found = template.match(uri)
-            if found is None:
-                continue
-            variables = {name: v for name, v in found.items() if isinstance(v, str)}
-            if all(_is_safe(value) for value in variables.values()):
+            variables = template.match(uri)
+            if variables is not None:
                 return reference, variables
         kinds = ", ".join(reference.template for reference, _ in self.offered)
         raise _not_found(context, uri, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
@@ -145,11 +141,6 @@ class Resources:
             raise TimedOut(
                 f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
             ) from None
-
-
-def _is_safe(value: str) -> bool:
-    """Whether a variable stays within its place: no climbing, no NUL."""
-    return "\0" not in value and ".." not in PurePosixPath(value.replace("\\", "/")).parts
 
 
 def _completed(values: Sequence[str]) -> CompleteResult:

@@ -1,0 +1,132 @@
+"""A toolset that shows what a server does with progress, changes, scopes and resources."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypedDict
+
+from rolltop.core.errors import NotFound, RolltopError
+from rolltop.core.toolset import Prompt, PromptArgument, Reference, Tool, Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rolltop.core.budget import Continuation
+    from rolltop.core.call import Call
+
+
+class Seen(TypedDict, total=False):
+    """What the probe tools answer."""
+
+    user: str
+    actor: str
+    rights: list[str]
+    steps: int
+    nothing: None
+
+
+class Problem(TypedDict):
+    """The probe's error shape."""
+
+    error: str
+    code: str
+
+
+async def who_am_i(call: Call) -> dict[str, Any]:
+    """Answer the caller's scope."""
+    scope = call.scope
+    return {
+        "user": scope.user_id,
+        "actor": scope.actor,
+        "rights": sorted(scope.rights),
+        "nothing": None,
+    }
+
+
+async def announce(call: Call, thing: str) -> dict[str, Any]:
+    """Say that a thing changed."""
+    call.desk.changed(call.scope, f"rolltop://thing/{thing}")
+    return {"user": call.scope.user_id}
+
+
+async def take_steps(call: Call, steps: int) -> dict[str, Any]:
+    """Report each step from a worker thread."""
+
+    def walk() -> None:
+        for step in range(1, steps + 1):
+            call.report(step, steps, f"step {step}")
+
+    await call.work(walk)
+    return {"steps": steps}
+
+
+async def wait_for_cancel(call: Call) -> dict[str, Any]:
+    """Never answer; say so when cancelled."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        call.desk.changed(call.scope, "rolltop://thing/cancelled")
+    return {}
+
+
+async def _read(call: Call, name: str) -> str:
+    if name == "fault":
+        raise RuntimeError("the password is swordfish")
+    if name == "missing":
+        raise NotFound("There is no such thing", hint="announce makes one.")
+    return f"{name} of {call.scope.user_id}"
+
+
+async def _complete(
+    call: Call, variable: str, prefix: str, context: Mapping[str, str]
+) -> list[str]:
+    del call, context
+    if prefix == "fault":
+        raise RuntimeError("the password is swordfish")
+    return [f"{variable}-{prefix}{n}" for n in range(120)]
+
+
+def _render(arguments: Mapping[str, str]) -> str:
+    if arguments["topic"] == "fault":
+        raise RuntimeError("the password is swordfish")
+    return f"Tell me about {arguments['topic']}."
+
+
+def _shape(error: RolltopError) -> dict[str, Any]:
+    return {"error": error.message, "code": error.code, **error.data}
+
+
+def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+    return {**result, "next": continuation.next}
+
+
+PROBE = Toolset(
+    name="probe",
+    summary="Probes for tests.",
+    tools=(
+        Tool("who_am_i", who_am_i, "Who am I", Seen, reads=True),
+        Tool("announce", announce, "Announce", Seen),
+        Tool("take_steps", take_steps, "Take steps", Seen, reads=True),
+        Tool("wait_for_cancel", wait_for_cancel, "Wait", Seen, reads=True),
+    ),
+    codes={"INVALID_ARGUMENT": "An argument is wrong."},
+    shape_error=_shape,
+    error_output=Problem,
+    continued=_continued,
+    references=(
+        Reference(
+            "thing", "rolltop://thing/{name}", "Thing", "A thing.", "text/plain", _read, _complete
+        ),
+    ),
+    prompts=(
+        Prompt(
+            "explain",
+            "Explain",
+            "Explains.",
+            (PromptArgument("topic", "What.", required=True),),
+            _render,
+        ),
+    ),
+)

@@ -1,0 +1,343 @@
+"""HTTP: who may reach the server under which name, what it takes, and how it ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.processes import (
+    LEGACY,
+    MODERN,
+    PATIENCE,
+    HttpServer,
+    ServerProcess,
+    rpc_request,
+    sse_or_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ERAS = [LEGACY, MODERN]
+EVERYWHERE = "0.0.0.0"  # noqa: S104  # refused is what it shall be
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server on the loopback that answers to one public name and one web origin."""
+    with HttpServer(
+        tmp_path_factory.mktemp("http"),
+        http__allowed_hosts="desk.example.org,proxy.example.org:8443",
+        http__allowed_origins="https://app.example.org",
+        http__max_body="64KiB",
+    ) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:1", 200),
+        ("127.8.9.10", 200),
+        ("localhost", 200),
+        ("LOCALHOST:8765", 200),
+        ("localhost.", 200),
+        ("[::1]:8765", 200),
+        ("desk.example.org", 200),
+        ("Desk.Example.Org:443", 200),
+        ("proxy.example.org:8443", 200),
+        ("proxy.example.org", 421),
+        ("proxy.example.org:80", 421),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("evil.example:8765", 421),
+        ("desk.example.org.evil.example", 421),
+        ("localhost@evil.example", 421),
+        ("[::1]evil", 421),
+        ("192.168.1.5", 421),
+        ("", 421),
+    ],
+)
+@pytest.mark.parametrize("path", ["/health", "/mcp", "/nowhere"])
+def test_only_known_hosts_are_answered_on_every_route(
+    server: HttpServer, path: str, host: str, status: int
+) -> None:
+    got, _, _ = server.ask("GET", path, headers={"Host": host})
+    passed = {"/health": 200, "/mcp": 405, "/nowhere": 404}[path]
+    assert got == (passed if status == 200 else status)
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:3000", 200),
+        ("http://127.0.0.1", 200),
+        ("https://[::1]:1234", 200),
+        ("https://app.example.org", 200),
+        ("HTTPS://APP.example.org", 200),
+        ("http://app.example.org", 403),
+        ("https://app.example.org:8443", 403),
+        ("https://evil.example", 403),
+        ("http://localhost.evil.example", 403),
+        ("http://localhost@evil.example", 403),
+        ("http://evil.example@localhost", 403),
+        ("http://localhost/path", 403),
+        ("ftp://localhost", 403),
+        ("null", 403),
+        ("", 403),
+        ("http://[", 403),
+    ],
+)
+def test_only_known_origins_may_call(server: HttpServer, origin: str, status: int) -> None:
+    assert server.ask("GET", "/health", headers={"Origin": origin})[0] == status
+
+
+def test_health_says_nothing_but_that_it_lives(server: HttpServer) -> None:
+    status, _, body = server.ask("GET", "/health")
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+    status, headers, _ = server.ask("POST", "/health")
+    assert (status, headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_it_is_ready_once_the_store_is_open(server: HttpServer) -> None:
+    status, _, body = server.ask("GET", "/ready")
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_tools_are_listed_and_called(server: HttpServer, era: str) -> None:
+    status, listed = server.rpc("tools/list", era=era)
+    assert status == 200
+    assert {"add_task", "say", "who_am_i"} <= {t["name"] for t in listed["result"]["tools"]}
+    called = server.call("who_am_i", era=era)["structuredContent"]
+    assert called["rights"] == ["act_as", "read", "write"]
+    assert called["actor"] == ("raw" if era == MODERN else "")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("body", "identifier", "code"),
+    [
+        (b"garbage", None, -32700),
+        (b"[" * 30_000, None, -32700),
+        (b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"x":NaN}}', 3, -32700),
+        (b'{"jsonrpc":"2.0","id":4}', 4, -32600),
+        (b'{"jsonrpc":"2.0","id":5,"method":7}', 5, -32600),
+        (b"[]", None, -32600),
+        (b'[{"jsonrpc":"2.0","id":6,"method":"ping"}]', 6, -32600),
+        (b"", None, -32700),
+    ],
+)
+def test_a_malformed_body_is_answered(
+    server: HttpServer, era: str, body: bytes, identifier: Any, code: int
+) -> None:
+    _, headers = rpc_request("ping", era=era)
+    status, _, answer = server.ask("POST", "/mcp", body, headers)
+    assert status == 400
+    message = json.loads(answer)
+    assert (message["id"], message["error"]["code"]) == (identifier, code)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_body_over_the_limit_is_refused(server: HttpServer, *, declared: bool) -> None:
+    _, headers = rpc_request("ping", era=LEGACY)
+    connection = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+    body = b"x" * (65 * 1024)
+    if declared:
+        connection.request("POST", "/mcp", body, headers)
+    else:
+        pieces = iter([body[:40_000], body[40_000:]])
+        connection.request("POST", "/mcp", pieces, headers, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_there_is_no_stream_to_open_and_no_session_to_end(server: HttpServer) -> None:
+    for method in ("GET", "DELETE", "PUT"):
+        status, headers, _ = server.ask(method, "/mcp")
+        assert (status, headers["allow"]) == (405, "POST")
+
+
+def test_the_legacy_era_is_offered_no_subscriptions(server: HttpServer) -> None:
+    params = {"uri": "rolltop://thing/one"}
+    assert server.rpc("resources/subscribe", params)[1]["error"]["code"] == -32601
+    client = {"name": "raw", "version": "1"}
+    handshake = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client}
+    opened = server.rpc("initialize", handshake)[1]["result"]
+    assert opened["capabilities"]["resources"]["subscribe"] is False
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_progress_is_streamed(server: HttpServer, era: str) -> None:
+    params = {"name": "take_steps", "arguments": {"steps": 9}, "_meta": {"progressToken": "t"}}
+    body, headers = rpc_request("tools/call", params, era=era)
+    _, _, answer = server.ask("POST", "/mcp", body, headers)
+    events = [json.loads(x[5:]) for x in answer.decode().splitlines() if x.startswith("data:")]
+    assert [e["params"]["progress"] for e in events[:-1]][-1] == 9
+    assert events[-1]["result"]["structuredContent"] == {"steps": 9}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_leaves_cancels_its_call(tmp_path: Path, era: str) -> None:
+    with HttpServer(tmp_path) as server:
+        server.call("who_am_i")
+        body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=era)
+        connection = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        connection.request("POST", "/mcp", body, headers)
+        if era == LEGACY:
+            connection.getresponse()
+        assert connection.sock
+        connection.sock.shutdown(socket.SHUT_RDWR)
+        connection.close()
+        server.stderr.until("tool=wait_for_cancel .*outcome=cancelled")
+
+
+def test_the_next_call_of_a_client_works_after_a_restart(tmp_path: Path) -> None:
+    with HttpServer(tmp_path) as server:
+        assert not server.call("add_task", title="kept")["isError"]
+        port = server.host.rpartition(":")[2]
+        server.process.kill()
+    with HttpServer(tmp_path, http__port=port) as server:
+        listed = server.call("list_tasks")["structuredContent"]["data"]
+        assert [task["title"] for task in listed] == ["kept"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_in_time_with_a_stuck_thread(tmp_path: Path, number: signal.Signals) -> None:
+    with HttpServer(tmp_path, http__shutdown_timeout="1s") as server:
+        body, headers = rpc_request("tools/call", {"name": "stuck"}, era=LEGACY)
+        stuck = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        stuck.request("POST", "/mcp", body, headers)
+        assert stuck.getresponse().status == 200
+        server.call("who_am_i")
+        server.process.send_signal(number)
+        assert server.ends(within=3.5) == 0
+        assert any("stopped" in line for line in server.stderr.rest())
+        stuck.close()
+
+
+def test_while_stopping_calls_in_flight_end_and_new_ones_get_503(tmp_path: Path) -> None:
+    with HttpServer(tmp_path, http__shutdown_timeout="30s") as server:
+        server.call("who_am_i")
+        body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=MODERN)
+        waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        waiting.request("POST", "/mcp", body, headers)
+        server.ask("GET", "/health")
+        server.process.send_signal(signal.SIGTERM)
+        server.stderr.until("stopping")
+        status, refused, _ = server.ask("POST", "/mcp", *rpc_request("ping", era=LEGACY))
+        assert (status, refused["retry-after"]) == (503, "1")
+        status, _, answer = server.ask("GET", "/ready")
+        assert (status, json.loads(answer)["reason"]) == (503, "the server is stopping")
+        assert waiting.sock
+        waiting.sock.shutdown(socket.SHUT_RDWR)
+        waiting.close()
+        assert server.ends() == 0
+
+
+def test_an_idle_connection_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    with HttpServer(tmp_path) as server:
+        idle = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        idle.request("GET", "/health")
+        idle.getresponse().read()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ends(within=4) == 0
+        idle.close()
+
+
+def test_a_change_stream_hears_of_own_changes_and_ends_with_the_server(tmp_path: Path) -> None:
+    uri = "rolltop://thing/one"
+    with HttpServer(tmp_path) as server:
+        params = {"notifications": {"resourceSubscriptions": [uri]}}
+        body, headers = rpc_request("subscriptions/listen", params, era=MODERN)
+        stream = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        stream.request("POST", "/mcp", body, headers)
+        response = stream.getresponse()
+        assert b"acknowledged" in response.readline() + response.readline()
+        server.call("announce", thing="other", era=MODERN)
+        server.call("announce", thing="one", era=MODERN)
+        server.process.send_signal(signal.SIGTERM)
+        rest = [json.loads(x[5:]) for x in response.read().splitlines() if x.startswith(b"data:")]
+        assert [m["params"]["uri"] for m in rest if "method" in m] == [uri]
+        assert rest[-1]["result"]["resultType"] == "complete"
+        assert server.ends() == 0
+        stream.close()
+
+
+def test_a_unix_socket_serves_its_owner_too(tmp_path: Path) -> None:
+    path = tmp_path / "desk.sock"
+    with HttpServer(tmp_path, http__socket=path) as server:
+        assert path.stat().st_mode & 0o777 == 0o600
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE)
+            client.connect(str(path))
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        with ServerProcess("http", tmp_path, {"http.port": 0, "http.socket": path}) as second:
+            assert second.ends() == 1
+        server.process.kill()
+    with HttpServer(tmp_path, http__socket=path) as again:
+        again.process.send_signal(signal.SIGTERM)
+        assert again.ends() == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "said"),
+    [
+        ({"http.host": EVERYWHERE}, 2, "http.allowed_hosts"),
+        ({"http.host": "::"}, 2, "http.allowed_hosts"),
+        ({"http.host": EVERYWHERE, "http.auth": "off"}, 2, "http.auth is off"),
+        ({"http.host": EVERYWHERE, "http.allowed_hosts": "x.org"}, 2, "rolltop token create"),
+        ({"http.auth": "token"}, 2, "rolltop token create"),
+        ({"http.auth": "jwt"}, 2, "auto, off, token"),
+        ({"http.host": "no.such.host.invalid"}, 2, "http.allowed_hosts"),
+        ({"user": "ada@example.org"}, 2, "rolltop user add"),
+    ],
+)
+def test_a_start_that_would_not_be_safe_is_refused(
+    tmp_path: Path, settings: dict[str, str], code: int, said: str
+) -> None:
+    with ServerProcess("http", tmp_path, {"http.port": 0, **settings}) as refused:
+        assert refused.ends() == code
+        assert any(said in line for line in refused.stderr.rest())
+
+
+def test_a_port_that_is_taken_fails_the_start(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with ServerProcess("http", tmp_path, {"http.port": port}) as refused:
+            assert refused.ends() == 1
+            assert any(str(port) in line for line in refused.stderr.rest())
+
+
+def test_many_callers_at_once_each_get_their_own_answer(server: HttpServer) -> None:
+    answers: dict[int, str] = {}
+
+    def ask(number: int) -> None:
+        era = ERAS[number % 2]
+        answers[number] = server.call("say", text=f"<{number}>", era=era)["structuredContent"][
+            "said"
+        ]
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert all(f"<{number}>" in answers[number] for number in range(24))
+
+
+def test_the_last_message_of_a_stream_is_found() -> None:
+    assert sse_or_json(b'event: message\r\ndata: {"a":1}\r\n\r\n') == {"a": 1}

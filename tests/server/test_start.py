@@ -1,0 +1,58 @@
+"""What a start loads: nothing heavy before the first answer, and no SDK for the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src"
+HEAVY = ["sqlalchemy", "sqlite3", "psycopg", "alembic", "splintr", "markdown_it"]
+
+LISTING = """
+import json, sys
+from pathlib import Path
+from rolltop.core.settings import CORE_SETTINGS, Settings
+from rolltop.server import assembly
+from rolltop.toolsets import TOOLSETS
+declared = [*CORE_SETTINGS, *(s for toolset in TOOLSETS for s in toolset.settings)]
+settings = Settings.defaults(declared).with_({"data_dir": Path("data")})
+"""
+SERVER = """
+import rolltop.server.stdio
+from rolltop.core.schemas import output_schema
+from rolltop.core.scope import Scope
+app = assembly.build(settings, http=False)
+for offer in app.desk.registry.listed(Scope.of("")):
+    offer.parameters.schema, output_schema(offer.toolset, offer.tool)
+"""
+DESK = "assembly.build_desk(settings)"
+REPORT = "\nprint(json.dumps(sorted(sys.modules)))"
+
+
+def loaded_by(program: str, folder: Path) -> set[str]:
+    """Return the modules a fresh interpreter has loaded after the program."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    run = subprocess.run(
+        [sys.executable, "-c", LISTING + program + REPORT],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    return set(json.loads(run.stdout))
+
+
+def test_no_heavy_library_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
+    loaded = loaded_by(SERVER, tmp_path)
+    assert "mcp" in loaded
+    assert not loaded.intersection(HEAVY)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_desk_is_made_without_the_sdk_and_the_web_stack(tmp_path: Path) -> None:
+    loaded = loaded_by(DESK, tmp_path)
+    assert "rolltop.core.desk" in loaded
+    assert not loaded.intersection([*HEAVY, "mcp", "mcp_types", "starlette"])

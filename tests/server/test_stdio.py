@@ -1,0 +1,291 @@
+"""stdio: every line gets an answer, stdout carries nothing else, and the end comes in time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.processes import StdioServer, handshake, modern_meta
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IN_TIME = 2.5
+"""Seconds: the promised two, and what it takes to see that a process ended."""
+
+
+def refusal(server: StdioServer, line: bytes | str) -> tuple[Any, int]:
+    """Return id and code of the error that a line is answered with."""
+    server.send_line(line)
+    answer = server.answer()
+    assert answer["error"]["message"]
+    return answer["id"], answer["error"]["code"]
+
+
+def test_every_malformed_line_is_answered_and_the_connection_lives_on(tmp_path: Path) -> None:
+    call = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}'
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        assert refusal(server, "garbage") == (None, -32700)
+        assert refusal(server, '{"jsonrpc":"2.0","id":1') == (None, -32700)
+        assert refusal(server, "[" * 100_000 + "]" * 100_000) == (None, -32700)
+        assert refusal(server, '{"a":' * 100_000) == (None, -32700)
+        assert refusal(server, "1" * 5000) == (None, -32700)
+        assert refusal(server, call % (7, '{"name":"say","arguments":{"text":NaN}}')) == (7, -32700)
+        assert refusal(server, call.encode() % (b"8", b'{"name":"\xff"}')) == (8, -32700)
+        assert refusal(server, "[]") == (None, -32600)
+        assert refusal(server, '"text"') == (None, -32600)
+        assert refusal(server, "null") == (None, -32600)
+        assert refusal(server, "{}") == (None, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":9}') == (9, -32600)
+        assert refusal(server, '{"jsonrpc":"1.0","id":"ten","method":"ping"}') == ("ten", -32600)
+        assert refusal(server, '{"id":11,"method":"ping"}') == (11, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":null,"method":"ping"}') == (None, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":1.5,"method":"ping"}') == (None, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":true,"method":"ping"}') == (None, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":12,"method":4}') == (12, -32600)
+        assert refusal(server, call % (13, "[1]")) == (13, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":14,"result":7}') == (None, -32600)
+        assert refusal(server, '{"jsonrpc":"2.0","id":15,"method":"\\ud800"}') == (15, -32601)
+        server.send_line('{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}')
+        assert server.answer() == {"jsonrpc": "2.0", "id": "\ud800", "result": {}}
+        assert refusal(server, '{"jsonrpc":"2.0","id":16,"method":"no/such"}') == (16, -32601)
+        assert server.call("say", text="still here")["structuredContent"]["said"]
+
+
+def test_each_entry_of_a_batch_that_waits_for_an_answer_gets_one(tmp_path: Path) -> None:
+    entries = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
+    with StdioServer(tmp_path) as server:
+        server.send_line(json.dumps([*entries, {"jsonrpc": "2.0", "method": "x"}]))
+        answers = [server.answer(), server.answer()]
+        assert [(a["id"], a["error"]["code"]) for a in answers] == [(1, -32600), (2, -32600)]
+
+
+def test_blank_lines_notifications_and_responses_are_no_requests(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.send_line("")
+        server.send_line("   \t")
+        server.send("notifications/whatever", {"a": 1})
+        server.send_line('{"jsonrpc":"2.0","id":5,"result":{}}')
+        assert server.request("ping")["result"] == {}
+
+
+def test_a_long_line_is_served_and_one_over_the_limit_is_refused(tmp_path: Path) -> None:
+    with StdioServer(tmp_path, max_result_tokens=0) as server:
+        server.initialize()
+        text = "word " * 400_000
+        assert server.call("say", text=text)["structuredContent"]["said"].startswith(text)
+        message = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"%s"}}'
+        assert refusal(server, message % (b"x" * (64 << 20))) == (None, -32600)
+        assert server.request("ping")["result"] == {}
+
+
+def test_a_line_without_its_end_is_still_read_when_stdin_ends(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": handshake()}
+        server.stdin.write(json.dumps(message).encode())
+        server.stdin.close()
+        assert server.answer()["id"] == 1
+        assert server.ends() == 0
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_other_eras_requests_are_refused(tmp_path: Path, *, early: bool) -> None:
+    with StdioServer(tmp_path) as server:
+        if early:
+            assert "result" in server.request("server/discover", {"_meta": modern_meta()})
+            assert server.request("initialize", handshake())["error"]["code"] == -32022
+        else:
+            server.initialize()
+            answer = server.request("tools/list", {"_meta": modern_meta()})
+            assert answer["error"]["code"] == -32600
+
+
+def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.send("initialize", handshake(), id="start")
+        server.send("notifications/initialized")
+        for number in range(20):
+            server.send("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, id=number)
+        server.stdin.close()
+        lines = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+    answered = {line["id"]: line for line in lines}
+    assert set(answered) == {"start", *range(20)}
+    assert not any(answered[n]["result"]["isError"] for n in range(20))
+
+
+@pytest.mark.parametrize("how", ["end of stdin", signal.SIGTERM, signal.SIGINT])
+def test_it_ends_in_time_with_a_stuck_thread_and_closes_the_store(
+    tmp_path: Path, how: str | signal.Signals
+) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        assert not server.call("add_task", title="kept")["isError"]
+        server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
+        server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
+        assert server.answer()["id"] == "after"
+        if isinstance(how, signal.Signals):
+            server.process.send_signal(how)
+        else:
+            server.stdin.close()
+        assert server.ends(within=IN_TIME) == 0
+        assert any("stopped" in line for line in server.stderr.rest())
+    store = tmp_path / "data" / "desk.db"
+    wal = store.with_name("desk.db-wal")
+    assert not wal.exists() or wal.stat().st_size == 0
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("SELECT title FROM tasks").fetchall() == [("kept",)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_idle_server_ends_at_once(tmp_path: Path, number: signal.Signals) -> None:
+    with StdioServer(tmp_path) as server:
+        server.stderr.until("started")
+        server.process.send_signal(number)
+        assert server.ends(within=IN_TIME) == 0
+
+
+def test_a_call_in_flight_is_answered_and_a_new_one_is_told_that_the_server_stops(
+    tmp_path: Path,
+) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.send("tools/call", {"name": "wait_for_cancel", "arguments": {}}, id="waiting")
+        assert server.request("ping")["result"] == {}
+        server.process.send_signal(signal.SIGTERM)
+        server.stderr.until("stopping")
+        refused = server.call("say", text="late")
+        assert refused["isError"]
+        assert refused["structuredContent"]["code"] == "UNAVAILABLE"
+        listed = server.request("resources/templates/list")
+        assert listed["error"]["data"]["code"] == "UNAVAILABLE"
+        assert server.answer()["id"] == "waiting"
+        assert server.ends(within=IN_TIME) == 0
+
+
+def test_it_ends_when_nobody_reads_its_answers_any_more(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.stdout.close()
+        server.request("ping")
+        server.send("ping", id="nobody reads this")
+        assert server.ends() == 0
+
+
+def test_kill_nine_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        added = server.call("add_task", title="kept")["structuredContent"]["data"]
+        server.process.kill()
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        listed = server.call("list_tasks")["structuredContent"]["data"]
+    assert [task["task_id"] for task in listed] == [added["task_id"]]
+
+
+def test_two_clients_share_one_store(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as one, StdioServer(tmp_path) as other:
+        one.initialize()
+        other.initialize()
+        assert not one.call("add_task", title="from one")["isError"]
+        assert not other.call("add_task", title="from the other")["isError"]
+        listed = one.call("list_tasks")["structuredContent"]["data"]
+        assert {task["title"] for task in listed} == {"from one", "from the other"}
+
+
+def test_stdout_carries_protocol_only(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("say", text="x")
+        server.request("tools/list")
+        server.send_line("garbage")
+        server.stdin.close()
+        server.ends()
+        server.stdout.rest()
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.stdout.seen)
+
+
+def test_progress_is_told_in_order_and_never_after_the_answer(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        call = {"name": "take_steps", "arguments": {"steps": 500}}
+        server.send("tools/call", {**call, "_meta": {"progressToken": "t"}}, id="walk")
+        notes: list[dict[str, Any]] = []
+        while "id" not in (message := server.answer()):
+            notes.append(message)
+        assert message["result"]["structuredContent"] == {"steps": 500}
+        values = [note["params"]["progress"] for note in notes]
+        assert values == sorted(set(values))
+        assert values[-1] == 500
+        assert len(values) < 20
+        assert notes[-1]["params"] == {
+            "progressToken": "t",
+            "progress": 500.0,
+            "total": 500.0,
+            "message": "step 500",
+        }
+
+
+def test_without_a_progress_token_nothing_is_told(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        assert server.call("take_steps", steps=50)["structuredContent"] == {"steps": 50}
+
+
+def test_a_cancelled_call_stops_and_gets_no_answer(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.request("resources/subscribe", {"uri": "rolltop://thing/cancelled"})
+        server.send("tools/call", {"name": "wait_for_cancel", "arguments": {}}, id="waiting")
+        assert server.request("ping")["result"] == {}
+        server.send("notifications/cancelled", {"requestId": "waiting"})
+        assert server.answer()["method"] == "notifications/resources/updated"
+        assert server.request("ping")["result"] == {}
+        server.stdin.close()
+        assert server.ends(within=IN_TIME) == 0
+        assert server.stdout.rest() == []
+
+
+def test_changes_reach_a_modern_stream_that_ends_first_when_the_server_stops(
+    tmp_path: Path,
+) -> None:
+    uri = "rolltop://thing/one"
+    with StdioServer(tmp_path) as server:
+        params = {"_meta": modern_meta(), "notifications": {"resourceSubscriptions": [uri]}}
+        server.send("subscriptions/listen", params, id="stream")
+        assert server.answer()["method"] == "notifications/subscriptions/acknowledged"
+        for thing in ("two", "one"):
+            arguments = {"name": "announce", "arguments": {"thing": thing}, "_meta": modern_meta()}
+            server.send("tools/call", arguments, id=thing)
+        seen = [server.answer() for _ in range(3)]
+        changes = [m["params"]["uri"] for m in seen if "method" in m]
+        assert changes == [uri]
+        server.process.send_signal(signal.SIGTERM)
+        last = server.answer()
+        assert last["id"] == "stream"
+        assert last["result"]["resultType"] == "complete"
+        assert server.ends(within=IN_TIME) == 0
+
+
+def test_the_start_stops_for_a_user_the_store_does_not_know(tmp_path: Path) -> None:
+    with StdioServer(tmp_path, user="ada@example.org") as server:
+        assert server.ends() == 2
+        assert any("rolltop user add ada@example.org" in line for line in server.stderr.rest())
+        assert server.stdout.rest() == []
+
+
+def test_a_store_that_is_refused_ends_the_server(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "desk.db").write_bytes(b"this is no database at all" * 100)
+    with StdioServer(tmp_path) as server:
+        server.request("initialize", handshake())
+        assert server.ends() == 1
+        assert any("desk.db" in line for line in server.stderr.rest())
