@@ -15,8 +15,8 @@ from tests.core.roots.trees import (
     build,
     chosen_by_git,
     git,
+    ignored_by_git,
     plans,
-    untracked_ignored_by_git,
 )
 
 
@@ -50,7 +50,7 @@ def test_explicit_check_agrees_with_check_ignore(plan: Plan) -> None:
         roots = Roots.open({"code": root}, base=root)
         names = _visible_files(root)
 
-        ignored = untracked_ignored_by_git(root, names)
+        ignored = ignored_by_git(root, names)
 
         for name in names:
             assert roots.chosen(roots.named[0], name) == (name not in ignored), name

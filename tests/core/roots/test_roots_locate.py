@@ -16,7 +16,7 @@ from rolltop.core.roots import PathProblem, RootProblem, Roots
 from tests.campaign import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 NOBODY = 65534
 
@@ -203,6 +203,14 @@ def test_links_cannot_lead_out_or_around_the_rules(
     assert code_of(roots, path, root="docs") == code
 
 
+def test_a_link_to_a_directory_whose_name_starts_like_the_roots_leads_out(
+    roots: Roots, place: Path
+) -> None:
+    (place / "code/link").symlink_to("../code2")
+    for reader in (False, True):
+        assert code_of(roots, "link/near.txt", root="code", reader=reader) == "PATH_OUT_OF_ROOT"
+
+
 def test_hidden_and_ignored_paths_open_up_by_the_setting(place: Path) -> None:
     roots = Roots.open({"docs": "docs"}, base=place, allow_hidden=True)
     assert roots.locate(".hidden/x.md").relative == ".hidden/x.md"
@@ -283,7 +291,7 @@ def test_whatever_is_located_lies_in_the_root(parts: list[str], lead: str, *, re
 
 
 @contextmanager
-def unprivileged() -> Iterator[None]:
+def unprivileged() -> Generator[None]:
     """The block without the powers of root, which reads everything."""
     if os.geteuid() != 0:
         yield

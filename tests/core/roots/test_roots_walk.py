@@ -14,8 +14,8 @@ from rolltop.core.roots.names import is_sendable
 from tests.core.roots.test_roots_locate import unprivileged
 
 
-def walked(roots: Roots, **arguments: str) -> list[str]:
-    return [entry.relative for entry in roots.walk(roots.named[0], **arguments)]
+def walked(roots: Roots, *, under: str = "") -> list[str]:
+    return [entry.relative for entry in roots.walk(roots.named[0], under=under)]
 
 
 def plant(top: Path, *names: str) -> None:

@@ -204,9 +204,10 @@ def chosen_by_git(root: Path) -> set[str]:
     return chosen
 
 
-def untracked_ignored_by_git(root: Path, names: list[str]) -> set[str]:
-    """Those of the names that `git check-ignore` calls ignored."""
+def ignored_by_git(root: Path, names: list[str]) -> set[str]:
+    """Those of the names that `git check-ignore` calls ignored and that are not tracked."""
     asked = b"\0".join(map(os.fsencode, names))
-    return set(
-        map(os.fsdecode, git(root, "check-ignore", "-z", "--stdin", stdin=asked).split(b"\0"))
-    )
+    # Without `--no-index` it takes a name like `[a]` for a pattern of tracked ones.
+    ignored = git(root, "check-ignore", "--no-index", "-z", "--stdin", stdin=asked)
+    tracked = git(root, "ls-files", "--cached", "-z")
+    return set(map(os.fsdecode, set(ignored.split(b"\0")) - set(tracked.split(b"\0"))))

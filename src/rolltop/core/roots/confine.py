@@ -206,10 +206,7 @@ class Roots:
         roots = self.named if selected is None else (selected,)
         return self._only_one(
             path,
-            (
-                partial(self._resolve, path, f"{root.path}/{'/'.join(parts)}", root.path, root)
-                for root in roots
-            ),
+            (partial(self._resolve_in, root, path, "/".join(parts)) for root in roots),
         )
 
     def _locate_for_reader(self, path: str, inside: str, selected: Root | None) -> Located:
@@ -244,13 +241,17 @@ class Roots:
                 raise problems[code]
         raise not_found(path)
 
+    def _resolve_in(self, root: Root, path: str, inside: str) -> Located:
+        """What lies at `inside` in the root; `path` is how the caller put it."""
+        return self._resolve(path, _real(path, f"{root.path}/{inside}"), root.path, root)
+
     def _resolve_for_reader(self, path: str, target: str) -> Located:
         """What the target names in any directory the reader may read."""
-        real = Path(os.path.realpath(target))
+        real = _real(path, target)
         governing = self._governing(real)
         if governing is None:
             raise self._out_of_root(path, reader=True)
-        return self._resolve(path, target, *governing)
+        return self._resolve(path, real, *governing)
 
     def _governing(self, real: Path) -> tuple[Path, Root | None] | None:
         """The configured directory closest around the real path, whose rules hold there.
@@ -265,9 +266,8 @@ class Roots:
         here = self.working_directory
         return (here, None) if here is not None and real.is_relative_to(here) else None
 
-    def _resolve(self, path: str, target: str, within: Path, root: Root | None) -> Located:
-        """What the target names, links followed, where that may be read."""
-        real = Path(os.path.realpath(target))
+    def _resolve(self, path: str, real: Path, within: Path, root: Root | None) -> Located:
+        """The real path, if there is something that may be read."""
         if not real.is_relative_to(within):
             raise self._out_of_root(path, reader=root is None)
         if self.stores.hide(real):
@@ -303,6 +303,14 @@ class Roots:
         here = [self.working_directory] if self.working_directory else []
         allowed = [*(root.path for root in self.named), *self.extra, *here]
         return ", ".join(map(str, allowed)) or "a root (none is configured)"
+
+
+def _real(path: str, target: str) -> Path:
+    """The target with its links followed; need not exist."""
+    try:
+        return Path(os.path.realpath(target))
+    except OSError:  # a link that became something else while it was being followed
+        raise not_found(path) from None
 
 
 def _ambiguous(path: str, found: Iterable[Located]) -> PathProblem:
