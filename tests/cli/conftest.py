@@ -19,7 +19,8 @@ from rolltop.cli import main
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+REPOSITORY = Path(__file__).resolve().parents[2]
+SOURCE = REPOSITORY / "src"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 from rolltop.cli.options import declared
 from rolltop.cli.serve import address
 from rolltop.core.errors import ConfigInvalid
+from rolltop.core.settings import Settings
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -39,6 +40,16 @@ def test_the_plain_listing_says_the_same(shell: Shell) -> None:
         assert setting.variable in out
     (about,) = shell("config", "log_level").out.split("log_level = debug\n")[1:]
     assert "From: environment LOG_LEVEL." in " ".join(about.split())
+
+
+def test_every_default_is_a_value_that_may_be_set(shell: Shell) -> None:
+    settings = Settings.defaults(declared())
+    for setting in declared():
+        shown = settings.masked(setting.key)
+        if shown:
+            again = shell("config", "--json", setting.key, "--set", f"{setting.key}={shown}")
+            assert again.code == 0, setting.key
+            assert json.loads(again.out)[0]["value"] == shown
 
 
 def test_passwords_are_masked(shell: Shell) -> None:

@@ -128,6 +128,6 @@ def test_an_unexpected_failure_is_one_line_with_a_reference(
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     outcome = shell("tools")
     assert outcome.code == 1
-    assert "LookupError at test_main.py" in outcome.err
+    assert "LookupError at cli/test_main.py" in outcome.err
     assert "something failed here (reference " in outcome.err
     assert "somebody's text" not in outcome.err

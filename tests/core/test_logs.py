@@ -132,8 +132,10 @@ def test_an_exception_is_told_by_types_and_places_only(
     line = capsys.readouterr().err
     assert MARKER not in line
     assert reference in line
-    assert re.search(r"ExceptionGroup at test_logs.py:\d+ store, test_logs.py:\d+ test_an", line)
-    assert "KeyError at test_logs.py" in line
+    assert re.search(
+        r"ExceptionGroup at core/test_logs.py:\d+ store, core/test_logs.py:\d+ test_an", line
+    )
+    assert "KeyError at core/test_logs.py" in line
     assert "ValueError at an unknown place" in line
 
 
@@ -152,7 +154,7 @@ def test_libraries_are_heard_without_what_they_quote(capsys: pytest.CaptureFixtu
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert all("some.library test_logs:" in line for line in lines[:2])
-    assert "ValueError at test_logs.py" in lines[1]
+    assert "ValueError at core/test_logs.py" in lines[1]
     assert MARKER not in "".join(lines)
 
 

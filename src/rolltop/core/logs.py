@@ -181,8 +181,15 @@ def _told(error: BaseException) -> Iterator[str]:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        frames = traceback.extract_tb(current.__traceback__)[-_FRAMES:]
-        places = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames)]
+        frames = [
+            frame
+            for frame in traceback.extract_tb(current.__traceback__)
+            if not frame.filename.startswith("<")  # the import machinery
+        ]
+        places = [
+            f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}"
+            for frame in frames[: -_FRAMES - 1 : -1]
+        ]
         yield f"{type(current).__name__} at {', '.join(places) or 'an unknown place'}"
         if isinstance(current, BaseExceptionGroup):
             waiting.extend(cast("BaseExceptionGroup[BaseException]", current).exceptions)

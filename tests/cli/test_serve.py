@@ -1,0 +1,106 @@
+"""`rolltop serve` as hosts start it: a process of its own, over pipes and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+from tests.cli.conftest import SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.cli.conftest import Shell
+
+HELLO: Mapping[str, object] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+READY: Mapping[str, object] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def request(number: int, method: str, **params: object) -> dict[str, object]:
+    """Return a request of the legacy era."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def lines(*messages: Mapping[str, object]) -> str:
+    """Return messages as a client writes them."""
+    return "".join(json.dumps(message) + "\n" for message in messages)
+
+
+def test_stdio_carries_the_protocol_and_stderr_the_log(shell: Shell) -> None:
+    shell.set("ROLLTOP_TOOLSETS", "tasks")
+    with subprocess.Popen(
+        [sys.executable, "-m", "rolltop", "serve", "--exclude-tools", "delete_task"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        add = request(3, "tools/call", name="add_task", arguments={"title": "kept"})
+        process.stdin.write(lines(HELLO, READY, request(2, "tools/list"), add))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+        rest, log = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (0, "")
+    by_id = {answer["id"]: answer["result"] for answer in answers}
+    names = {tool["name"] for tool in by_id[2]["tools"]}
+    assert "add_task" in names
+    assert not names & {"delete_task", "smart_read"}
+    assert " started " in log
+    assert re.search(r" call .* request_id=3 tool=add_task user_id=\S+ .* outcome=ok", log)
+    listed = json.loads(shell.process("call", "list_tasks").out)
+    assert [task["title"] for task in listed["data"]] == ["kept"]
+
+
+def test_read_only_wins(shell: Shell) -> None:
+    outcome = shell.process(
+        "serve", "--read-only", stdin=lines(HELLO, READY, request(2, "tools/list"))
+    )
+    listed = json.loads(outcome.out.splitlines()[1])["result"]["tools"]
+    assert {tool["name"] for tool in listed} >= {"list_tasks"}
+    assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
+
+
+def test_a_user_that_is_not_known_stops_the_start(shell: Shell) -> None:
+    outcome = shell.process("serve", "--user", "ada@example.org", stdin=lines(HELLO))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "`rolltop user add ada@example.org`" in outcome.err
+
+
+def test_http_serves_until_it_is_told_to_stop(shell: Shell) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "rolltop", "serve", "--http", "127.0.0.1:0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(SOURCE), "ROLLTOP_DATA_DIR": str(shell.data)},
+    ) as process:
+        assert process.stderr is not None
+        found = re.search(r"url=(\S+)", process.stderr.readline())
+        assert found is not None
+        with urlopen(found[1].replace("/mcp", "/health"), timeout=30) as answer:  # noqa: S310  # our own
+            assert json.load(answer) == {"status": "ok"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
+    outcome = shell.process("serve", "--http", "0.0.0.0:0")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "http.allowed_hosts" in outcome.err
