@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import Engine, event, select
+from sqlalchemy import select
 
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM
@@ -22,10 +19,11 @@ from rolltop.core.db.schema import metadata
 from rolltop.core.roots import Roots
 from rolltop.toolsets import TOOLSETS
 from tests.contracts.samples import SAMPLES, Stage, write_long_document
+from tests.contracts.statements import owned_tables, unbound, watched
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from pathlib import Path
 
     from rolltop.core.db import Database, Tx
@@ -40,8 +38,6 @@ FOREIGN: dict[str, Callable[[Stage], Any]] = {
 }
 NOBODY_S = str(uuid.UUID(int=0xDEAD))
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-OWNED = re.compile(r"(?i)\b(?:from|join|update|into)\s+(\w+)")
-OWNER = re.compile(r"(?i)\buser_id = ")
 
 
 def takes_an_id(name: str) -> bool:
@@ -56,58 +52,6 @@ TAKING = [
     for name in Parameters(tool, code=toolset.argument_code).schema["properties"]
     if takes_an_id(name)
 ]
-
-
-@dataclass
-class Statements:
-    """What was sent to the database, with its parameters."""
-
-    sent: list[tuple[str, list[Any]]] = field(default_factory=list[tuple[str, list[Any]]])
-
-    def listen(self, *arguments: Any) -> None:
-        """Take one statement down."""
-        _connection, _cursor, statement, parameters, *_ = arguments
-        self.sent.append((statement, list(flat(parameters))))
-
-
-def flat(parameters: object) -> Iterable[object]:
-    """Return the values in any shape of parameters."""
-    if isinstance(parameters, Mapping):
-        parameters = list(cast("Mapping[str, object]", parameters).values())
-    if isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes):
-        for value in cast("Sequence[object]", parameters):
-            yield from flat(value)
-    else:
-        yield parameters
-
-
-@contextmanager
-def watched() -> Generator[Statements]:
-    """Take down every statement of every engine."""
-    statements = Statements()
-    event.listen(Engine, "before_cursor_execute", statements.listen)
-    try:
-        yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", statements.listen)
-
-
-def owned_tables() -> set[str]:
-    """Return the tables whose rows belong to a user."""
-    return {name for name, table in metadata.tables.items() if "user_id" in table.columns}
-
-
-def unbound(statement: str, parameters: list[Any], user_id: str) -> str:
-    """Return what is wrong with a statement that does not keep to one tenant; "" if nothing."""
-    touched = [name for name in OWNED.findall(statement) if name in owned_tables()]
-    if not touched:
-        return ""
-    bound = sum(str(value).replace("-", "") == user_id.replace("-", "") for value in parameters)
-    inserted = re.match(r"(?i)insert into \w+ \([^)]*\buser_id\b", statement) is not None
-    conditions = len(OWNER.findall(statement)) + inserted
-    if bound and conditions >= len(touched):
-        return ""
-    return f"{len(touched)} tables, {conditions} conditions, {bound} bound: {statement}"
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Two users at one desk, once for each kind of database."""
+"""Two users at one desk, once for each kind of database.
+
+Whatever a test does, every statement of it must keep to one of the two.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.contracts.statements import unbound, watched
 from tests.desks import make_desk
 from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rolltop.core.db import Database
     from rolltop.core.desk import Desk
     from rolltop.core.scope import Scope
+
+FOR_ALL_USERS = "DELETE FROM tasks WHERE tasks.deleted_at <="
+"""The one statement that is no user's: it empties the trash."""
 
 
 @pytest.fixture
@@ -21,8 +30,13 @@ def desk(database: Database) -> Desk:
 
 
 @pytest.fixture
-def mine(desk: Desk, me: Scope) -> Caller:
-    return Caller(desk, me)
+def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
+    with watched() as statements:
+        yield Caller(desk, me)
+    for statement, parameters in statements.sent:
+        if not statement.startswith(FOR_ALL_USERS):
+            wrong = [unbound(statement, parameters, user.user_id) for user in (me, them)]
+            assert "" in wrong, wrong
 
 
 @pytest.fixture

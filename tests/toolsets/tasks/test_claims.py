@@ -61,7 +61,7 @@ def test_an_expired_claim_returns_to_ready_with_the_reason(mine: Caller, clock: 
 def test_a_stale_holder_neither_completes_nor_renews(mine: Caller, clock: Clock) -> None:
     task = mine.add()
     stale = mine.ok("claim_task", task_id=task, lease_seconds=60)["claim"]["token"]
-    clock.advance(seconds=61)
+    clock.advance(seconds=60)
     error = mine.fails("complete_task", task_id=task, token=stale)
     assert error["code"] == "CONFLICT"
     assert "expired" in error["error"]
