@@ -1,0 +1,1 @@
+"""Text as the toolsets read it: decoding, lines, outlines; pure functions."""

@@ -1,0 +1,142 @@
+"""Bytes to text: UTF-8, UTF-16 and UTF-32 by mark or shape, else a detected legacy encoding."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Final
+
+LOOKED_AT: Final = 1 << 13
+"""Bytes at the start of a file that decide whether it is binary."""
+
+SAMPLE: Final = 1 << 15
+"""Bytes of lines beyond ASCII that the detector is given; its cost does not grow with the file."""
+
+NUL_SHARE: Final = 0.35
+"""Share of NULs among the bytes at odd (or even) places above which text is taken as UTF-16."""
+
+CONTROL_SHARE: Final = 0.1
+"""Share of control characters above which a file without NULs still is binary."""
+
+GOOD_FOR_EACH_FAULT: Final = 8
+"""Whole characters beyond ASCII for each damaged one that still speak for UTF-8."""
+
+# UTF-32's little-endian mark starts with UTF-16's.
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MAGIC: Final = (
+    b"%PDF-",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\x7fELF",
+)
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
+_BEYOND_ASCII: Final = re.compile(rb"[^\n]{0,120}[\x80-\xff][^\n]{0,120}")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text and the encoding it was read in; `exact` is false where bytes were replaced."""
+
+    text: str
+    encoding: str
+    exact: bool = True
+
+
+def is_binary(data: bytes) -> bool:
+    """Return whether the bytes are not text: NULs, mostly control characters, a known format."""
+    head = data[:LOOKED_AT]
+    if _mark(head) is not None:
+        return False
+    if head.startswith(_MAGIC):
+        return True
+    if b"\0" in head:
+        return _wide(head) is None
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return controls > len(head) * CONTROL_SHARE
+
+
+def decode(data: bytes) -> Decoded:
+    """Return the text of the bytes and the name of its encoding, by Python's names; never raises.
+
+    A byte order mark is no part of the text. Damaged UTF-16 or UTF-32 has the damaged places
+    replaced; other bytes that are no UTF-8 are read in the legacy encoding they fit best.
+    """
+    marked = _mark(data) or _wide(data[:LOOKED_AT])
+    if marked is not None:
+        return _marked(data, marked)
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError as error:
+        if _mostly_utf8(data, error.start):
+            return Decoded(data.decode("utf-8", "replace"), "utf-8", exact=False)
+    return _legacy(data)
+
+
+def _mark(data: bytes) -> str | None:
+    """Return the encoding that the byte order mark names."""
+    return next((name for mark, name in _MARKS if data.startswith(mark)), None)
+
+
+def _wide(head: bytes) -> str | None:
+    """Return the UTF-16 without a mark that the places of NULs speak for."""
+    half = len(head) // 2
+    if not half:
+        return None
+    even, odd = head[0::2].count(0) / half, head[1::2].count(0) / half
+    if odd > NUL_SHARE and even < NUL_SHARE / 10:
+        return "utf-16-le"
+    if even > NUL_SHARE and odd < NUL_SHARE / 10:
+        return "utf-16-be"
+    return None
+
+
+def _marked(data: bytes, encoding: str) -> Decoded:
+    try:
+        return Decoded(data.decode(encoding), encoding)
+    except UnicodeDecodeError:
+        return Decoded(data.decode(encoding, "replace"), encoding, exact=False)
+
+
+def _mostly_utf8(data: bytes, first_fault: int) -> bool:
+    """Return whether the text around the first fault is UTF-8 with a few damaged characters."""
+    around = data[max(0, first_fault - SAMPLE) : first_fault + SAMPLE].decode("utf-8", "replace")
+    faults = around.count("\ufffd")
+    beyond_ascii = len(around) - len(around.encode("ascii", "ignore"))
+    return beyond_ascii - faults > faults * GOOD_FOR_EACH_FAULT
+
+
+def _legacy(data: bytes) -> Decoded:
+    for encoding in (_detected(data), "cp1252"):
+        try:
+            return Decoded(data.decode(encoding), encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return Decoded(data.decode("latin-1"), "latin-1")
+
+
+def _detected(data: bytes) -> str:
+    """Return the legacy encoding the detector finds in lines that are not ASCII."""
+    from chardet import EncodingEra, detect  # noqa: PLC0415  # its models take 100 ms to load
+
+    parts: list[bytes] = []
+    size = 0
+    for found in _BEYOND_ASCII.finditer(data):
+        parts.append(found.group())
+        size += len(parts[-1])
+        if size > SAMPLE:
+            break
+    # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed
+    # wrongly far more often than they occur.
+    era = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
+    name = detect(b"\n".join(parts), encoding_era=era)["encoding"] or "cp1252"
+    return codecs.lookup(name).name

@@ -1,0 +1,12 @@
+"""Outlines: the sections of a text, whatever its format.
+
+`outline(text, kind)` gives them; `kind_of(name, text)` says which kind a file is.
+"""
+
+from __future__ import annotations
+
+from rolltop.core.text.outline.kinds import KINDS, Kind, kind_of
+from rolltop.core.text.outline.reading import outline
+from rolltop.core.text.outline.sections import Heading, Outline, Section, sections
+
+__all__ = ["KINDS", "Heading", "Kind", "Outline", "Section", "kind_of", "outline", "sections"]

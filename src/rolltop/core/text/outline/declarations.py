@@ -1,0 +1,167 @@
+"""What a declaration looks like in each language with braces: data for `source`.
+
+A container (class, namespace, impl…) may hold further declarations; a function's body is not
+looked into. Patterns are matched at the first character of a line and never cross a line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+NOT_NAMES: Final = frozenset(
+    (
+        "if", "else", "for", "foreach", "while", "do", "switch", "case", "catch", "try", "return",
+        "throw", "new", "await", "yield", "typeof", "sizeof", "using", "function", "super", "this",
+        "assert", "delete", "static_assert", "synchronized", "with", "elif", "elseif", "lock",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The declarations of a language; `method` counts inside containers only.
+
+    `hidden` is what may hide braces, beside block comments and one-line strings. `bodiless`: a
+    declaration without a body is a section too. `bare_functions`: no keyword begins a function,
+    so a name may turn out to be a keyword.
+    """
+
+    container: re.Pattern[str]
+    function: re.Pattern[str]
+    method: re.Pattern[str] | None = None
+    hidden: str = r"//[^\n]*+"
+    bodiless: bool = False
+    bare_functions: bool = False
+
+
+def _words(*words: str) -> str:
+    """Return a pattern for any number of modifiers."""
+    return rf"(?:(?:{'|'.join(words)})[ \t]++)*+"
+
+
+_JS_WORDS = _words("export", "default", "declare", "abstract", "async", "const")
+_JS_MEMBER = _words(
+    "public", "private", "protected", "static", "readonly", "override", "abstract", "async",
+    "get", "set", "accessor",
+)  # fmt: skip
+_ANNOTATION = r"(?:@[\w.]++(?:\([^()\n]*+\))?[ \t]++)*+"
+_JVM_WORDS = _ANNOTATION + _words(
+    "public", "private", "protected", "internal", "static", "final", "abstract", "sealed",
+    "non-sealed", "partial", "readonly", "override", "virtual", "async", "unsafe", "extern",
+    "synchronized", "native", "default", "strictfp", "new", "ref", "open", "data", "inner",
+    "value", "annotation", "companion", "suspend", "inline", "infix", "operator", "tailrec",
+    "external", "expect", "actual", "lateinit", "fileprivate", "mutating", "nonmutating",
+    "convenience", "required", "indirect", "class(?=[ \\t]++func)",
+    "fun(?=[ \\t]++interface)", "enum(?=[ \\t]++class)", "nonisolated", "isolated",
+    "distributed", "file",
+)  # fmt: skip
+_TYPE = r"[\w$.?@\[\]]++(?:<[^\n(){};=]*>)?[\w$.?\[\]*&]*+"
+_MEMBER = (
+    rf"{_JVM_WORDS}(?:<[^\n(){{}};]{{0,200}}>[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)[ \t]*+\("
+)
+
+JAVASCRIPT: Final = Language(
+    container=re.compile(
+        rf"{_JS_WORDS}(?:class|interface|enum|namespace|module)[ \t]++(?P<name>[\w$.]++)"
+    ),
+    function=re.compile(
+        rf"""{_JS_WORDS}(?:function[ \t]*+\*?[ \t]*+(?P<name>[\w$]++)
+          |(?:const|let|var)?[ \t]*+(?P<assigned>[\w$]++)[ \t]*+(?::[^=\n]{{1,200}})?=[ \t]*+
+           (?:async[ \t]*+)?(?:function\b|[\w$]++[ \t]*+=>|\([^\n]{{0,400}}=>|\([^()\n]*+$))""",
+        re.VERBOSE | re.MULTILINE,
+    ),
+    method=re.compile(
+        rf"{_JS_MEMBER}\*?[ \t]*+(?P<name>\#?[\w$]++)[ \t]*+\??(?:<[^\n(){{}};]{{0,200}}>)?\("
+    ),
+    hidden=r"//[^\n]*+|`(?:[^`\\]++|\\.)*+`|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
+    r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++/",
+)
+
+JAVA: Final = Language(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:class|interface|enum|record|struct|namespace|@interface)"
+        r"[ \t]++(?:class[ \t]++|struct[ \t]++)?(?P<name>[\w.]++)"
+    ),
+    function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
+    method=re.compile(_MEMBER),
+    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?|@"(?:[^"]++|"")*+"|^[ \t]*+\#[^\n]*+',
+)
+
+KOTLIN: Final = Language(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:(?P<assigned>(?<=companion )object(?![ \t]++\w))"
+        r"|(?:class|interface|object)[ \t]++(?P<name>\w++))"
+    ),
+    function=re.compile(
+        rf"{_JVM_WORDS}fun[ \t]++(?:<[^\n(){{}}]{{0,200}}>[ \t]++)?(?:[\w.<>?, ]{{1,200}}\.)?"
+        r"(?P<name>\w++|`[^`\n]++`)[ \t]*+\("
+    ),
+    hidden=r'//[^\n]*+|"""(?:[^"]++|"(?!""))*+(?:""")?',
+    bodiless=True,
+)
+
+SWIFT: Final = Language(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:class|struct|enum|protocol|extension|actor)[ \t]++(?P<name>[\w.]++)"
+    ),
+    function=re.compile(
+        rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
+    ),
+    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?',
+)
+
+C: Final = Language(
+    container=re.compile(
+        r"""(?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?(?:typedef[ \t]++)?(?:static[ \t]++)?
+          (?:inline[ \t]++)?(?:class|struct|union|enum(?:[ \t]++(?:class|struct))?|namespace)[ \t]++
+          (?:[A-Z_]{3,}(?:\([^()\n]*+\))?[ \t]++)?(?P<name>[\w:]++)
+          (?![\w:]|[ \t]*+[*&(]|[ \t]++\*?\w++[ \t]*+[\[(=;,])""",
+        re.VERBOSE,
+    ),
+    function=re.compile(
+        r"""(?!(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
+          (?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?
+          (?:[\w:*&,~\[\]]++(?:<[^\n(){};=]{0,200}>)?[ \t]++[*&]*+){0,8}
+          (?P<name>~?[A-Za-z_][\w:~]*+(?:operator[^\s(]{1,3})?)[ \t]*+\(""",
+        re.VERBOSE,
+    ),
+    hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*+"
+    r"|(?<!\w)(?:u8|[uUL])?R\"(?P<d>[^()\\\s]{0,16})\((?>.*?\)(?P=d)\"|.*)",
+    bare_functions=True,
+)
+
+GO: Final = Language(
+    container=re.compile(r"type[ \t]++(?P<name>\w++)"),
+    function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
+    hidden=r"//[^\n]*+|`[^`]*+`",
+    bodiless=True,
+)
+
+RUST: Final = Language(
+    container=re.compile(
+        r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?(?:unsafe[ \t]++)?(?:auto[ \t]++)?"
+        r"(?:(?:struct|enum|union|trait|mod|macro_rules!)[ \t]++(?P<name>\w++)"
+        r"|(?P<assigned>impl\b[^\n{;]*+))"
+    ),
+    function=re.compile(
+        r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?"
+        r"(?:(?:const|async|unsafe|default|extern(?:[ \t]++\"[^\"\n]*+\")?)[ \t]++)*+"
+        r"fn[ \t]++(?P<name>\w++)"
+    ),
+    hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
+    bodiless=True,
+)
+
+PHP: Final = Language(
+    container=re.compile(
+        rf"(?:\#\[[^\n\]]*+\][ \t]*+)?{_words('abstract', 'final', 'readonly')}"
+        r"(?:class|interface|trait|enum|namespace)[ \t]++(?P<name>[\w\\]++)"
+    ),
+    function=re.compile(
+        rf"{_words('abstract', 'final', 'public', 'private', 'protected', 'static')}"
+        r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
+    ),
+    hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+)

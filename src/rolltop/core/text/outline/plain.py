@@ -1,0 +1,108 @@
+"""Headings of plain text: underlined titles, numbered titles, and equal parts where it has none."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.lines import line_starts
+from rolltop.core.text.outline.sections import Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PART: Final = 8_000
+"""Code points of a part of a text without titles: about 2,000 tokens."""
+
+MOST_PARTS: Final = 200
+
+LONGEST_TITLE: Final = 120
+
+FEWEST_NUMBERED: Final = 2
+"""Numbered titles that make an outline; a single one may be anything."""
+
+_TITLE_START: Final = r"[^\W_]|[\"'(\[#§«“¿¡]"
+# A title and its underline, after a blank line; both are at the left margin.
+_UNDERLINED: Final = re.compile(
+    rf"""(?:\A|(?<=\n)[ \t\r]*\n)
+      (?P<title>(?={_TITLE_START})[^\n]{{1,{LONGEST_TITLE}}})\n
+      (?P<line>([=\-~^*+_\#])\3{{2,{LONGEST_TITLE}}})[ \t\r]*(?=\n|\Z)""",
+    re.VERBOSE,
+)
+# `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, alone between blank lines.
+_NUMBERED: Final = re.compile(
+    rf"""(?:\A|(?<=\n)[ \t\r\f]*\n)[ ]{{0,3}}
+      (?P<title>(?:
+          (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})(?P<dot>\.?)[ \t]+(?=[^\W\d_]|["'(<`])
+        | (?i:chapter|appendix|part|section)[ \t]+(?P<mark>[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
+      )[^\n]{{0,{LONGEST_TITLE}}})
+      (?=\n[ \t\r\f]*(?:\n|\Z)|\Z)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LEADERS: Final = re.compile(r"(?:\.[ ]?){3,}|\s{3,}\d+\s*$")
+_SENTENCE_END: Final = re.compile(r"[.;:,!][\s\"')]*$")
+_LENGTHS_APART: Final = 2
+
+
+def headings(text: str) -> Iterator[Heading]:
+    """Yield underlined and numbered titles in order of their lines."""
+    numbered = list(_numbered(text))
+    if len(numbered) < FEWEST_NUMBERED:
+        numbered = []
+    found = sorted([*_underlined(text), *numbered], key=lambda item: item[0])
+    line, counted_to = 1, 0
+    taken = -1
+    for start, level, title in found:
+        if start != taken:
+            line += text.count("\n", counted_to, start)
+            counted_to = taken = start
+            yield Heading(title, level, line)
+
+
+def _underlined(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield offset, level and text of titles with an underline of their own length."""
+    styles: dict[str, int] = {}
+    for found in _UNDERLINED.finditer(text):
+        title = found["title"].rstrip()
+        if abs(len(title) - len(found["line"])) <= _LENGTHS_APART:
+            level = styles.setdefault(found["line"][0], len(styles) + 1)
+            yield found.start("title"), level, title
+
+
+def _numbered(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield offset, level and text of lines that begin with a number and stand alone."""
+    for found in _NUMBERED.finditer(text):
+        title = found["title"].strip()
+        if not _LEADERS.search(title) and not _SENTENCE_END.search(title):
+            level = found["number"].count(".") + 1 if found["number"] else 1
+            yield found.start("title"), level, title
+
+
+def parts(text: str) -> Iterator[Heading]:
+    """Yield equal parts of a text without titles, each beginning at a line; none for a short one.
+
+    A part begins after a blank line where there is one near.
+    """
+    if len(text) < 2 * PART:
+        return
+    starts = line_starts(text)
+    size = max(PART, len(text) // MOST_PARTS)
+    firsts = _first_lines(text, starts, size)
+    for first, following in zip(firsts, [*firsts[1:], len(starts)], strict=True):
+        yield Heading(f"Lines {first + 1}-{following}", 1, first + 1)
+
+
+def _first_lines(text: str, starts: Sequence[int], size: int) -> list[int]:
+    """Return the 0-based first lines of parts of about `size` code points."""
+    firsts = [0]
+    for index, start in enumerate(starts):
+        length = start - starts[firsts[-1]]
+        if length >= size or (length >= size * 3 // 4 and _blank_before(text, start)):
+            firsts.append(index)
+    if len(firsts) > 1 and len(text) - starts[firsts[-1]] < size // 4:
+        firsts.pop()
+    return firsts
+
+
+def _blank_before(text: str, start: int) -> bool:
+    return text.endswith(("\n\n", "\n\r\n"), max(0, start - 3), start)

@@ -1,0 +1,104 @@
+"""Headings of Python: classes and functions, from their first decorator to their last line.
+
+Found by a scanner, not by the parser, so that a file with a syntax error has an outline too and
+a large one is read quickly. Functions inside functions belong to the function around them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.lines import Lines
+from rolltop.core.text.outline.sections import Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Strings, comments, continued lines and simple brackets are passed over; other brackets are
+# counted, so that a line inside them is never taken for the start of a statement.
+_TOKEN: Final = re.compile(
+    r"""^(?P<indent>[ \t\f]*+)
+        (?:(?P<word>class|def|async[ \t]++def)[ \t\\]++(?P<name>\w++)|(?P<at>@)|(?=[^\s\#\\]))
+      | (?P<comment>\#[^\n]*+)
+      | (?P<skip>\"\"\"(?:[^"\\]++|\\.|"(?!""))*+(?:\"\"\")?
+        | '''(?:[^'\\]++|\\.|'(?!''))*+(?:''')?
+        | "(?:[^"\\\n]++|\\.)*+"?
+        | '(?:[^'\\\n]++|\\.)*+'?
+        | \([^()\[\]{}"'\#\n]*+\) | \[[^()\[\]{}"'\#\n]*+\]
+        | \\\r?\n[ \t]*+)
+      | (?P<open>[(\[{]) | (?P<close>[)\]}])""",
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_INSIDE: Final = {"skip": 0, "open": 1, "close": -1}
+_TAB: Final = 8
+
+
+@dataclass(slots=True)
+class _Block:
+    """A class or function from offset to offset; its end is unknown while it is open."""
+
+    name: str
+    is_class: bool
+    indent: int
+    level: int
+    start: int
+    end: int = 0
+
+
+@dataclass(slots=True)
+class _Scan:
+    """The blocks found so far in order, those still open, and the first waiting decorator."""
+
+    found: list[_Block] = field(default_factory=list["_Block"])
+    opened: list[_Block] = field(default_factory=list["_Block"])
+    decorator: int | None = None
+    last_code: int = 0
+
+
+def headings(text: str) -> Iterator[Heading]:
+    """Yield classes and functions; a method is one level below its class."""
+    lines = Lines(text)
+    for block in _blocks(text):
+        yield Heading(block.name, block.level, lines.line_at(block.start), lines.line_at(block.end))
+
+
+def _blocks(text: str) -> list[_Block]:
+    scan = _Scan()
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "comment":
+            continue
+        if kind in _INSIDE:
+            depth = max(0, depth + _INSIDE[kind])
+            scan.last_code = token.end() - 1
+            continue
+        indent = len(token["indent"].expandtabs(_TAB))
+        if not depth or (indent == 0 and token["word"]):
+            depth = 0  # a class or def at the margin ends a bracket that was never closed
+            _take_statement(scan, token, indent)
+            scan.last_code = token.end()
+    _end_blocks(scan, 0)
+    return scan.found
+
+
+def _take_statement(scan: _Scan, token: re.Match[str], indent: int) -> None:
+    """End the blocks that a statement's line leaves; open the one it begins."""
+    _end_blocks(scan, indent)
+    if token["at"]:
+        scan.decorator = token.start() if scan.decorator is None else scan.decorator
+        return
+    start = token.start() if scan.decorator is None else scan.decorator
+    scan.decorator = None
+    if token["word"] and all(block.is_class for block in scan.opened):
+        is_class = token["word"] == "class"
+        block = _Block(token["name"], is_class, indent, len(scan.opened) + 1, start)
+        scan.found.append(block)
+        scan.opened.append(block)
+
+
+def _end_blocks(scan: _Scan, indent: int) -> None:
+    while scan.opened and scan.opened[-1].indent >= indent:
+        scan.opened.pop().end = scan.last_code

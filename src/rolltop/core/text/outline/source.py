@@ -1,0 +1,185 @@
+"""Headings of source files: classes and functions of languages with braces, and of Ruby and shell.
+
+A scanner passes over strings and comments and counts braces; a section ends with the brace that
+closes its declaration. Where braces do not match (`#if` branches, a syntax error) the closing
+brace's indentation says what it closes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.lines import Lines
+from rolltop.core.text.outline import declarations
+from rolltop.core.text.outline.sections import Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.text.outline.declarations import Language
+
+LANGUAGES: Final[dict[str, Language]] = {
+    "javascript": declarations.JAVASCRIPT,
+    "java": declarations.JAVA,
+    "csharp": declarations.JAVA,
+    "kotlin": declarations.KOTLIN,
+    "swift": declarations.SWIFT,
+    "c": declarations.C,
+    "go": declarations.GO,
+    "rust": declarations.RUST,
+    "php": declarations.PHP,
+}
+
+LONGEST_LINE: Final = 2_000
+"""Code points of a line that may be a declaration; generated and minified lines are longer."""
+
+_GOES_ON: Final = ("{", "where", ":", "=", "->", ")")
+"""What a line begins with that goes on with the declaration before it."""
+
+_TAB: Final = 8
+
+
+@dataclass(slots=True)
+class _Block:
+    """Something in braces; a name makes it a section, a container may hold more of them."""
+
+    indent: int
+    container: bool
+    name: str = ""
+    level: int = 0
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(slots=True)
+class _Scan:
+    """The sections found in order, the blocks that are open, the declaration without its brace."""
+
+    language: Language
+    found: list[_Block] = field(default_factory=list["_Block"])
+    opened: list[_Block] = field(default_factory=list["_Block"])
+    waiting: _Block | None = None
+    parentheses: int = 0
+    indent: int = 0
+    last_code: int = 0
+
+
+@cache
+def _tokens(hidden: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""(?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?
+            |"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?)
+          | ^(?P<indent>[ \t]*+)(?=[^\s/\#*])
+          | (?P<mark>[{{}}();])""",
+        re.VERBOSE | re.MULTILINE | re.DOTALL,
+    )
+
+
+def headings(text: str, kind: str) -> Iterator[Heading]:
+    """Yield the declarations of a text in a language with braces; `kind` is one of LANGUAGES."""
+    lines = Lines(text)
+    scan = _Scan(LANGUAGES[kind])
+    for token in _tokens(scan.language.hidden).finditer(text):
+        if token.lastgroup == "indent":
+            _begin_line(scan, text, token)
+        elif token["mark"]:
+            _take_mark(scan, token["mark"], token.start())
+    at_end = len(text.rstrip())
+    _settle(scan, at_end)
+    while scan.opened:
+        _end_block(scan, at_end)
+    for block in scan.found:
+        start, end = lines.line_at(block.start), lines.line_at(block.end)
+        yield Heading(block.name, block.level, start, max(start, end))
+
+
+def _begin_line(scan: _Scan, text: str, token: re.Match[str]) -> None:
+    """Take in the start of a line of code: what it closes, what it may declare."""
+    at = token.end()
+    before, scan.last_code = scan.last_code, at
+    scan.indent = len(token["indent"].expandtabs(_TAB))
+    if text[at] == "}":
+        while scan.opened and scan.opened[-1].indent > scan.indent:
+            _end_block(scan, at)
+        scan.parentheses = 0
+        return
+    if _ends_waiting(scan, text, at):
+        _settle(scan, before)
+    if scan.parentheses or not all(block.container for block in scan.opened):
+        return
+    block = _declared(scan, text, at)
+    if block is not None:
+        _settle(scan, before)
+        block.start = token.start()
+        scan.waiting = block
+
+
+def _ends_waiting(scan: _Scan, text: str, at: int) -> bool:
+    """Return whether a line follows a declaration that ended with its own line."""
+    waiting = scan.waiting
+    if waiting is None or scan.parentheses or not scan.language.bodiless:
+        return False
+    return scan.indent <= waiting.indent and not text.startswith(_GOES_ON, at)
+
+
+def _declared(scan: _Scan, text: str, at: int) -> _Block | None:
+    """Return the block that the line at an offset declares, if it declares one."""
+    line_end = text.find("\n", at, at + LONGEST_LINE)
+    if line_end < 0:
+        line_end = min(len(text), at + LONGEST_LINE)
+    language = scan.language
+    bare = [language.method] if scan.opened and language.method is not None else []
+    for pattern in (language.container, language.function, *bare):
+        found = pattern.match(text, at, line_end)
+        if found is None:
+            continue
+        name = found["name"] or found.groupdict().get("assigned") or ""
+        keyword = pattern in bare or language.bare_functions
+        if name.strip() and not (keyword and name in declarations.NOT_NAMES):
+            container = pattern is language.container
+            return _Block(scan.indent, container, name, len(scan.opened) + 1)
+    return None
+
+
+def _take_mark(scan: _Scan, mark: str, at: int) -> None:
+    """Take in a bracket or a semicolon outside strings and comments."""
+    if mark == "(":
+        scan.parentheses += 1
+    elif mark == ")":
+        scan.parentheses = max(0, scan.parentheses - 1)
+    elif mark == "{":
+        _open_block(scan)
+    elif mark == "}":
+        _settle(scan, at)
+        if scan.opened:
+            _end_block(scan, at)
+        scan.parentheses = 0
+    elif not scan.parentheses:
+        _settle(scan, at)
+
+
+def _open_block(scan: _Scan) -> None:
+    block, scan.waiting = scan.waiting, None
+    if block is None or scan.parentheses:
+        scan.waiting = block
+        scan.opened.append(_Block(scan.indent, container=False))
+        return
+    block.level = 1 + sum(bool(around.name) for around in scan.opened)
+    scan.found.append(block)
+    scan.opened.append(block)
+
+
+def _settle(scan: _Scan, end: int) -> None:
+    """Let go of a declaration that gets no body; where the language has such, it is a section."""
+    block, scan.waiting = scan.waiting, None
+    if block is not None and scan.language.bodiless:
+        block.end = end
+        block.level = 1 + sum(bool(around.name) for around in scan.opened)
+        scan.found.append(block)
+
+
+def _end_block(scan: _Scan, at: int) -> None:
+    scan.opened.pop().end = at
