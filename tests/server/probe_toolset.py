@@ -64,6 +64,7 @@ async def take_steps(call: Call, steps: int) -> dict[str, Any]:
 
 async def wait_for_cancel(call: Call) -> dict[str, Any]:
     """Never answer; say so when cancelled."""
+    call.report(1, None, "waiting")
     try:
         await asyncio.Event().wait()
     finally:

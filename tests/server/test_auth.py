@@ -1,0 +1,189 @@
+"""Tokens over HTTP: when one is needed, whose it is, and what it may do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM, Database
+from tests.server.processes import LEGACY, MODERN, HttpServer, rpc_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
+
+
+class Accounts:
+    """The store of a running server, reached as `rolltop token` reaches it."""
+
+    def __init__(self, folder: Path, *, days_ahead: float = 0) -> None:
+        url = f"sqlite:///{folder / 'data' / 'desk.db'}"
+        (folder / "data").mkdir(exist_ok=True)
+        ahead = timedelta(days=days_ahead)
+        self.database = Database(url, clock=lambda: datetime.now(UTC) + ahead)
+
+    def user(self, email: str) -> str:
+        return self.database.write_now(SYSTEM, accounts.add_user, email).id
+
+    def token(self, user: str, name: str = "t", **options: Any) -> tuple[str, str]:
+        """Return the plain token and its id."""
+        plain, token = self.database.write_now(SYSTEM, accounts.create_token, user, name, **options)
+        return plain, token.id
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Accounts]:
+    """The accounts in the store below the test's folder."""
+    made = Accounts(tmp_path)
+    yield made
+    made.database.close()
+
+
+def status(server: HttpServer, *, authorization: str | None, path: str = "/mcp") -> int:
+    """Return the status a request with that Authorization header gets."""
+    body, headers = rpc_request("tools/list", era=LEGACY)
+    if authorization is not None:
+        headers["authorization"] = authorization
+    return server.ask("POST", path, body, headers)[0]
+
+
+def test_auto_asks_for_a_token_from_the_moment_the_store_holds_one(
+    tmp_path: Path, store: Accounts
+) -> None:
+    with HttpServer(tmp_path) as server:
+        assert status(server, authorization=None) == 200
+        assert status(server, authorization="Bearer rt_made_up") == 401
+        plain, _ = store.token(store.user("ada@example.org"))
+        assert status(server, authorization=None) == 401
+        assert status(server, authorization=f"Bearer {plain}") == 200
+        assert status(server, authorization=f"bearer   {plain}") == 200
+        for wrong in (
+            "",
+            "Bearer",
+            "Bearer ",
+            "Bearer rt_made_up",
+            f"Bearer {plain}x",
+            f"Bearer {plain[:-1]}",
+            f"Basic {plain}",
+            plain,
+            f"Bearer {plain} {plain}",
+            "Bearer \xff\xfe",
+        ):
+            assert status(server, authorization=wrong) == 401, wrong
+        assert status(server, authorization=None, path=f"/mcp?token={plain}") == 401
+        assert server.ask("GET", "/mcp")[0] == 401
+        assert server.ask("GET", "/health")[0] == 200
+
+
+def test_the_challenge_is_what_the_specification_asks_for(tmp_path: Path, store: Accounts) -> None:
+    plain, _ = store.token(store.user("ada@example.org"), read_only=True)
+    with HttpServer(tmp_path) as server:
+        _, headers = rpc_request("ping", era=LEGACY)
+        _, missing, body = server.ask("POST", "/mcp", b"{}", headers)
+        assert missing["www-authenticate"] == "Bearer"
+        assert b"rolltop token create" in body
+        headers["authorization"] = "Bearer rt_unknown"
+        code, wrong, body = server.ask("POST", "/mcp", b"{}", headers)
+        assert code == 401
+        assert wrong["www-authenticate"].startswith('Bearer error="invalid_token"')
+        assert b"rt_unknown" not in body
+        call, headers = rpc_request("tools/call", {"name": "add_task"}, era=LEGACY)
+        headers["authorization"] = f"Bearer {plain}"
+        code, few, _ = server.ask("POST", "/mcp", call, headers)
+        assert code == 403
+        assert few["www-authenticate"].startswith('Bearer error="insufficient_scope"')
+
+
+def test_a_token_stops_working_when_revoked_or_expired_and_the_door_stays_shut(
+    tmp_path: Path, store: Accounts
+) -> None:
+    ada = store.user("ada@example.org")
+    past = Accounts(tmp_path, days_ahead=-2)
+    expired, _ = past.token(ada, expires_at=datetime.now(UTC) - timedelta(days=1))
+    past.database.close()
+    revoked, revoked_id = store.token(ada)
+    with HttpServer(tmp_path) as server:
+        assert status(server, authorization=f"Bearer {expired}") == 401
+        assert status(server, authorization=f"Bearer {revoked}") == 200
+        store.database.write_now(SYSTEM, accounts.revoke_token, ada, revoked_id)
+        assert status(server, authorization=f"Bearer {revoked}") == 401
+    with HttpServer(tmp_path) as server:
+        assert status(server, authorization=None) == 401
+    with HttpServer(tmp_path, http__auth="off") as server:
+        assert status(server, authorization=None) == 200
+        assert status(server, authorization=f"Bearer {revoked}") == 200
+
+
+@ERAS
+def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts, era: str) -> None:
+    ada, bob = store.user("ada@example.org"), store.user("bob@example.org")
+    hers, token_id = store.token(ada, "laptop")
+    his, _ = store.token(bob)
+    with HttpServer(tmp_path) as server:
+        seen = server.call("who_am_i", era=era, token=hers)["structuredContent"]
+        assert (seen["user"], seen["actor"]) == (ada, "laptop")
+        assert seen["rights"] == ["read", "write"]
+        added = server.call("add_task", era=era, token=hers, title="hers")
+        task = added["structuredContent"]["data"]["task_id"]
+        listed = server.call("list_tasks", era=era, token=his)["structuredContent"]["data"]
+        assert listed == []
+        for arguments in ({"task_id": task}, {"task_id": task, "user_id": ada}):
+            refused = server.call("complete_task", era=era, token=his, **arguments)
+            assert refused["structuredContent"]["code"] == "NOT_FOUND"
+    [used] = store.database.read_now(SYSTEM, accounts.list_tokens, ada)
+    assert used.id == token_id
+    assert used.last_used_at is not None
+
+
+@ERAS
+def test_a_token_to_read_with_sees_and_calls_reading_tools_only(
+    tmp_path: Path, store: Accounts, era: str
+) -> None:
+    ada = store.user("ada@example.org")
+    reading, _ = store.token(ada, read_only=True)
+    writing, _ = store.token(ada)
+    with HttpServer(tmp_path) as server:
+        listed = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
+        assert {"list_tasks", "manage"} <= {tool["name"] for tool in listed}
+        assert "add_task" not in {tool["name"] for tool in listed}
+        [manage] = [tool for tool in listed if tool["name"] == "manage"]
+        assert "save" not in str(manage["inputSchema"])
+        everything = server.rpc("tools/list", era=era, token=writing)[1]["result"]["tools"]
+        assert "add_task" in {tool["name"] for tool in everything}
+        again = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
+        assert again == listed
+        code, _ = server.rpc("tools/call", {"name": "add_task"}, era=era, token=reading)
+        assert code == 403
+        refused = server.call("manage", era=era, token=reading, action="save")
+        assert refused["isError"]
+        code, unknown = server.rpc("tools/call", {"name": "ad_task"}, era=era, token=reading)
+        assert unknown["error"]["code"] == -32602
+        assert not server.call("list_tasks", era=era, token=reading)["isError"]
+
+
+def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    url = "postgresql://nobody@127.0.0.1:1/nowhere?connect_timeout=1"
+    with HttpServer(tmp_path, database_url=url) as server:
+        assert status(server, authorization=None) == 503
+        assert status(server, authorization="Bearer rt_anything") == 503
+        assert server.ask("GET", "/ready")[0] == 503
+        assert server.ask("GET", "/health")[0] == 200
+
+
+def test_no_token_ever_reaches_the_log(tmp_path: Path, store: Accounts) -> None:
+    plain, _ = store.token(store.user("ada@example.org"))
+    with HttpServer(tmp_path, log_level="trace") as server:
+        assert status(server, authorization=f"Bearer {plain}") == 200
+        assert status(server, authorization="Bearer rt_swordfish") == 401
+        server.process.terminate()
+        assert server.ends() == 0
+        server.stderr.rest()
+        log = "\n".join(server.stderr.seen)
+    assert plain not in log
+    assert "swordfish" not in log
