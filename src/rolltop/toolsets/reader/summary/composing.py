@@ -17,7 +17,7 @@ Style = Literal["structured", "extractive", "abstract"]
 _LONGEST_TITLE: Final = 60
 _ABSTRACT_SHARE: Final = 0.35
 _TREE_SHARE: Final = 0.45
-_POOL: Final = 120
+_POOL: Final = 134
 _TOKENS_PER_SENTENCE: Final = 6
 """Fewer than any sentence has on average: the pool of candidates grows with the bound."""
 _MISSES: Final = 12

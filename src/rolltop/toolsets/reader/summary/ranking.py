@@ -7,6 +7,7 @@ Carbonell and Goldstein (1998).
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.reader.summary.words import Vector, Weights, similarity
@@ -36,11 +37,31 @@ class Ranking:
         self._sentences = sentences
         self._words = words
         self._bonus = bonus
+        self._chosen: dict[int, tuple[list[Sentence], Iterator[Sentence]]] = {}
+        self._choosing = Lock()
         near = map(self._nearness, words)
         self._order = sorted(zip(near, range(len(words)), strict=True), key=lambda p: (-p[0], p[1]))
 
     def best(self, pool: int) -> Iterator[Sentence]:
-        """Yield sentences, the best next one first, chosen among the `pool` nearest."""
+        """Yield sentences, the best next one first, chosen among the `pool` nearest.
+
+        What was chosen once is kept: a second call goes through it again without choosing.
+        """
+        if pool not in self._chosen:
+            self._chosen[pool] = ([], self._choose(pool))
+        known, choosing = self._chosen[pool]
+        at = 0
+        while True:
+            with self._choosing:
+                if at == len(known):
+                    following = next(choosing, None)
+                    if following is None:
+                        return
+                    known.append(following)
+            yield known[at]
+            at += 1
+
+    def _choose(self, pool: int) -> Iterator[Sentence]:
         candidates = sorted(
             ((score * self._bonus(self._sentences[at]), at) for score, at in self._order[:pool]),
             key=lambda pair: (-pair[0], pair[1]),

@@ -1,0 +1,250 @@
+"""The cache: answers are those of the file as it is, whatever was kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core.invoke import invoke
+from rolltop.toolsets.reader.models import Identity
+from rolltop.toolsets.reader.service import documents
+from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.db import Database
+
+LONG = paper()
+
+
+def text_of(shelf: Shelf, name: str) -> str:
+    return shelf.ok("smart_read", file_path=name, mode="full")["content"]
+
+
+class Reads:
+    """Counts how often a file was parsed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        whole = documents.read_document
+
+        def counted(*given: Any) -> Any:
+            self.count += 1
+            return whole(*given)
+
+        monkeypatch.setattr(documents, "read_document", counted)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    return Reads(monkeypatch)
+
+
+def age(path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 10) -> None:
+    """Let time pass: what was written up to now is settled."""
+    later = path.stat().st_ctime_ns + int(seconds * 1e9)
+    monkeypatch.setattr(documents.time, "time_ns", lambda: later)
+
+
+class TestNeverStale:
+    def test_an_edit_is_seen_at_once(self, shelf: Shelf) -> None:
+        for n in range(20):
+            shelf.put("a.md", f"# Version {n}\n")
+            assert text_of(shelf, "a.md") == f"# Version {n}\n"
+
+    def test_an_edit_of_the_same_size_with_its_time_put_back_is_seen(
+        self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = shelf.put("a.md", "# One\n")
+        before = path.stat()
+        age(path, monkeypatch)
+        assert text_of(shelf, "a.md") == "# One\n"
+        path.write_text("# Two\n")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_mtime_ns == before.st_mtime_ns
+        assert text_of(shelf, "a.md") == "# Two\n"
+
+    def test_an_edit_that_no_time_shows_is_seen_while_the_file_is_young(
+        self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = shelf.put("a.md", "# One\n")
+        coarse = Identity(str(path.resolve()), 6, 0, 0, 0)
+        monkeypatch.setattr(documents, "_identity", lambda *_: (coarse, False))
+        assert text_of(shelf, "a.md") == "# One\n"
+        path.write_text("# Two\n")
+        assert text_of(shelf, "a.md") == "# Two\n"
+
+    def test_a_file_put_in_its_place_is_seen(self, shelf: Shelf) -> None:
+        path = shelf.put("a.md", "# One\n")
+        assert text_of(shelf, "a.md") == "# One\n"
+        other = shelf.put("b.md", "# Two\n")
+        os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+        other.replace(path)
+        assert text_of(shelf, "a.md") == "# Two\n"
+
+    def test_a_deleted_file_is_gone(self, shelf: Shelf) -> None:
+        path = shelf.put("a.md", "# One\n")
+        text_of(shelf, "a.md")
+        path.unlink()
+        assert shelf.fails("smart_read", file_path="a.md")["code"] == "FILE_NOT_FOUND"
+
+    def test_a_summary_follows_the_file(self, shelf: Shelf) -> None:
+        shelf.put("p.md", LONG)
+        one = shelf.ok("smart_read", file_path="p.md")
+        shelf.put("p.md", LONG.replace("copper", "golden"))
+        two = shelf.ok("smart_read", file_path="p.md")
+        assert "copper" in one["content"]
+        assert "copper" not in two["content"]
+        assert "golden" in two["content"]
+
+    def test_writers_and_readers_at_once_never_mix_two_states(self, shelf: Shelf) -> None:
+        states = {f"# State {n}\n\n" + f"line {n}\n" * 500 for n in range(8)}
+        path = shelf.put("a.md", min(states))
+        stop = threading.Event()
+
+        def write() -> None:
+            while not stop.is_set():
+                for state in states:
+                    (path.with_suffix(".new")).write_text(state)
+                    path.with_suffix(".new").replace(path)
+
+        def read(_: int) -> str:
+            return text_of(shelf, "a.md")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            with ThreadPoolExecutor(3) as pool:
+                assert set(pool.map(read, range(60))) <= states
+        finally:
+            stop.set()
+            writer.join()
+
+
+class TestMemory:
+    def test_an_unchanged_file_is_parsed_once(
+        self, shelf: Shelf, reads: Reads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        age(shelf.put("p.md", LONG), monkeypatch)
+        for _ in range(3):
+            shelf.ok("smart_read", file_path="p.md")
+            shelf.ok("list_sections", file_path="p.md")
+            shelf.ok("read_section", file_path="p.md", section_heading="Abstract")
+            shelf.ok("estimate_tokens", file_path="p.md")
+        assert reads.count == 1
+
+    def test_a_young_file_is_parsed_once_too(self, shelf: Shelf, reads: Reads) -> None:
+        shelf.put("p.md", LONG)
+        for _ in range(3):
+            shelf.ok("list_sections", file_path="p.md")
+        assert reads.count == 1
+
+    def test_memory_is_bounded(
+        self, tmp_path: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = make_shelf(tmp_path / "docs", **{"reader.cache_bytes": 4_000_000})
+        paths = [shelf.put(f"{n}.txt", f"{n}\n" + "word\n" * 20_000) for n in range(6)]
+        age(paths[-1], monkeypatch)
+        for path in paths:
+            shelf.ok("estimate_tokens", file_path=path.name)
+        shelf.ok("estimate_tokens", file_path="5.txt")
+        assert reads.count == 6
+        shelf.ok("estimate_tokens", file_path="0.txt")
+        assert reads.count == 7
+
+
+class TestStore:
+    def desk(self, tmp_path: Path, database: Database, **settings: Any) -> Shelf:
+        return make_shelf(tmp_path / "docs", database, **settings)
+
+    def call(self, shelf: Shelf, tool: str, **arguments: Any) -> dict[str, Any]:
+        async def through() -> dict[str, Any]:
+            answer = await invoke(shelf.desk, tool, SOMEBODY, arguments)
+            await documents.until_kept()
+            assert not answer.is_error, answer.text
+            return answer.structured
+
+        return asyncio.run(through())
+
+    def test_counts_survive_a_restart(
+        self, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("p.md", LONG)
+        before = self.call(shelf, "list_sections", file_path="p.md")
+        counted: list[int] = []
+        monkeypatch.setattr(
+            documents.outlines, "counted", lambda *given: counted.append(1) or (0, ())
+        )
+        after = self.call(self.desk(tmp_path, database), "list_sections", file_path="p.md")
+        assert after == before
+        assert counted == []
+
+    def test_a_changed_file_is_not_answered_from_before_the_restart(
+        self, tmp_path: Path, database: Database
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        path = shelf.put("p.md", LONG)
+        times = path.stat()
+        before = self.call(shelf, "list_sections", file_path="p.md")
+        path.write_text(LONG.replace("Section on", "section in"))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        after = self.call(self.desk(tmp_path, database), "list_sections", file_path="p.md")
+        assert before["sections"] != after["sections"]
+        assert "Conclusion" in after["sections"]
+
+    def test_the_store_holds_nothing_of_the_files_text(
+        self, tmp_path: Path, sqlite_url: str, make_database: Any
+    ) -> None:
+        database = make_database(sqlite_url)
+        shelf = self.desk(tmp_path, database)
+        shelf.put("secret-name.md", LONG)
+        self.call(shelf, "smart_read", file_path="secret-name.md")
+        database.close()
+        kept = b"".join(f.read_bytes() for f in database.path.parent.iterdir() if f.is_file())
+        assert b"reader_outlines" in kept
+        for text in (b"copper lanterns", b"harbour at night", b"secret-name", b"Conclusion"):
+            assert text not in kept
+
+    def test_a_store_that_fails_never_breaks_reading(
+        self, tmp_path: Path, database: Database
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("p.md", LONG)
+        database.close()
+        assert self.call(shelf, "smart_read", file_path="p.md")["type"] == "summary"
+
+    def test_a_locked_store_never_delays_reading(
+        self, tmp_path: Path, sqlite_url: str, make_database: Any
+    ) -> None:
+        database = make_database(sqlite_url, lock_timeout=60.0)
+        shelf = self.desk(tmp_path, database)
+        shelf.put("p.md", LONG)
+        held, done = threading.Event(), threading.Event()
+
+        def hold(_tx: Any) -> None:
+            held.set()
+            done.wait(60)
+
+        holder = threading.Thread(target=lambda: database.write_now(SOMEBODY, hold))
+        holder.start()
+        held.wait(30)
+
+        async def read() -> dict[str, Any]:
+            answer = await invoke(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
+            assert holder.is_alive()
+            done.set()
+            await documents.until_kept()
+            return answer.structured
+
+        try:
+            assert asyncio.run(read())["type"] == "summary"
+        finally:
+            done.set()
+            holder.join()

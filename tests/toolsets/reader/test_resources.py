@@ -1,0 +1,70 @@
+"""The section resource, its completions, and the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.call import Call
+from rolltop.core.errors import NotFound
+from rolltop.core.roots import PathProblem
+from rolltop.toolsets.reader import TOOLSET
+from tests.toolsets.reader.shelf import SOMEBODY
+
+if TYPE_CHECKING:
+    from tests.toolsets.reader.shelf import Shelf
+
+SECTION = TOOLSET.references[0]
+
+
+def read(shelf: Shelf, root: str, path: str, section: str) -> str:
+    call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
+    return asyncio.run(SECTION.read(call, root=root, path=path, id=section))
+
+
+def complete(shelf: Shelf, variable: str, prefix: str, **context: str) -> list[str]:
+    call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
+    return asyncio.run(SECTION.complete(call, variable, prefix, context))
+
+
+def test_a_section_is_read_by_root_path_and_id(shelf: Shelf) -> None:
+    shelf.put("guides/a.md", "# A\n\none\n\n# B\n\ntwo\n")
+    outline = shelf.ok("list_sections", file_path="guides/a.md")["outline"]
+    assert read(shelf, "docs", "guides/a.md", outline[1]["id"]) == "# B\n\ntwo\n"
+
+
+def test_what_is_not_there_is_not_found(shelf: Shelf) -> None:
+    shelf.put("a.md", "# A\n")
+    with pytest.raises(NotFound):
+        read(shelf, "docs", "a.md", "szzzzzzz")
+    with pytest.raises(PathProblem):
+        read(shelf, "docs", "gone.md", "szzzzzzz")
+    with pytest.raises(PathProblem):
+        read(shelf, "docs", "../../etc/passwd", "szzzzzzz")
+
+
+def test_completion_goes_from_root_to_path_to_id(shelf: Shelf) -> None:
+    shelf.put("guides/one.md", "# Alpha\n\n# Beta\n")
+    shelf.put("guides/two.md", "# Gamma\n")
+    shelf.put("other.md", "# O\n")
+    assert complete(shelf, "root", "d") == ["docs"]
+    assert complete(shelf, "root", "x") == []
+    assert complete(shelf, "path", "guides/", root="docs") == ["guides/one.md", "guides/two.md"]
+    assert complete(shelf, "path", "guides/t", root="docs") == ["guides/two.md"]
+    assert complete(shelf, "path", "", root="nowhere") == []
+    outline = shelf.ok("list_sections", file_path="guides/one.md")["outline"]
+    found = complete(shelf, "id", "be", root="docs", path="guides/one.md")
+    assert found == [outline[1]["id"]]
+    every = complete(shelf, "id", "", root="docs", path="guides/one.md")
+    assert every == [entry["id"] for entry in outline]
+
+
+def test_the_prompt_names_the_document_and_real_tools() -> None:
+    prompt = TOOLSET.prompts[0]
+    text = prompt.render({"file_path": "a b.md", "question": "why?"})
+    assert "a b.md" in text
+    assert "why?" in text
+    for tool in ("smart_read", "list_sections", "read_section", "read_plan"):
+        assert tool in text
