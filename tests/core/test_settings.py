@@ -320,6 +320,11 @@ def test_the_environment_file_of_a_project(places: Places) -> None:
     assert "evil" not in said
 
 
+def test_our_own_names_outrank_the_seeds_in_a_projects_file_too(places: Places) -> None:
+    places.project_file("ROLLTOP_RETRIEVAL_ROOTS_DOCS=ours\nDOCS_ROOT=seeds\n", ".env")
+    assert places.load()["retrieval.roots"] == {"docs": (places.project / "ours").resolve()}
+
+
 @pytest.mark.parametrize("name", [".env", "rolltop.toml"])
 def test_a_projects_file_that_cannot_be_used_is_passed_over(places: Places, name: str) -> None:
     path = places.project / name
