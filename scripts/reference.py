@@ -1,4 +1,4 @@
-"""Writes docs/reference from the declarations: tools, settings and errors.
+"""Writes docs/reference and the README's list of tools from the declarations.
 
 `python scripts/reference.py` writes the pages; `--check` writes nothing and fails when one is not
 what it would write.
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from rolltop.core.registry import Offer
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT: Final = Path(__file__).resolve().parents[1]
+FOLDER: Final = ROOT / "docs" / "reference"
+README: Final = ROOT / "README.md"
+README_BEGIN: Final = "<!-- tools: written by make docs -->\n"
+README_END: Final = "<!-- /tools -->\n"
 MADE: Final = "<!-- Written by `make docs` from the declarations in the source. -->"
 EVERYONE: Final = Scope("", "", rights=frozenset({READ, WRITE}))
 FAULT: Final = "A fault of ours; the message holds a reference to the line in the log."
@@ -136,6 +140,26 @@ def parameters(schema: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def readme() -> str:
+    """The README with its list of tools as it is now."""
+    before, begin, rest = README.read_text(encoding="utf-8").partition(README_BEGIN)
+    _, end, after = rest.partition(README_END)
+    if not begin or not end:
+        raise ValueError(f"README.md has no place for the tools: {README_BEGIN}…{README_END}")
+    rows = (
+        (code(offer.name), first_sentence(offer.description), f"{cost([offer]):,}")
+        for offer in Registry(TOOLSETS).listed(EVERYONE)
+    )
+    lines = table(("tool", "what it does", "tokens to list"), rows)
+    return "\n".join([before + begin, *lines, end + after])
+
+
+def first_sentence(description: str) -> str:
+    """What a description says first, on one line."""
+    paragraph = " ".join(description.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".") + "."
+
+
 def settings() -> str:
     """The page of all settings."""
     introduction = (
@@ -220,6 +244,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "tools.md": tools(),
         FOLDER / "settings.md": settings(),
         FOLDER / "errors.md": errors(),
+        README: readme(),
     }
 
 
