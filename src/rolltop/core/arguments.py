@@ -226,7 +226,7 @@ class Parameters:
         return self._invalid(message, code=code, name=name)
 
     def _allowed(self, name: str) -> str:
-        return _describe(self.schema["properties"][name], self.schema)
+        return describe(self.schema["properties"][name], self.schema)
 
     def _invalid(
         self, message: str, *, code: str | None = None, hint: str = "", name: str = ""
@@ -266,19 +266,19 @@ def clean(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any pa
     return cleaned
 
 
-def _describe(part: JsonObject, root: JsonObject) -> str:
+def describe(part: JsonObject, root: JsonObject) -> str:
     """Return in words what a part of a schema allows."""
     if "$ref" in part:
-        return _describe(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root)
+        return describe(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root)
     if "enum" in part:
         return "one of: " + ", ".join(str(value) for value in part["enum"])
     if "const" in part:
         return f"{part['const']!r}"
     if "anyOf" in part:
-        return " or ".join(_describe(choice, root) for choice in part["anyOf"])
+        return " or ".join(describe(choice, root) for choice in part["anyOf"])
     words = _TYPE_NAMES.get(str(part.get("type")), "another value")
     if part.get("type") == "array" and "items" in part:
-        words = f"a list of {_describe(part['items'], root)}"
+        words = f"a list of {describe(part['items'], root)}"
     return words + _range(part)
 
 
