@@ -26,8 +26,8 @@ NOWHERE = [
     "/work/" + "main",
     "/work/" + "shared",
     "/work/" + ".library",
-    "/tmp" + "/brief",
-    "/tmp" + "/uvboot",
+    "brief/" + "BRIEF",
+    "uv" + "boot",
     "bash_" + "jobs",
 ]
 WAITS_AND_SKIPS = {
