@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
+ERAS = (LEGACY, MODERN)
 
 
 class Accounts:
@@ -119,51 +119,62 @@ def test_a_token_stops_working_when_revoked_or_expired_and_the_door_stays_shut(
         assert status(server, authorization=f"Bearer {revoked}") == 200
 
 
-@ERAS
-def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts, era: str) -> None:
+def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts) -> None:
     ada, bob = store.user("ada@example.org"), store.user("bob@example.org")
     hers, token_id = store.token(ada, "laptop")
     his, _ = store.token(bob)
     with HttpServer(tmp_path) as server:
-        seen = server.call("who_am_i", era=era, token=hers)["structuredContent"]
-        assert (seen["user"], seen["actor"]) == (ada, "laptop")
-        assert seen["rights"] == ["read", "write"]
-        added = server.call("add_task", era=era, token=hers, title="hers")
-        task = added["structuredContent"]["data"]["task_id"]
-        listed = server.call("list_tasks", era=era, token=his)["structuredContent"]["data"]
-        assert listed == []
-        for arguments in ({"task_id": task}, {"task_id": task, "user_id": ada}):
-            refused = server.call("complete_task", era=era, token=his, **arguments)
-            assert refused["structuredContent"]["code"] == "NOT_FOUND"
+        for era in ERAS:
+            seen = server.call("who_am_i", era=era, token=hers)["structuredContent"]
+            assert (seen["user"], seen["actor"]) == (ada, "laptop")
+            assert seen["rights"] == ["read", "write"]
+            added = server.call("add_task", era=era, token=hers, title="hers")
+            task = added["structuredContent"]["data"]["task_id"]
+            listed = server.call("list_tasks", era=era, token=his)["structuredContent"]["data"]
+            assert listed == []
+            for arguments in ({"task_id": task}, {"task_id": task, "user_id": ada}):
+                refused = server.call("complete_task", era=era, token=his, **arguments)
+                assert refused["structuredContent"]["code"] == "NOT_FOUND"
     [used] = store.database.read_now(SYSTEM, accounts.list_tokens, ada)
     assert used.id == token_id
     assert used.last_used_at is not None
 
 
-@ERAS
+@pytest.mark.parametrize("era", ERAS)
 def test_a_token_to_read_with_sees_and_calls_reading_tools_only(
-    tmp_path: Path, store: Accounts, era: str
+    reading_and_writing: tuple[HttpServer, str, str], era: str
 ) -> None:
-    ada = store.user("ada@example.org")
-    reading, _ = store.token(ada, read_only=True)
-    writing, _ = store.token(ada)
-    with HttpServer(tmp_path) as server:
-        listed = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
-        assert {"list_tasks", "manage"} <= {tool["name"] for tool in listed}
-        assert "add_task" not in {tool["name"] for tool in listed}
-        [manage] = [tool for tool in listed if tool["name"] == "manage"]
-        assert "save" not in str(manage["inputSchema"])
-        everything = server.rpc("tools/list", era=era, token=writing)[1]["result"]["tools"]
-        assert "add_task" in {tool["name"] for tool in everything}
-        again = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
-        assert again == listed
-        code, _ = server.rpc("tools/call", {"name": "add_task"}, era=era, token=reading)
-        assert code == 403
-        refused = server.call("manage", era=era, token=reading, action="save")
-        assert refused["isError"]
-        code, unknown = server.rpc("tools/call", {"name": "ad_task"}, era=era, token=reading)
-        assert unknown["error"]["code"] == -32602
-        assert not server.call("list_tasks", era=era, token=reading)["isError"]
+    server, reading, writing = reading_and_writing
+    listed = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
+    assert {"list_tasks", "manage"} <= {tool["name"] for tool in listed}
+    assert "add_task" not in {tool["name"] for tool in listed}
+    [manage] = [tool for tool in listed if tool["name"] == "manage"]
+    assert "save" not in str(manage["inputSchema"])
+    everything = server.rpc("tools/list", era=era, token=writing)[1]["result"]["tools"]
+    assert "add_task" in {tool["name"] for tool in everything}
+    again = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
+    assert again == listed
+    code, _ = server.rpc("tools/call", {"name": "add_task"}, era=era, token=reading)
+    assert code == 403
+    refused = server.call("manage", era=era, token=reading, action="save")
+    assert refused["isError"]
+    code, unknown = server.rpc("tools/call", {"name": "ad_task"}, era=era, token=reading)
+    assert unknown["error"]["code"] == -32602
+    assert not server.call("list_tasks", era=era, token=reading)["isError"]
+
+
+@pytest.fixture(scope="module")
+def reading_and_writing(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[HttpServer, str, str]]:
+    """A server, a token to read with and one to write with."""
+    folder = tmp_path_factory.mktemp("tokens")
+    made = Accounts(folder)
+    ada = made.user("ada@example.org")
+    reading, writing = made.token(ada, read_only=True)[0], made.token(ada)[0]
+    made.database.close()
+    with HttpServer(folder) as server:
+        yield server, reading, writing
 
 
 def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ import errno
 import os
 import socket
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from rolltop.core import logs
-from rolltop.core.errors import ConfigInvalid, StartFailed
+from rolltop.core.errors import ConfigInvalid, RolltopError, StartFailed
 from rolltop.server import assembly
 from rolltop.server.auth import Authentication
 from rolltop.server.ending import Ending, leave
@@ -155,21 +155,27 @@ def _bound(host: str, port: int) -> socket.socket:
         StartFailed: the port is taken, or may not be used.
 
     """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-    except (OSError, UnicodeError) as failure:
-        reason = getattr(failure, "strerror", None) or "it is no address"
-        said = f"http.host, http.port: cannot listen on {host}:{port}: {reason}"
-        if getattr(failure, "errno", None) in {errno.EADDRINUSE, errno.EACCES}:
-            raise StartFailed(said, hint="Choose another port; 0 takes a free one.") from failure
-        raise ConfigInvalid(said, hint="Choose an address of this machine.") from failure
+    with ExitStack() as closing:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, kind, protocol, _, address = found[0]
+            listener = closing.enter_context(socket.socket(family, kind, protocol))
+            if os.name == "posix":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(_BACKLOG)
+        except (OSError, ValueError) as failure:
+            raise _cannot_listen(host, port, failure) from failure
+        closing.pop_all()
     return listener
+
+
+def _cannot_listen(host: str, port: int, failure: OSError | ValueError) -> RolltopError:
+    reason = getattr(failure, "strerror", None) or "it is no address"
+    said = f"http.host, http.port: cannot listen on {host!r}, port {port}: {reason}"
+    if getattr(failure, "errno", None) in {errno.EADDRINUSE, errno.EACCES}:
+        return StartFailed(said, hint="Choose another port; 0 takes a free one.")
+    return ConfigInvalid(said, hint="Choose an address of this machine.")
 
 
 def _bound_socket(path: Path) -> socket.socket:
@@ -190,6 +196,7 @@ def _bound_socket(path: Path) -> socket.socket:
             os.umask(mask)
         listener.listen(_BACKLOG)
     except OSError as failure:
+        listener.close()
         raise StartFailed(
             f"http.socket: cannot listen on {path}: {failure.strerror or failure}",
             hint="Choose another path, or stop the server that listens there.",
