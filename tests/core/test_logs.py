@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
+import select
 import stat
+import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING
@@ -156,6 +159,24 @@ def test_libraries_are_heard_without_what_they_quote(capsys: pytest.CaptureFixtu
     assert all("some.library test_logs:" in line for line in lines[:2])
     assert "ValueError at core/test_logs.py" in lines[1]
     assert MARKER not in "".join(lines)
+
+
+def test_a_host_that_does_not_read_stderr_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as unread, os.fdopen(writing, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        configured()
+        for number in range(2000):
+            one_call(str(number))
+        held = unread.read(4096).splitlines()
+        assert b" outcome=0 " in held[0]
+        while select.select([unread], [], [], 0)[0]:
+            unread.read1(1 << 16)
+        one_call("last")
+        said = unread.read1(1 << 16).splitlines()
+    assert len(said) == 2
+    assert re.search(rb"lines were lost here.* lines=\d{3,4}$", said[0])
+    assert b" outcome=last " in said[1]
 
 
 def test_a_failing_thread_is_logged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import select
 import socket
 import sys
 import threading
@@ -18,7 +19,7 @@ import traceback
 from datetime import UTC, datetime
 from io import FileIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from rolltop.core.errors import ConfigInvalid
 
@@ -40,6 +41,8 @@ _LEVELS: Final = {
 _NAMES: Final = {number: name for name, number in reversed(_LEVELS.items())}
 _FIELDS: Final = "rolltop_fields"
 _FRAMES: Final = 12
+_LONGEST: Final = 3000  # a line must fit into the last free page of a pipe
+_LOST: Final = "lines were lost here: nobody read stderr"
 
 
 def configure(
@@ -54,7 +57,7 @@ def configure(
 
     """
     formatter = _Formatter(as_json=form == "json")
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers: list[logging.Handler] = [_Stderr(sys.stderr)]
     if quiet:
         handlers[0].setLevel(logging.WARNING)
     if file is not None:
@@ -111,6 +114,40 @@ def fault(error: BaseException, *, request_id: str = "", message: str = "fault")
     return reference
 
 
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Writes to stderr, and never waits for a host that does not read it.
+
+    Once the pipe to such a host is full, lines are counted instead; the count is written as
+    soon as there is room. A file gets every line.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record's line, or count it."""
+        if not self._has_room():
+            self._lost += 1
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            fields = {_FIELDS: {"lines": lost}}
+            super().emit(
+                _LOG.makeRecord(_LOG.name, logging.WARNING, "", 0, _LOST, (), None, extra=fields)
+            )
+        super().emit(record)
+
+    def _has_room(self) -> bool:
+        """Whether a line can be written at once; where nobody can tell, it can."""
+        try:
+            waiting = select.poll()
+            waiting.register(self.stream.fileno(), select.POLLOUT)
+            return bool(waiting.poll(0))
+        except (AttributeError, OSError, ValueError):
+            return True
+
+
 class _File(logging.FileHandler):
     """Appends to a file; if it is made here, only its owner may read it."""
 
@@ -161,7 +198,7 @@ class _Formatter(logging.Formatter):
             **{name: value for name, value in given.items() if value not in ("", None)},
         }
         if record.exc_info and record.exc_info[1] is not None:
-            parts["exception"] = " < ".join(_told(record.exc_info[1]))
+            parts["exception"] = " < ".join(_told(record.exc_info[1]))[:_LONGEST]
         return parts
 
 
