@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
 
 SOMEBODY = Scope.of("00000000-0000-4000-8000-000000000001")
-_WORDS = (
+_WORD_LIST = (
     "river stone bridge lantern harbour copper signal market garden winter engine mirror cloud "
     "ladder paper window island thunder velvet anchor compass meadow pepper candle whistle"
-).split()
+)
+_WORDS = _WORD_LIST.split()
 
 
 @dataclass
@@ -90,14 +91,14 @@ def paper(sections: int = 40, seed: int = 7, paragraphs: int = 4) -> str:
         "# A study of lanterns\n",
         "**Keywords:** lanterns, harbour lights, copper\n",
         "## Abstract\n",
-        "We study how lanterns guide ships into a harbour at night. "
-        "Our results show that copper lanterns are seen from twice the distance.\n",
+        (
+            "We study how lanterns guide ships into a harbour at night. "
+            "Our results show that copper lanterns are seen from twice the distance.\n"
+        ),
     ]
     for number in range(1, sections + 1):
         parts.append(f"## {number}. Section on {rng.choice(_WORDS)}\n")
-        parts += [
-            " ".join(sentence(rng) for _ in range(5)) + "\n" for _ in range(paragraphs)
-        ]
+        parts += [" ".join(sentence(rng) for _ in range(5)) + "\n" for _ in range(paragraphs)]
     parts.append("```python\n# not a heading\nlantern = 'copper lantern in a fence is code'\n```\n")
     parts.append("| lantern | range |\n|---|---|\n| copper lantern seen from far away | 9 |\n")
     parts.append("## Conclusion\n\nWe conclude that copper lanterns guide ships best.\n")

@@ -81,9 +81,7 @@ def test_each_is_read_within_its_bounds(shelf: Shelf, what: str) -> None:
     else:
         assert answer["type"] == "full"
     for style in ("extractive", "abstract"):
-        short = shelf.ok(
-            "smart_read", file_path=name, summary_style=style, max_summary_tokens=100
-        )
+        short = shelf.ok("smart_read", file_path=name, summary_style=style, max_summary_tokens=100)
         assert short["type"] == "full" or tokens.count(short["content"]) <= 100
     part = shelf.ok("smart_read", file_path=name, mode="full", max_tokens=300)
     if "next" in part:

@@ -60,9 +60,7 @@ def test_the_best_sections_come_whole_and_first(two: Shelf) -> None:
     assert [s["title"] for s in answer["sections"]] == ["Configuring the retry limit", "Uploads"]
     for section in answer["sections"]:
         assert section["whole"] is True
-        read = two.ok(
-            "read_section", file_path=section["path"], section_heading=section["id"]
-        )
+        read = two.ok("read_section", file_path=section["path"], section_heading=section["id"])
         assert read["content"] == section["content"]
         assert read["tokens"] == section["tokens"]
     assert answer["tokens"] == sum(s["tokens"] for s in answer["sections"]) <= 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -231,7 +232,7 @@ class TestSummary:
             shelf.ok("smart_read", file_path="p.md", max_tokens=budget)
             for budget in (400, 500, 700, 1000, 2000)
         ]
-        for less, more in zip(answers, answers[1:], strict=False):
+        for less, more in pairwise(answers):
             assert len(less["sections"]["headers"]) <= len(more["sections"]["headers"])
             assert len(less["_preamble"]) <= len(more["_preamble"]) + 8
 

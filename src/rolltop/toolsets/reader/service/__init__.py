@@ -34,7 +34,7 @@ _MOST_COMPLETED: Final = 100
 _MOST_WALKED: Final = 5_000
 _SUGGESTED: Final = 5
 _UNSHORTENED: Final = "A summary would not be shorter: this is the document itself."
-_NOTE: Final = "read_section takes an id, a title or a number"
+_NOTE: Final = "read_section takes an id, a title or a number."
 _NO_HEADINGS: Final = "The document has no sections; smart_read reads it."
 
 
@@ -90,7 +90,7 @@ async def list_sections(call: Call, path: str, max_level: int) -> Page:
     first = _cursor_place(call.cursor, opened, max_level)
     room = call.budget // _LEAST_ENTRY + 1 if call.budget else len(listed)
     shown = listed[first : first + room]
-    note = _NOTE if opened.sections else _NO_HEADINGS
+    note = _list_note(opened)
 
     def envelope(items: list[JsonObject]) -> JsonObject:
         return {
@@ -189,6 +189,14 @@ def _paths(roots: Roots, root: Root, prefix: str) -> list[str]:
     return list(islice(found, _MOST_COMPLETED))
 
 
+def _list_note(opened: Opened) -> str:
+    """Return what to know of a list of sections."""
+    note = _NOTE if opened.sections else _NO_HEADINGS
+    if opened.document.outline.parts:
+        note = f"No headings: equal parts. {note}"
+    return " ".join(part for part in (note, opened.document.note) if part)
+
+
 def _full(opened: Opened, limit: int, place: tuple[int, int], note: str = "") -> Text:
     """Return the document's text from a line and a character in it on."""
     line, char = place
@@ -201,8 +209,9 @@ def _full(opened: Opened, limit: int, place: tuple[int, int], note: str = "") ->
     first = opened.starts[line - 1] if lines else 0
     _check_place(char, len(opened.text) - first, "text from there")
     fixed: JsonObject = {"type": "full", "tokens": opened.tokens, "path": opened.path}
-    if note:
-        fixed["note"] = note
+    notes = [part for part in (note, opened.document.note) if part]
+    if notes:
+        fixed["note"] = " ".join(notes)
     text, more = _window(opened.text, first + char, len(opened.text), limit)
     return Text(
         text,

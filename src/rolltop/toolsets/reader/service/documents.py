@@ -181,7 +181,7 @@ async def open_document(call: Call, path: str) -> Opened:
     worth = len(found.data) >= _WORTH_KEEPING
     kept = await _look_up(call, found.content) if worth else None
     opened = await call.work(_read, call.desk, found, kept)
-    if worth and kept is None:
+    if worth and kept is None and not opened.document.rendered:
         _keep_later(call, opened)
     return opened
 
@@ -237,12 +237,14 @@ def _bytes_of(file: BinaryIO, identity: Identity, path: Path, limit: int) -> _Ra
 
 
 def _read(desk: Desk, raw: _Raw, kept: KeptOutline | None) -> Opened:
-    """Return the document in a file's bytes, with what is kept of it or counted anew."""
-    document = read_document(raw.data, raw.path)
-    starts = line_starts(document.text)
-    sections = document.outline.sections
-    figures = outlines.loads(kept.outline) if kept else None
-    total, costs = figures or outlines.counted(document.text, starts, sections)
+    """Return the document in a file's bytes, with the outline that is kept or made anew."""
+    if kept is not None:
+        document, total, costs = outlines.loads(kept.outline, raw.data)
+        starts = line_starts(document.text)
+    else:
+        document = read_document(raw.data, raw.path)
+        starts = line_starts(document.text)
+        total, costs = outlines.counted(document.text, starts, document.outline.sections)
     opened = Opened(raw.identity, raw.settled, raw.content, document, starts, total, costs)
     if raw.stable:
         _memory(desk).keep(opened)
@@ -275,7 +277,8 @@ def _keep_later(call: Call, opened: Opened) -> None:
 
 
 async def _keep(call: Call, opened: Opened) -> None:
-    kept = KeptOutline(opened.content, outlines.dumps(opened.tokens, opened.costs))
+    outline = outlines.dumps(opened.document, opened.tokens, opened.costs)
+    kept = KeptOutline(opened.content, outline)
     try:
         await call.write(store.keep_outline, kept, call.desk.settings["reader.cache_bytes"])
     except RolltopError:

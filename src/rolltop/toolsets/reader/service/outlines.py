@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import tokens
+from rolltop.core.text.decode import decode
+from rolltop.core.text.outline import Outline, Section
+from rolltop.toolsets.reader.formats import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from rolltop.core.text.outline import Section
 
 _LAYOUT: Final = b"1"
 """Part of every key: outlines kept by a program that made them otherwise are not found."""
@@ -62,12 +63,33 @@ def _is_cut(text: str, place: int) -> bool:
     return text[place - 1] == "\n" and len(indent) < len(line) and "\r" not in indent
 
 
-def dumps(total: int, costs: Sequence[int]) -> str:
-    """Return a document's tokens and those of its sections as JSON text."""
-    return json.dumps([total, list(costs)], separators=(",", ":"))
+def dumps(document: Document, total: int, costs: Sequence[int]) -> str:
+    """Return a document's outline with what it costs as JSON text of ASCII characters."""
+    rows = [
+        [section.id, section.title, section.level, section.start_line, section.end_line, cost]
+        for section, cost in zip(document.outline.sections, costs, strict=True)
+    ]
+    outline = document.outline
+    return json.dumps(
+        [document.kind, document.note, outline.line_count, outline.parts, total, rows],
+        separators=(",", ":"),
+    )
 
 
-def loads(text: str) -> tuple[int, tuple[int, ...]]:
-    """Return the tokens that `dumps` wrote."""
-    total, costs = json.loads(text)
-    return cast("int", total), tuple(cast("list[int]", costs))
+def loads(text: str, data: bytes) -> tuple[Document, int, tuple[int, ...]]:
+    """Return the document in the bytes, its tokens and those of its sections, from `dumps`."""
+    kind, note, lines, parts, total, rows = json.loads(text)
+    decoded = decode(data)
+    outline = Outline(kind, tuple(_sections(rows)), lines, parts=parts)
+    document = Document(decoded.text, decoded.encoding, kind, outline, note=note)
+    return document, total, tuple(row[-1] for row in rows)
+
+
+def _sections(rows: Sequence[Any]) -> Iterator[Section]:
+    """Yield the sections of the rows, each with the titles around it."""
+    around: list[tuple[int, str]] = []
+    for own_id, title, level, start, end, _ in rows:
+        while around and around[-1][0] >= level:
+            around.pop()
+        around.append((level, title))
+        yield Section(own_id, title, level, start, end, tuple(t for _, t in around))

@@ -200,9 +200,10 @@ def _preamble(
     missing = [name.replace("_", " ") for name, out in excluded.items() if out]
     sampled = ["sentences outside an even sample"] * opened.material.sampled
     lost = ", ".join([*missing, *sampled, "other detail"])
+    note = f" {opened.document.note}" if opened.document.note else ""
     said = (
         f"SUMMARY, not the full text: {opened.tokens} tokens -> {tokens} ({factor:g}x less). "
-        f"May be missing: {lost}. Lnn: is the line a sentence stands on. For more: "
+        f"May be missing: {lost}.{note} Lnn: is the line a sentence stands on. For more: "
     )
     if dress.preamble == 1:
         said = f"SUMMARY: {opened.tokens} -> {tokens} tokens. "

@@ -53,6 +53,7 @@ class _Sheet:
     left: int
     lines: list[str] = field(default_factory=list[str])
     cited: set[int] = field(default_factory=set[int])
+    told: set[str] = field(default_factory=set[str])
 
     def write(self, line: str, reserve: int = 0) -> bool:
         """Add the line if it fits and leaves `reserve` tokens; tell whether it was added."""
@@ -70,10 +71,11 @@ class _Sheet:
         if not self.write(title, reserve):
             return False
         for sentence in sentences:
-            if sentence.line in self.cited and self._has(sentence):
+            if sentence.text in self.told:
                 continue
             if self.write(cited(sentence), reserve):
                 self.cited.add(sentence.line)
+                self.told.add(sentence.text)
                 misses = 0
             else:
                 misses += 1
@@ -84,9 +86,6 @@ class _Sheet:
             self.left = left
             return False
         return True
-
-    def _has(self, sentence: Sentence) -> bool:
-        return cited(sentence) in self.lines
 
 
 def cited(sentence: Sentence) -> str:

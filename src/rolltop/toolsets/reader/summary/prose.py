@@ -29,7 +29,7 @@ SOURCE_KINDS: Final = frozenset(
         "swift",
     ]
 )
-_FENCE: Final = re.compile(r"(`{3,}|~{3,})")
+_FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _LIST_ITEM: Final = re.compile(r"(?:[-*+•‣·]|\d{1,4}[.)]|[a-zA-Z][.)])[ \t]+")
 _DEFINITION: Final = re.compile(r"\[[^\]]{1,200}\]:[ \t]")
 _DIRECTIVE: Final = re.compile(r"\.\.(?:[ \t]|$)")
@@ -37,6 +37,7 @@ _PROSE_DIRECTIVE: Final = re.compile(
     r"\.\.[ \t]+(?:note|warning|tip|important|hint|caution|danger|attention|admonition|"
     r"topic|epigraph|seealso|versionadded|versionchanged|deprecated)::"
 )
+_ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
 _TEX_PROSE: Final = frozenset({"document", "abstract", "itemize", "enumerate", "quote", "center"})
 _TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
@@ -171,7 +172,7 @@ def _content(scan: _Scan, number: int, line: str, stripped: str) -> str:
         return ""
     while stripped.startswith(">"):
         stripped = stripped[1:].lstrip()
-    if not any(map(str.isalnum, stripped)) or _opens_block(scan, stripped):
+    if _opens_block(scan, stripped) or not any(map(str.isalnum, stripped)):
         return ""
     if _is_indented_code(scan, line) or _is_markup(scan, stripped):
         return ""
@@ -189,34 +190,62 @@ def _opens_block(scan: _Scan, stripped: str) -> bool:
         scan.seen.code = True
         scan.skip_to(fence.group(1), _fence_end(fence.group(1)))
         return True
-    if scan.kind == "restructuredtext" and _DIRECTIVE.match(stripped):
+    own = _OWN_BLOCKS.get(scan.kind)
+    return own is not None and own(scan, stripped)
+
+
+def _restructured_block(scan: _Scan, stripped: str) -> bool:
+    if stripped == "::":
+        scan.seen.code = True
+        scan.indented = 0
+        return True
+    if _DIRECTIVE.match(stripped):
         scan.indented = -1 if _PROSE_DIRECTIVE.match(stripped) else 0
         return True
-    if scan.kind == "org" and stripped[:8].lower() == "#+begin_":
-        name = stripped[8:].split(" ", 1)[0].lower()
-        if name not in {"quote", "center", "verse"}:
-            scan.seen.code = True
-            scan.skip_to("#+", lambda text: text.lower().startswith("#+end_"))
-        return True
-    if scan.kind == "latex" and (mark := _TEX_ENVIRONMENT.match(stripped)):
-        _skip_environment(scan, mark.group(1), mark.group(2))
-        return True
-    return scan.kind == "asciidoc" and _asciidoc_block(scan, stripped)
+    return False
 
 
-def _skip_environment(scan: _Scan, side: str, name: str) -> None:
+def _org_block(scan: _Scan, stripped: str) -> bool:
+    if stripped[:8].lower() != "#+begin_":
+        return False
+    name = stripped[8:].split(" ", 1)[0].lower()
+    if name not in {"quote", "center", "verse"}:
+        scan.seen.code = True
+        scan.skip_to("#+", lambda text: text.lower().startswith("#+end_"))
+    return True
+
+
+def _latex_block(scan: _Scan, stripped: str) -> bool:
+    mark = _TEX_ENVIRONMENT.match(stripped)
+    if mark is None:
+        return False
+    side, name = mark.groups()
     if side == "begin" and name not in _TEX_PROSE:
         scan.seen.tables |= name.startswith("tab")
         scan.seen.figures |= name == "figure"
         scan.seen.code |= name in {"verbatim", "lstlisting", "minted"}
         scan.skip_to(f"\\end{{{name}", lambda _text: True)
+    return True
 
 
 def _asciidoc_block(scan: _Scan, stripped: str) -> bool:
     if stripped.startswith(("[", ":", "//", "include::", "image::")):
         scan.seen.figures |= stripped.startswith("image::")
         return True
+    if stripped in _ASCIIDOC_BLOCKS:
+        scan.seen.tables |= stripped == "|==="
+        scan.seen.code |= stripped != "|==="
+        scan.skip_to(stripped, lambda text: text == stripped)
+        return True
     return False
+
+
+_OWN_BLOCKS: Final[dict[str, Callable[[_Scan, str], bool]]] = {
+    "restructuredtext": _restructured_block,
+    "org": _org_block,
+    "latex": _latex_block,
+    "asciidoc": _asciidoc_block,
+}
 
 
 def _fence_end(fence: str) -> Callable[[str], bool]:
@@ -270,5 +299,5 @@ def _is_command(scan: _Scan, stripped: str) -> bool:
     if scan.kind == "restructuredtext" and stripped.endswith("::") and not scan.in_list:
         scan.indented = 0
         scan.seen.code = True
-        return stripped == "::"
+        return False
     return scan.kind == "org" and stripped.startswith(("#+", ":"))

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 600
 """Characters: a longer sentence is given up to here, at a word, and ends in `…`."""
-_SHORTEST: Final = 24
-_FEWEST_WORDS: Final = 5
+_SHORTEST: Final = 16
+_FEWEST_WORDS: Final = 4
 _WIDE_STOP: Final = "[\u3002\uff01\uff1f]+[\u201d\u2019\u300d\u300f\uff09]*"
 _END: Final = re.compile(rf"[.!?]+[\"'\u201d\u2019)\]*_]*\s+|{_WIDE_STOP}\s*")
 _ABBREVIATION: Final = re.compile(
@@ -58,7 +58,7 @@ def clipped(text: str) -> str:
 
 def is_telling(text: str) -> bool:
     """Whether a sentence is made of words: not a label, a list of links, or figures."""
-    if not text.isascii() and len(_WIDE.findall(text[:LONGEST])) >= _SHORTEST // 3:
+    if not text.isascii() and len(_WIDE.findall(text[:LONGEST])) >= _SHORTEST // 2:
         return True
     if len(text) < _SHORTEST:
         return False

@@ -1,0 +1,239 @@
+"""What a summary is made of: the document's own telling sentences, and what it states."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.toolsets.reader.summary.prose import Seen, paragraphs
+from rolltop.toolsets.reader.summary.sentences import sentences
+from tests.toolsets.reader.shelf import paper
+
+if TYPE_CHECKING:
+    from tests.toolsets.reader.shelf import Shelf
+
+BODY = paper(40).split("## Abstract\n")[1].split("\n\n", 1)[1]
+ABSTRACT = "We built a lamp that burns for nine nights. It needs no oil at all."
+
+
+def summary(shelf: Shelf, text: str, name: str = "d.md", **more: Any) -> dict[str, Any]:
+    shelf.put(name, text)
+    answer = shelf.ok("smart_read", file_path=name, **more)
+    assert answer["type"] == "summary"
+    return answer
+
+
+def said(text: str, kind: str = "markdown") -> list[tuple[int, str]]:
+    found = paragraphs(text, kind, seen=Seen())
+    return [(s.line, s.text) for paragraph in found for s in sentences(paragraph)]
+
+
+class TestAbstract:
+    @pytest.mark.parametrize(
+        "head",
+        [
+            "# Lamps\n\n## Abstract\n\n{}\n\n",
+            "# Lamps\n\n# ABSTRACT\n\n{}\n\n",
+            "# Lamps\n\n### 0. Abstract\n\n{}\n\n",
+            "# Lamps\n\n## I. Abstract\n\n{}\n\n",
+            "# Lamps\n\nAbstract\n--------\n\n{}\n\n",
+            "# Lamps\n\n**Abstract**\n\n{}\n\n",
+            "# Lamps\n\n**Abstract.** {}\n\n",
+            "# Lamps\n\n**Abstract:** {}\n\n",
+            "# Lamps\n\n*Abstract* — {}\n\n",
+            "# Lamps\n\nAbstract: {}\n\n",
+            "# Lamps\n\nABSTRACT\n\n{}\n\n",
+            "# Lamps\n\n## Zusammenfassung\n\n{}\n\n",
+            "# Lamps\n\n## TL;DR\n\n{}\n\n",
+            "# Lamps\n\n## Executive Summary\n\n{}\n\n",
+            "# Lamps\n\n## Summary\n\n{}\n\n",
+        ],
+    )
+    @pytest.mark.parametrize("style", ["structured", "abstract"])
+    def test_it_is_found_however_it_is_headed(self, shelf: Shelf, head: str, style: str) -> None:
+        text = head.format(ABSTRACT) + "**Keywords:** lamps\n\n" + BODY
+        answer = summary(shelf, text, summary_style=style)
+        block = answer["content"].split("ABSTRACT:\n")[1].split("\n")
+        line = text[: text.index("We built")].count("\n") + 1
+        assert block[:2] == [
+            f"L{line}: We built a lamp that burns for nine nights.",
+            f"L{line}: It needs no oil at all.",
+        ]
+        assert answer["coverage"]["included"]["abstract"] is True
+
+    def test_latex_has_its_own(self, shelf: Shelf) -> None:
+        text = (
+            "\\documentclass{article}\n\\begin{document}\n\\begin{abstract}\n"
+            f"{ABSTRACT}\n\\end{{abstract}}\n\\section{{Lamps}}\n{BODY}\n\\end{{document}}\n"
+        )
+        assert "L4: We built a lamp" in summary(shelf, text, "d.tex")["content"]
+
+    def test_none_is_made_up(self, shelf: Shelf) -> None:
+        answer = summary(shelf, "# Lamps\n\n" + BODY)
+        assert "ABSTRACT" not in answer["content"]
+        assert answer["coverage"]["included"]["abstract"] is False
+
+    def test_without_one_the_introduction_then_an_extract(self, shelf: Shelf) -> None:
+        text = f"# Lamps\n\n## 1 Introduction\n\n{ABSTRACT}\n\n" + BODY
+        answer = summary(shelf, text, summary_style="abstract")
+        assert answer["content"].startswith("INTRODUCTION:\nL5: We built")
+        assert answer["coverage"]["included"]["abstract"] is False
+        extract = summary(shelf, BODY.replace("#", ""), "plain.txt", summary_style="abstract")
+        assert re.match(r"(INTRODUCTION:\n)?L\d+: ", extract["content"])
+
+
+class TestKeywords:
+    @pytest.mark.parametrize(
+        "stated",
+        [
+            "**Keywords:** brass lamp; night, oil\n",
+            "Keywords: brass lamp, night, oil\n",
+            "*Index Terms* — brass lamp, night, oil.\n",
+            "## Keywords\n\nbrass lamp, night, oil\n",
+            "## Keywords\n\n- brass lamp\n- night\n- oil\n",
+            "**Schlüsselwörter:** brass lamp, night, oil\n",
+        ],
+    )
+    def test_stated_ones_are_given(self, shelf: Shelf, stated: str) -> None:
+        content = summary(shelf, f"# Lamps\n\n{stated}\n{BODY}")["content"]
+        assert re.match(r"KEYWORDS \(L\d\): brass lamp, night, oil\n", content)
+
+    def test_front_matter_states_them(self, shelf: Shelf) -> None:
+        text = f"---\ntitle: Lamps\nkeywords: [brass lamp, night, oil]\n---\n\n# Lamps\n\n{BODY}"
+        assert summary(shelf, text)["content"].startswith("KEYWORDS (L3): brass lamp, night, oil\n")
+
+    def test_else_they_are_drawn_from_the_text_and_say_so(self, shelf: Shelf) -> None:
+        text = "# X\n\n" + BODY + "\n\nThe zeppelin landed safely near the zeppelin hangar.\n" * 60
+        line = summary(shelf, text)["content"].split("\n")[0]
+        assert line.startswith("KEYWORDS (extracted): ")
+        for term in line.split(": ")[1].split(", "):
+            assert all(word in text.lower() for word in term.split())
+
+    def test_a_sentence_about_keywords_states_none(self, shelf: Shelf) -> None:
+        text = "# X\n\nKeywords are reserved words of the language.\n\n" + BODY
+        assert "KEYWORDS (extracted)" in summary(shelf, text)["content"]
+
+
+class TestSentences:
+    def test_each_has_the_line_it_starts_on(self) -> None:
+        text = (
+            "One sentence of five words\nover two lines. Another one that starts\nhere ends now.\n"
+        )
+        assert said(text) == [
+            (1, "One sentence of five words over two lines."),
+            (2, "Another one that starts here ends now."),
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Dr. Smith met Mr. J. Doe at St. Mary in the evening.",
+            "See e.g. the first chapter, i.e. the one on lamps, cf. Fig. 3 there.",
+            "It costs 3.14 coins in version 2.0.1 of the price list.",
+            "Is it www.example.org or lamp.py that the text means here?",
+        ],
+    )
+    def test_full_stops_inside_do_not_end_it(self, text: str) -> None:
+        assert said(text) == [(1, text)]
+
+    def test_wide_scripts_end_without_spaces(self) -> None:
+        text = "这是关于灯笼的第一句话。这是关于港口的第二句话!"
+        assert len(said(text.replace("!", "\uff01"))) == 2
+
+    @pytest.mark.parametrize(
+        ("kind", "text"),
+        [
+            ("markdown", "```\nThis is a line of code in a fence.\n```"),
+            (
+                "markdown",
+                "~~~text\nThis is a line of code in a fence.\n```\nStill the fence here is.\n~~~",
+            ),
+            ("markdown", "    This is a line of indented code here."),
+            ("markdown", "| This is a | row of a table | with words |"),
+            ("markdown", "[![Build status of the main branch](https://a.b/c.svg)](https://a.b/c)"),
+            ("markdown", "![A picture of a lamp on a table](lamp.png)"),
+            ("markdown", "- [The first link of the list](https://example.org/one/two/three)"),
+            ("markdown", "[lamp]: https://example.org/this/is/a/definition The title of it"),
+            ("markdown", "<!-- This is a comment that\ngoes on here for a while -->"),
+            ("markdown", "---\ntitle: This is the front matter of it\n---"),
+            ("restructuredtext", ".. code-block:: python\n\n   This is a line of code in it."),
+            ("restructuredtext", "::\n\n   This is a literal block of text."),
+            ("org", "#+BEGIN_SRC sh\nThis is a line of code in it.\n#+END_SRC"),
+            ("latex", "\\begin{equation}\nThis is no sentence but a formula.\n\\end{equation}"),
+            ("latex", "% This is a comment of the source."),
+            ("html", "<script>\nThis is a line of a script.\n</script>"),
+            ("html", "<pre>\nThis is a line of some code.\n</pre>"),
+            ("json", '{"a": "This is a sentence inside of a value."}'),
+            ("python", "x = compute(This, is, a, line, of, code)"),
+            ("markdown", "Words: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"),
+        ],
+    )
+    def test_what_is_no_prose_is_no_sentence(self, kind: str, text: str) -> None:
+        assert said(text + "\n", kind) == []
+
+    @pytest.mark.parametrize(
+        ("kind", "text", "line"),
+        [
+            ("markdown", "> A quoted sentence with enough words here.", 1),
+            ("markdown", "* A list item with enough words here.", 1),
+            ("markdown", "```\ncode\n```\nA sentence after the fence is read.", 4),
+            ("markdown", "1. first item of it\n\n    A paragraph inside the item of the list.", 3),
+            ("restructuredtext", ".. note::\n\n   A note is prose that people read.", 3),
+            ("html", "<html>\n<p>A paragraph of a page &amp; more words.</p>", 2),
+            ("python", '"""A module that says what it is for."""', 1),
+            ("go", "x := 1\n// A comment that says what it does.", 2),
+            ("c", "/*\n * A comment that says what it does.\n */", 2),
+        ],
+    )
+    def test_prose_is_found_where_it_stands(self, kind: str, text: str, line: int) -> None:
+        found = said(text, kind)
+        assert [number for number, _ in found if number == line] == [line]
+
+    def test_an_endless_one_is_cut_at_a_word(self) -> None:
+        text = "word " * 40_000 + "end."
+        ((line, cut),) = said(text)
+        assert line == 1
+        assert cut.endswith("word…")
+        assert len(cut) <= 601
+
+
+class TestFindings:
+    def test_the_telling_sentence_is_among_them(self, shelf: Shelf) -> None:
+        text = paper(40)
+        content = summary(shelf, text)["content"]
+        assert "SECTIONS (tokens):\n- A study of lanterns" in content
+        assert content.index("ABSTRACT:") < content.index("SECTIONS") < content.index("KEY FIND")
+
+    def test_no_sentence_is_given_twice(self, shelf: Shelf) -> None:
+        text = (
+            "# T\n\n## Abstract\n\n"
+            + ABSTRACT
+            + "\n\n"
+            + ("Same words said again here. " * 3 + "\n\n") * 1500
+        )
+        content = summary(shelf, text)["content"]
+        told = re.findall(r"(?m)^L\d+: (.*)$", content)
+        assert len(told) == len(set(told))
+        assert content.count("Same words said again here.") == 1
+
+    def test_an_extract_is_in_the_documents_order(self, shelf: Shelf) -> None:
+        content = summary(shelf, paper(40), summary_style="extractive")["content"]
+        lines = [int(n) for n in re.findall(r"(?m)^L(\d+): ", content)]
+        assert len(lines) > 5
+        assert lines == sorted(lines)
+
+    def test_a_log_tells_its_errors_once(self, shelf: Shelf) -> None:
+        usual = "2026-01-31 12:00:00 INFO request served in some milliseconds by worker one\n"
+        error = "2026-01-31 12:00:01 ERROR the disk of the queue is full and writes are refused\n"
+        content = summary(shelf, (usual * 40 + error) * 30, "s.log")["content"]
+        assert content.count("ERROR the disk of the queue is full") == 1
+
+    def test_a_long_document_is_sampled_and_says_so(self, shelf: Shelf) -> None:
+        answer = summary(shelf, paper(400))
+        assert "even sample" in answer["_preamble"]
+        lines = [int(n) for n in re.findall(r"(?m)^L(\d+): ", answer["content"])]
+        text = paper(400).split("\n")
+        for line in lines:
+            assert text[line - 1]
