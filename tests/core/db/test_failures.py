@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import uuid
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,16 @@ from rolltop.core.errors import StoreRefused, Unavailable
 from tests.core.db import programs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.databases import MakeDatabase
     from tests.postgresql import PostgreSQLServer
 
-ENDLESS = {
-    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+LONG = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000)"
     " SELECT max(i) FROM n",
-    "postgresql": "SELECT pg_sleep(3600)",
+    "postgresql": "SELECT pg_sleep(30)",
 }
 
 
@@ -34,13 +36,13 @@ def emails(tx: Tx) -> list[str]:
     return [user.email for user in list_users(tx)]
 
 
-def endless(tx: Tx) -> object:
-    return tx.execute(text(ENDLESS[tx.kind])).scalar()
+def take_long(tx: Tx) -> object:
+    return tx.execute(text(LONG[tx.kind])).scalar()
 
 
-def add_and_never_end(tx: Tx) -> None:
+def add_and_take_long(tx: Tx) -> None:
     add_user(tx, "lost@x")
-    endless(tx)
+    take_long(tx)
 
 
 def hold_lock(path: Path) -> sqlite3.Connection:
@@ -64,6 +66,27 @@ def test_a_store_kept_by_another_for_too_long_is_unavailable(
     assert database.read_now(SYSTEM, emails) == ["after@x", "before@x"]
 
 
+def test_a_write_owns_the_store_from_its_first_read(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    """Otherwise two that read and then write could only be told apart by failing one."""
+    database, other = make_database(sqlite_url), make_database(sqlite_url, lock_timeout=0.1)
+
+    def read_then_write(tx: Tx) -> None:
+        before = len(emails(tx))
+        with pytest.raises(Unavailable, match="another process"):
+            other.write_now(SYSTEM, add_user, "between@x")
+        add_user(tx, f"{before + 1}@x")
+
+    database.write_now(SYSTEM, read_then_write)
+    other.write_now(SYSTEM, read_then_write_alone)
+    assert database.read_now(SYSTEM, emails) == ["1@x", "2@x"]
+
+
+def read_then_write_alone(tx: Tx) -> None:
+    add_user(tx, f"{len(emails(tx)) + 1}@x")
+
+
 def test_a_row_kept_by_another_for_too_long_is_unavailable(
     postgresql_url: str, make_database: MakeDatabase
 ) -> None:
@@ -83,31 +106,41 @@ def test_a_statement_over_its_limit_ends_and_keeps_nothing(
 ) -> None:
     database = make_database(database_url, statement_timeout=0.2)
     with pytest.raises(Unavailable, match="time limit"):
-        asyncio.run(database.read(SYSTEM, endless))
+        asyncio.run(database.read(SYSTEM, take_long))
     with pytest.raises(Unavailable, match="time limit"):
-        asyncio.run(database.write(SYSTEM, add_and_never_end))
+        asyncio.run(database.write(SYSTEM, add_and_take_long))
     database.write_now(SYSTEM, add_user, "after@x")
     assert database.read_now(SYSTEM, emails) == ["after@x"]
 
 
-def test_a_full_store_keeps_what_it_has(sqlite_url: str, make_database: MakeDatabase) -> None:
+def add_plainly(tx: Tx, email: str) -> None:
+    tx.connection.exec_driver_sql("PRAGMA max_page_count = 40")
+    add_user(tx, email)
+
+
+def add_in_a_savepoint(tx: Tx, email: str) -> None:
+    tx.connection.exec_driver_sql("PRAGMA max_page_count = 40")
+    with tx.connection.begin_nested():
+        tx.execute(users.insert().values(id=str(uuid.uuid4()), email=email, created_at=tx.now))
+
+
+@pytest.mark.parametrize("add", [add_plainly, add_in_a_savepoint])
+def test_a_full_store_keeps_what_it_has(
+    add: Callable[[Tx, str], None], sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    """A full disk can end the whole transaction: then there is no savepoint to go back to."""
     database = make_database(sqlite_url)
-
-    def limit_size(tx: Tx) -> None:
-        tx.connection.exec_driver_sql("PRAGMA max_page_count = 1")  # the present size
-
-    database.write_now(SYSTEM, add_user, "first@x")
-    database.write_now(SYSTEM, limit_size)
-    kept = ["first@x"]
+    kept: list[str] = []
 
     def fill_up() -> None:
         while len(kept) < 5000:
             email = f"{len(kept):0200}@x"
-            database.write_now(SYSTEM, add_user, email)
+            database.write_now(SYSTEM, add, email)
             kept.append(email)
 
     with pytest.raises(Unavailable, match="disk is full"):
         fill_up()
+    assert kept
     assert database.read_now(SYSTEM, emails) == sorted(kept)
     assert database.path is not None
     with closing(sqlite3.connect(database.path)) as other:

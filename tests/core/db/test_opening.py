@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,12 @@ import psycopg
 import pytest
 
 from rolltop.core.accounts import add_user, list_users
-from rolltop.core.db import SYSTEM, Database
+from rolltop.core.db import SYSTEM, Database, file_lock
 from rolltop.core.errors import StoreRefused, Unavailable
 from tests.core.db import programs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tests.databases import MakeDatabase
@@ -27,14 +28,14 @@ MAKE_NEWER = "UPDATE rolltop_versions SET version_num = 'core_9999' WHERE versio
 OPEN_AND_ADD = """
 import sys
 from rolltop.core.accounts import add_user, ensure_default
-from rolltop.core.db import SYSTEM, Database
-database = Database(sys.argv[1])
+from rolltop.core.db import SYSTEM, Database, migrate, opened
 print("ready")
-sys.stdin.readline()
-database.open()
-default = database.write_now(SYSTEM, ensure_default)
-database.write_now(SYSTEM, add_user, sys.argv[2])
-print(default.id)
+for url in map(str.strip, sys.stdin):
+    database = Database(url)
+    database.open()
+    print(database.write_now(SYSTEM, ensure_default).id)
+    database.write_now(SYSTEM, add_user, sys.argv[1])
+    database.close()
 """
 
 
@@ -56,21 +57,46 @@ def refused(database: Database) -> str:
     return f"{raised.value.message} {raised.value.hint}"
 
 
-def test_four_processes_that_open_a_new_store_together_all_get_it(
-    empty_url: str, make_database: MakeDatabase
-) -> None:
-    processes = [programs.start(OPEN_AND_ADD, empty_url, f"{n}@x") for n in range(4)]
+def open_together(urls: Sequence[str]) -> list[list[str]]:
+    """Let four processes open one new store after another; return each one's default users."""
+    processes = [programs.start(OPEN_AND_ADD, f"{n}@x") for n in range(4)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in processes:
         assert process.stdin is not None
-        process.stdin.write("go\n")
+        process.stdin.write("".join(f"{url}\n" for url in urls))
         process.stdin.flush()
-    defaults = programs.finish(processes)
-    assert len(set(defaults)) == 1, "each process found the same default user"
-    found = make_database(empty_url).read_now(SYSTEM, list_users)
-    assert [user.email for user in found] == ["0@x", "1@x", "2@x", "3@x", "default@localhost"]
+    return [output.split() for output in programs.finish(processes)]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_four_processes_that_open_a_new_store_together_all_get_it(
+    kind: str,
+    tmp_path: Path,
+    postgres_url: Callable[[], str],
+    make_database: MakeDatabase,
+) -> None:
+    urls = [f"sqlite:///{tmp_path / str(n) / 'desk.db'}" for n in range(6)]
+    if kind == "postgresql":
+        urls = [postgres_url(), postgres_url()]
+    for url, *defaults in zip(urls, *open_together(urls), strict=True):
+        assert len(set(defaults)) == 1, "each process found the same default user"
+        found = make_database(url).read_now(SYSTEM, list_users)
+        assert [user.email for user in found] == ["0@x", "1@x", "2@x", "3@x", "default@localhost"]
+
+
+def test_a_store_is_opened_by_one_at_a_time(sqlite_url: str, tmp_path: Path) -> None:
+    database = Database(sqlite_url)
+    opening = threading.Thread(target=database.open)
+    with file_lock.exclusive(tmp_path / "store" / "desk.db.lock", timeout=1.0):
+        opening.start()
+        opening.join(0.3)
+        assert opening.is_alive()
+        assert not database.is_open()
+    opening.join(programs.PATIENCE)
+    assert database.is_open()
+    database.close()
 
 
 def test_what_it_makes_is_for_this_user_alone_whatever_the_umask(
