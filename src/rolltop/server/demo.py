@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 
     from mcp_types import Tool
 
-_SHOWN_LINES: Final = 9
+_SHOWN_LINES: Final = 8
+_MOST: Final = 20  # files that one plan takes
 _NARROWEST: Final = 60
 _STEP, _GOOD, _BAD, _FAINT, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_LONG_ID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{22}\b")
+_MOMENT: Final = re.compile(r"\b\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d+Z")
 _OURS: Final = ("ROLLTOP_", "DATABASE_URL", "DOCS_ROOT", "CODE_ROOT", "LOG_")
-_QUESTION: Final = "Where is text kept, and what happens when the process is killed?"
+_QUESTION: Final = "What happens to a write when the process is killed?"
 
 
 def run_demo(working_directory: Path) -> int:
@@ -44,19 +48,23 @@ def run_demo(working_directory: Path) -> int:
 
 
 def _documents(working_directory: Path, scratch: Path) -> list[Path]:
-    """Return long documents, the longest first: this repository's, or the program's sources.
+    """Return this repository's pages and sources, or elsewhere the program's sources alone.
 
-    The sources are copied, since an environment's folder is usually one that git ignores.
+    Pages come first, longest first. The sources are copied where there is no repository,
+    since an environment's folder is usually one that git ignores.
     """
-    if (working_directory / "src" / "rolltop" / "__init__.py").exists():
-        pages = working_directory.glob("docs/**/*.md")
-        found = [*working_directory.glob("*.md"), *pages]
+    source = working_directory / "src" / "rolltop"
+    pages: list[Path] = []
+    if (source / "__init__.py").exists():
+        pages = [*working_directory.glob("*.md"), *working_directory.glob("docs/**/*.md")]
     else:
-        home = scratch / "documents"
-        source = Path(rolltop.__file__).parent
-        shutil.copytree(source, home, ignore=shutil.ignore_patterns("__pycache__"))
-        found = list(home.glob("core/**/*.py"))
-    return sorted(found, key=lambda path: (-path.stat().st_size, path))[:8]
+        source = scratch / "documents"
+        home = Path(rolltop.__file__).parent
+        shutil.copytree(home, source, ignore=shutil.ignore_patterns("__pycache__"))
+    found = [*pages, *source.glob("**/*.py")]
+    return sorted(found, key=lambda path: (path.suffix != ".md", -path.stat().st_size, path))[
+        :_MOST
+    ]
 
 
 async def _tell(documents: Sequence[Path], scratch: Path) -> int:
@@ -138,7 +146,7 @@ async def _reading(story: _Story, documents: Sequence[Path]) -> None:
         section_heading=_section(toc),
     )
     await story.call(
-        f"{len(documents)} documents, one question, a budget.",
+        f"One question to {len(documents)} documents, on a budget.",
         "read_plan",
         file_paths=[str(path) for path in documents],
         query=_QUESTION,
@@ -156,12 +164,12 @@ def _section(toc: Mapping[str, Any]) -> str:
 async def _working(story: _Story) -> None:
     """Plan tasks of which one waits for another, and do the first."""
     first = await story.call(
-        "A task from what was read.", "add_task", title="Check what a kill -9 leaves", priority=1
+        "A task from what was read.", "add_task", title="Kill it and see", priority=1
     )
     await story.call(
         "Another that has to wait for it.",
         "add_task",
-        title="Write the page on durability",
+        title="Write about it",
         blocked_by=[first["data"]["task_id"]],
     )
     ready = await story.call("What is ready now? Only the first.", "next_task")
@@ -274,25 +282,27 @@ def _short(value: object) -> str:
         return f"…/{Path(value).name}"
     if isinstance(value, list) and len(cast("list[object]", value)) > 1:
         return f"[{len(cast('list[object]', value))} of them]"
-    return json.dumps(value, ensure_ascii=False)
+    return _LONG_ID.sub(r"\1…", json.dumps(value, ensure_ascii=False))
 
 
 def _readable(answer: Mapping[str, Any]) -> list[str]:
-    """Return an answer's fields as lines, long texts as they read."""
+    """Return an answer's fields as lines: long texts as they read, things on one line each."""
     lines: list[str] = []
     for name, value in answer.items():
         if isinstance(value, str) and "\n" in value:
             lines += [f"{name}:", *(f"  {line}" for line in value.splitlines() if line.strip())]
-        elif isinstance(value, Mapping):
-            inner = _readable(cast("Mapping[str, Any]", value))
-            lines += [f"{name}:", *(f"  {line}" for line in inner)]
         elif isinstance(value, list) and value:
-            items = cast("list[object]", value)
-            lines += [f"{name}:", *(f"  {_item(item)}" for item in items)]
+            lines += [f"{name}:", *(f"  {_item(item)}" for item in cast("list[object]", value))]
         else:
-            lines.append(f"{name}: {value if isinstance(value, str) else json.dumps(value)}")
+            lines.append(f"{name}: {_item(cast('object', value))}")
     return lines
 
 
 def _item(item: object) -> str:
-    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    """Return a value on one line, a thing with fields as `name value` pairs."""
+    if isinstance(item, Mapping):
+        fields = cast("Mapping[str, object]", item).items()
+        return " · ".join(f"{name} {_item(value)}" for name, value in fields if value is not None)
+    if not isinstance(item, str):
+        return json.dumps(item, ensure_ascii=False)
+    return _MOMENT.sub(r"\1", _LONG_ID.sub(r"\1…", item))
