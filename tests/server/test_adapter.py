@@ -114,19 +114,21 @@ def test_a_fault_of_ours_is_a_tool_result_with_a_reference_and_nothing_else(
     assert "swordfish" not in text(failed)
 
 
+async def read_a_fault(client: Client) -> None:
+    await client.read_resource("rolltop://thing/fault")
+
+
+async def get_a_fault(client: Client) -> None:
+    await client.get_prompt("explain", {"topic": "fault"})
+
+
+async def complete_a_fault(client: Client) -> None:
+    template = ResourceTemplateReference(uri="rolltop://thing/{name}")
+    await client.complete(template, {"name": "name", "value": "fault"})
+
+
 @ERAS
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda client: client.read_resource("rolltop://thing/fault"),
-        lambda client: client.get_prompt("explain", {"topic": "fault"}),
-        lambda client: client.complete(
-            ResourceTemplateReference(uri="rolltop://thing/{name}"),
-            {"name": "name", "value": "fault"},
-        ),
-    ],
-    ids=["resource", "prompt", "completion"],
-)
+@pytest.mark.parametrize("ask", [read_a_fault, get_a_fault, complete_a_fault])
 def test_a_fault_elsewhere_is_an_internal_error_with_a_reference_and_nothing_else(
     tmp_path: Path, era: str, ask: Callable[[Client], Awaitable[Any]]
 ) -> None:
@@ -302,7 +304,8 @@ def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:
 
     async def ask(client: Client) -> list[Any]:
         seen = await client.call_tool("who_am_i", {})
-        own = Scope.of((seen.structured_content or {})["user"])
+        caller: dict[str, str] = seen.structured_content
+        own = Scope.of(caller["user"])
         async with client.listen(resource_subscriptions=[uri]) as stream:
             app.desk.changed(Scope.of("somebody else"), uri)
             app.desk.changed(own, uri)
