@@ -40,7 +40,9 @@ _MAGIC: Final = (
     b"\x7fELF",
 )
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-_BEYOND_ASCII: Final = re.compile(rb"[^\n]{0,120}[\x80-\xff][^\n]{0,120}")
+_BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
+_CONTEXT: Final = 120
+"""Bytes of the same line kept before and after a byte beyond ASCII: letters next to it speak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +130,23 @@ def _detected(data: bytes) -> str:
     """Return the legacy encoding the detector finds in lines that are not ASCII."""
     from chardet import EncodingEra, detect  # noqa: PLC0415  # its models take 100 ms to load
 
-    parts: list[bytes] = []
-    size = 0
-    for found in _BEYOND_ASCII.finditer(data):
-        parts.append(found.group())
-        size += len(parts[-1])
-        if size > SAMPLE:
-            break
     # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed
     # wrongly far more often than they occur.
     era = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
-    name = detect(b"\n".join(parts), encoding_era=era)["encoding"] or "cp1252"
+    name = detect(_telling(data), encoding_era=era)["encoding"] or "cp1252"
     return codecs.lookup(name).name
+
+
+def _telling(data: bytes) -> bytes:
+    """Return the first stretches of lines that are not ASCII: all that tells encodings apart."""
+    parts: list[bytes] = []
+    size = at = 0
+    while size < SAMPLE and (found := _BEYOND_ASCII.search(data, at)) is not None:
+        nearest = max(at, found.start() - _CONTEXT)
+        begin = max(nearest, data.rfind(b"\n", nearest, found.start()) + 1)
+        farthest = found.end() + _CONTEXT
+        line_end = data.find(b"\n", found.end(), farthest)
+        at = line_end if line_end >= 0 else farthest
+        parts.append(data[begin:at])
+        size += at - begin
+    return b"\n".join(parts)

@@ -38,7 +38,7 @@ _FORMATTING: Final = re.compile(
     r"\\(?:text(?:bf|it|tt|sc|sf|rm|up|normal)|emph|texorpdfstring|ensuremath|mathrm|label)\b\s*"
 )
 _MAX_TITLE: Final = 2_000
-_MAX_BRACES: Final = 60
+_MAX_BRACES: Final = 30
 
 
 def headings(text: str) -> Iterator[Heading]:
