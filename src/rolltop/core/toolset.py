@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rolltop.core.settings import Setting
 
 JsonObject = dict[str, Any]
-Handler = Callable[..., Awaitable[object]]
+ToolFunction = Callable[..., Awaitable[object]]
 
 MISSING = "missing"
 TYPE = "type"
@@ -64,7 +64,7 @@ class Tool:
     """
 
     name: str
-    function: Handler
+    function: ToolFunction
     title: str
     output: type
     reads: bool = False

@@ -23,7 +23,7 @@ class Repository:
     def __init__(self, top: str, git_dir: str) -> None:
         self.top = top
         self._git_dir = git_dir
-        common = _common_dir(git_dir)
+        common = _shared_directory(git_dir)
         files = [*global_config_files(), join(common, "config")]
         settings = GitSettings(files)
         if settings.flag("extensions.worktreeconfig"):
@@ -81,13 +81,13 @@ def _git_dir(directory: str) -> str | None:
         if not pointed_at.startswith("gitdir: "):
             return None
         path = join(directory, pointed_at.removeprefix("gitdir: "))
-    common = _common_dir(path)
+    common = _shared_directory(path)
     has_head = os.path.lexists(join(path, "HEAD"))
     is_repository = has_head and isdir(join(common, "objects")) and isdir(join(common, "refs"))
     return path if is_repository else None
 
 
-def _common_dir(git_dir: str) -> str:
+def _shared_directory(git_dir: str) -> str:
     """Where a worktree shares its settings with the repository it belongs to."""
     pointed_at = _first_line(join(git_dir, "commondir"))
     return git_dir if pointed_at is None else join(git_dir, pointed_at)
