@@ -85,6 +85,13 @@ def test_a_task_from_the_shell_and_back(shell: Shell) -> None:
     assert again["data"] == listed["data"]
 
 
+def test_answers_are_utf8_whatever_the_locale(shell: Shell) -> None:
+    for name, value in {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}.items():
+        shell.set(name, value)
+    outcome = shell.process("call", "add_task", "--json", "-", stdin='{"title": "ü → 😀"}')
+    assert answer(outcome)["data"]["title"] == "ü → 😀"
+
+
 def test_options_may_stand_between_the_pairs(shell: Shell) -> None:
     outcome = shell("call", "add_task", "title=x", "--set", "output=text", "priority=2")
     assert answer(outcome)["data"]["priority"] == 2

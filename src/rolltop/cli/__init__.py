@@ -50,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.set_defaults(command=name)
     command.configure(parser)
     arguments = parser.parse_intermixed_args(given[len(name.split()) :])
+    _prepare_output()
     try:
         code = command.run(arguments)
         sys.stdout.flush()
@@ -61,6 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
         return _failed(error)
     return code
+
+
+def _prepare_output() -> None:
+    """Let programs read UTF-8 whatever the locale, and a terminal never stop us."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        encoding = None if sys.stdout.isatty() else "utf-8"
+        reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _failed(error: Exception) -> int:
