@@ -125,7 +125,7 @@ CREATE TABLE public.users (
 -- Data for Name: access_tokens; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.access_tokens VALUES ('373ec762-0926-4566-98ed-34e099167190', '88047e1d-3142-4d0a-a273-6b8c2555b350', 'laptop', 'f91b85cbb0cbeaeba0b1a764d50fe3fac5989485bfc4f7a336848ede9afcbde4', true, '2026-11-22 04:54:45.395914+05:45', NULL, NULL, NULL);
+INSERT INTO public.access_tokens VALUES ('f8b69695-e1ae-4468-a8ca-ca17f35d0045', 'e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'laptop', 'b69a5841a851ac106001b3d20634d8dd76665adbb31988d9f6647ebf777e2eb6', true, '2026-11-22 05:22:13.552783+05:45', NULL, NULL, NULL);
 
 
 --
@@ -153,26 +153,26 @@ INSERT INTO public.rolltop_versions VALUES ('tasks_0001');
 -- Data for Name: task_tags; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.task_tags VALUES ('88047e1d-3142-4d0a-a273-6b8c2555b350', '0c9a38a1-1366-46d4-b870-273a065c4366', 'größe');
-INSERT INTO public.task_tags VALUES ('88047e1d-3142-4d0a-a273-6b8c2555b350', '0c9a38a1-1366-46d4-b870-273a065c4366', 'home');
+INSERT INTO public.task_tags VALUES ('e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', '88788936-b758-4902-93e2-f64b6a2adef6', 'größe');
+INSERT INTO public.task_tags VALUES ('e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', '88788936-b758-4902-93e2-f64b6a2adef6', 'home');
 
 
 --
 -- Data for Name: tasks; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.tasks VALUES ('927f7d20-c286-4e08-9927-1d4285cdd6ff', '88047e1d-3142-4d0a-a273-6b8c2555b350', 'Water the plants', NULL, 'pending', '2026-11-22 04:54:45.290194+05:45', '2026-11-22 04:54:45.290194+05:45', 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.tasks VALUES ('73766c75-7988-429e-bedb-c402c8e469d3', '88047e1d-3142-4d0a-a273-6b8c2555b350', 'Żółć 😀', 'Ein Satz.
-Und noch einer.', 'pending', '2026-11-22 04:54:45.317065+05:45', '2026-11-22 04:54:45.317065+05:45', 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.tasks VALUES ('e34bf0da-71eb-4005-8d9b-d97cc4963168', '88047e1d-3142-4d0a-a273-6b8c2555b350', 'Pay the rent', NULL, 'pending', '2026-11-22 04:54:45.324967+05:45', '2026-11-22 04:54:45.324967+05:45', 1, 0, '2026-02-01 13:45:00+05:45', NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.tasks VALUES ('0c9a38a1-1366-46d4-b870-273a065c4366', '88047e1d-3142-4d0a-a273-6b8c2555b350', 'Pack', NULL, 'completed', '2026-11-22 04:54:45.338856+05:45', '2026-11-22 04:54:45.382222+05:45', 2, NULL, NULL, NULL, '["rolltop://note/1"]', NULL, NULL, NULL);
+INSERT INTO public.tasks VALUES ('0fd5faaf-cf47-4ebd-acfb-6183383508d9', 'e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'Water the plants', NULL, 'pending', '2026-11-22 05:22:13.424425+05:45', '2026-11-22 05:22:13.424425+05:45', 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.tasks VALUES ('e6e5e6cc-6cdd-4d7c-b614-3fe90a4ca735', 'e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'Żółć 😀', 'Ein Satz.
+Und noch einer.', 'pending', '2026-11-22 05:22:13.449405+05:45', '2026-11-22 05:22:13.449405+05:45', 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.tasks VALUES ('5a621b5a-0139-4566-85dc-5c2de505be70', 'e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'Pay the rent', NULL, 'pending', '2026-11-22 05:22:13.465228+05:45', '2026-11-22 05:22:13.465228+05:45', 1, 0, '2026-02-01 13:45:00+05:45', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.tasks VALUES ('88788936-b758-4902-93e2-f64b6a2adef6', 'e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'Pack', NULL, 'completed', '2026-11-22 05:22:13.487564+05:45', '2026-11-22 05:22:13.53223+05:45', 2, NULL, NULL, NULL, '["rolltop://note/1"]', NULL, NULL, NULL);
 
 
 --
 -- Data for Name: users; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.users VALUES ('88047e1d-3142-4d0a-a273-6b8c2555b350', 'default@localhost', NULL, '2026-11-22 04:54:45.278338+05:45', NULL);
+INSERT INTO public.users VALUES ('e6e41427-fb97-4c69-9c2f-e6d25e8bf1b2', 'default@localhost', NULL, '2026-11-22 05:22:13.400555+05:45', NULL);
 
 
 --
@@ -277,10 +277,10 @@ CREATE INDEX ix_task_blockers_user_id_blocker_id ON public.task_blockers USING b
 
 
 --
--- Name: ix_task_tags_user_id_tag; Type: INDEX; Schema: public; Owner: -
+-- Name: ix_task_tags_user_id_tag_task_id; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX ix_task_tags_user_id_tag ON public.task_tags USING btree (user_id, tag);
+CREATE INDEX ix_task_tags_user_id_tag_task_id ON public.task_tags USING btree (user_id, tag, task_id);
 
 
 --
@@ -291,10 +291,10 @@ CREATE INDEX ix_tasks_deleted_at ON public.tasks USING btree (deleted_at);
 
 
 --
--- Name: ix_tasks_parent_id; Type: INDEX; Schema: public; Owner: -
+-- Name: ix_tasks_parent_id_user_id_created_at_id; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX ix_tasks_parent_id ON public.tasks USING btree (parent_id);
+CREATE INDEX ix_tasks_parent_id_user_id_created_at_id ON public.tasks USING btree (parent_id, user_id, created_at, id);
 
 
 --

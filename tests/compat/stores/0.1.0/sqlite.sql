@@ -13,7 +13,7 @@ CREATE TABLE access_tokens (
 	CONSTRAINT fk_access_tokens_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_access_tokens_token_hash UNIQUE (token_hash)
 );
-INSERT INTO "access_tokens" VALUES('db1d30b039cb4e5f9e8c21b64474eed2','a89c6699c7d9484c865dc4824ff6e1fa','laptop','5d9163a963fe1e41cd06a299595e1cea74e23efab1460bbdc8b63216c54e59ea',1,'2026-11-21T23:09:43.793411Z',NULL,NULL,NULL);
+INSERT INTO "access_tokens" VALUES('c407c5c588754c4e8fee6304aaeb31ea','bb681f1b0dbe48dabec0a38ab18da681','laptop','e9c24d1ac987f77bce7e38e603ff63bba5106e82c9afb55072c73c7d7d580a27',1,'2026-11-21T23:37:10.932979Z',NULL,NULL,NULL);
 CREATE TABLE reader_outlines (
 	content VARCHAR(64) NOT NULL, 
 	size INTEGER NOT NULL, 
@@ -43,8 +43,8 @@ CREATE TABLE task_tags (
 	CONSTRAINT pk_task_tags PRIMARY KEY (user_id, task_id, tag), 
 	CONSTRAINT fk_task_tags_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
-INSERT INTO "task_tags" VALUES('a89c6699c7d9484c865dc4824ff6e1fa','9debe3f773fc4e7eabe7092e62abcacc','größe');
-INSERT INTO "task_tags" VALUES('a89c6699c7d9484c865dc4824ff6e1fa','9debe3f773fc4e7eabe7092e62abcacc','home');
+INSERT INTO "task_tags" VALUES('bb681f1b0dbe48dabec0a38ab18da681','5a3d3207ef7e4e2b9b0fb42a2b4b689a','größe');
+INSERT INTO "task_tags" VALUES('bb681f1b0dbe48dabec0a38ab18da681','5a3d3207ef7e4e2b9b0fb42a2b4b689a','home');
 CREATE TABLE tasks (
 	id CHAR(32) NOT NULL, 
 	user_id CHAR(32) NOT NULL, 
@@ -69,11 +69,11 @@ CREATE TABLE tasks (
 	CONSTRAINT ck_tasks_title CHECK (length(title) >= 1), 
 	CONSTRAINT ck_tasks_priority CHECK (priority BETWEEN 0 AND 4)
 );
-INSERT INTO "tasks" VALUES('7653bcecfbc34e54b9b025bc7fd6f1d2','a89c6699c7d9484c865dc4824ff6e1fa','Water the plants',NULL,'pending','2026-11-21T23:09:43.386737Z','2026-11-21T23:09:43.386737Z',1,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "tasks" VALUES('75ce60b1ca7c463e948332282cc9e906','a89c6699c7d9484c865dc4824ff6e1fa','Żółć 😀','Ein Satz.
-Und noch einer.','pending','2026-11-21T23:09:43.604189Z','2026-11-21T23:09:43.604189Z',1,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "tasks" VALUES('d9ea660fd82a44fdbd694d9c1c8dae79','a89c6699c7d9484c865dc4824ff6e1fa','Pay the rent',NULL,'pending','2026-11-21T23:09:43.668130Z','2026-11-21T23:09:43.668130Z',1,0,'2026-02-01T08:00:00.000000Z',NULL,NULL,NULL,NULL,NULL);
-INSERT INTO "tasks" VALUES('9debe3f773fc4e7eabe7092e62abcacc','a89c6699c7d9484c865dc4824ff6e1fa','Pack',NULL,'completed','2026-11-21T23:09:43.724663Z','2026-11-21T23:09:43.779346Z',2,NULL,NULL,NULL,'["rolltop://note/1"]',NULL,NULL,NULL);
+INSERT INTO "tasks" VALUES('7e15eaeb38d94e2a9c66cfa2cda222c3','bb681f1b0dbe48dabec0a38ab18da681','Water the plants',NULL,'pending','2026-11-21T23:37:10.412280Z','2026-11-21T23:37:10.412280Z',1,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "tasks" VALUES('2cccc80c2d5d43ca9dfba4d1ce3b65bf','bb681f1b0dbe48dabec0a38ab18da681','Żółć 😀','Ein Satz.
+Und noch einer.','pending','2026-11-21T23:37:10.821714Z','2026-11-21T23:37:10.821714Z',1,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "tasks" VALUES('d2b5c0fdf42942948d8b326b8f5ca863','bb681f1b0dbe48dabec0a38ab18da681','Pay the rent',NULL,'pending','2026-11-21T23:37:10.840682Z','2026-11-21T23:37:10.840682Z',1,0,'2026-02-01T08:00:00.000000Z',NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "tasks" VALUES('5a3d3207ef7e4e2b9b0fb42a2b4b689a','bb681f1b0dbe48dabec0a38ab18da681','Pack',NULL,'completed','2026-11-21T23:37:10.865477Z','2026-11-21T23:37:10.916621Z',2,NULL,NULL,NULL,'["rolltop://note/1"]',NULL,NULL,NULL);
 CREATE TABLE users (
 	id CHAR(32) NOT NULL, 
 	email VARCHAR(254) NOT NULL, 
@@ -83,13 +83,13 @@ CREATE TABLE users (
 	CONSTRAINT pk_users PRIMARY KEY (id), 
 	CONSTRAINT uq_users_email UNIQUE (email)
 );
-INSERT INTO "users" VALUES('a89c6699c7d9484c865dc4824ff6e1fa','default@localhost',NULL,'2026-11-21T23:09:43.357901Z',NULL);
+INSERT INTO "users" VALUES('bb681f1b0dbe48dabec0a38ab18da681','default@localhost',NULL,'2026-11-21T23:37:10.362586Z',NULL);
 CREATE INDEX ix_access_tokens_user_id ON access_tokens (user_id);
 CREATE INDEX ix_reader_outlines_kept_at ON reader_outlines (kept_at);
 CREATE INDEX ix_tasks_user_id_created_at_id ON tasks (user_id, created_at, id);
 CREATE INDEX ix_tasks_user_id_status_created_at_id ON tasks (user_id, status, created_at, id);
-CREATE INDEX ix_tasks_parent_id ON tasks (parent_id);
+CREATE INDEX ix_tasks_parent_id_user_id_created_at_id ON tasks (parent_id, user_id, created_at, id);
 CREATE INDEX ix_tasks_deleted_at ON tasks (deleted_at);
-CREATE INDEX ix_task_tags_user_id_tag ON task_tags (user_id, tag);
+CREATE INDEX ix_task_tags_user_id_tag_task_id ON task_tags (user_id, tag, task_id);
 CREATE INDEX ix_task_blockers_user_id_blocker_id ON task_blockers (user_id, blocker_id);
 COMMIT;
