@@ -46,7 +46,7 @@ def upgrade() -> None:
     for columns in (
         ["user_id", "created_at", "id"],
         ["user_id", "status", "created_at", "id"],
-        ["parent_id"],
+        ["parent_id", "user_id", "created_at", "id"],
         ["deleted_at"],
     ):
         op.create_index(f"ix_tasks_{'_'.join(columns)}", "tasks", columns)
@@ -67,7 +67,7 @@ def _create_sides() -> None:
             name="fk_task_tags_user_id_task_id",
         ),
     )
-    op.create_index("ix_task_tags_user_id_tag", "task_tags", ["user_id", "tag"])
+    op.create_index("ix_task_tags_user_id_tag_task_id", "task_tags", ["user_id", "tag", "task_id"])
     op.create_table(
         "task_blockers",
         sa.Column("user_id", Identifier, nullable=False),

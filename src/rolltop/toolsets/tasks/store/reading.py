@@ -10,6 +10,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     String,
+    bindparam,
     cast,
     func,
     literal,
@@ -34,6 +35,33 @@ _AS_STORED: Final = (
     *("priority", "due_at", "links", "claimed_until"),
 )
 _BETWEEN: Final = "\n"  # a tag is one line, so joined tags come apart again
+_OWNER: Final = bindparam("owner", type_=Identifier)
+_parent: Final = tasks.alias("shown_parent")
+_shown_blocker: Final = tasks.alias("shown_blocker")
+_blocker: Final = tasks.alias("blocker")
+_gathered: Final = {
+    "parent_id": select(_parent.c.id).where(
+        _parent.c.user_id == _OWNER,
+        _parent.c.id == tasks.c.parent_id,
+        _parent.c.deleted_at.is_(None),
+    ),
+    "tags": select(func.aggregate_strings(task_tags.c.tag, _BETWEEN)).where(
+        task_tags.c.user_id == _OWNER, task_tags.c.task_id == tasks.c.id
+    ),
+    "blocked_by": select(func.aggregate_strings(cast(_shown_blocker.c.id, String), _BETWEEN))
+    .join_from(task_blockers, _shown_blocker, _shown_blocker.c.id == task_blockers.c.blocker_id)
+    .where(
+        task_blockers.c.user_id == _OWNER,
+        task_blockers.c.task_id == tasks.c.id,
+        _shown_blocker.c.user_id == _OWNER,
+        _shown_blocker.c.deleted_at.is_(None),
+    ),
+}
+_SHOWN: Final = select(
+    *(tasks.c[name] for name in _AS_STORED),
+    *(part.correlate(tasks).scalar_subquery().label(name) for name, part in _gathered.items()),
+).where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None))
+"""The one SELECT by which tasks are read: all that a Task holds. Built once: it is not cheap."""
 
 
 def exists(tx: Tx, owner: str) -> bool:
@@ -43,8 +71,8 @@ def exists(tx: Tx, owner: str) -> bool:
 
 def get(tx: Tx, owner: str, task_id: str) -> Task | None:
     """Return the owner's task, or None where it is missing, in the trash or another's."""
-    row = tx.execute(_shown(owner).where(tasks.c.id == task_id)).mappings().one_or_none()
-    return None if row is None else _task(row, tx.now)
+    found = _tasks(tx, owner, _SHOWN.where(tasks.c.id == task_id))
+    return found[0] if found else None
 
 
 def hold(tx: Tx, owner: str, task_id: str) -> Task | None:
@@ -62,13 +90,12 @@ def hold(tx: Tx, owner: str, task_id: str) -> Task | None:
 
 def page(tx: Tx, owner: str, wanted: Wanted, after: Place | None, limit: int) -> list[Task]:
     """Return up to `limit` of the owner's tasks after a place, newest first."""
-    statement = _shown(owner).where(*_conditions(tx, owner, wanted))
+    statement = _SHOWN.where(*_conditions(tx, owner, wanted))
     if after is not None:
         place = tuple_(literal(after.created_at, UTCDateTime), literal(after.id, Identifier))
         statement = statement.where(tuple_(tasks.c.created_at, tasks.c.id) < place)
     newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
-    rows = tx.execute(statement.order_by(*newest).limit(limit)).mappings()
-    return [_task(row, tx.now) for row in rows]
+    return _tasks(tx, owner, statement.order_by(*newest).limit(limit))
 
 
 def best_ready(tx: Tx, owner: str) -> Task | None:
@@ -79,9 +106,8 @@ def best_ready(tx: Tx, owner: str) -> Task | None:
         tasks.c.created_at,
         tasks.c.id,
     )
-    statement = _shown(owner).where(*ready(tx, owner)).order_by(*order).limit(1)
-    row = tx.execute(statement).mappings().one_or_none()
-    return None if row is None else _task(row, tx.now)
+    found = _tasks(tx, owner, _SHOWN.where(*ready(tx, owner)).order_by(*order).limit(1))
+    return found[0] if found else None
 
 
 def living(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
@@ -114,16 +140,23 @@ def live(owner: str) -> tuple[Condition, ...]:
 
 def ready(tx: Tx, owner: str) -> tuple[Condition, ...]:
     """Return what makes a task ready: pending, not claimed, waiting for no pending task."""
-    blocker = tasks.alias("blocker")
+    # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
+    status = (
+        select(_blocker.c.status)
+        .where(
+            _blocker.c.user_id == owner,
+            _blocker.c.id == task_blockers.c.blocker_id,
+            _blocker.c.deleted_at.is_(None),
+        )
+        .correlate(task_blockers)
+        .scalar_subquery()
+    )
     waits = (
-        select(literal(1))
-        .join_from(task_blockers, blocker, blocker.c.id == task_blockers.c.blocker_id)
+        select(task_blockers.c.blocker_id)
         .where(
             task_blockers.c.user_id == owner,
             task_blockers.c.task_id == tasks.c.id,
-            blocker.c.user_id == owner,
-            blocker.c.deleted_at.is_(None),
-            blocker.c.status == "pending",
+            status == "pending",
         )
         .correlate(tasks)
         .exists()
@@ -148,32 +181,9 @@ def _conditions(tx: Tx, owner: str, wanted: Wanted) -> Iterable[Condition]:
         yield tasks.c.id.in_(tagged)
 
 
-def _shown(owner: str) -> Select[Any]:
-    """Return the one SELECT by which tasks are read: all that a Task holds, of the owner's."""
-    parent, blocker = tasks.alias("shown_parent"), tasks.alias("shown_blocker")
-    parent_id = select(parent.c.id).where(
-        parent.c.user_id == owner,
-        parent.c.id == tasks.c.parent_id,
-        parent.c.deleted_at.is_(None),
-    )
-    tags = select(func.aggregate_strings(task_tags.c.tag, _BETWEEN)).where(
-        task_tags.c.user_id == owner, task_tags.c.task_id == tasks.c.id
-    )
-    blocked_by = (
-        select(func.aggregate_strings(cast(blocker.c.id, String), _BETWEEN))
-        .join_from(task_blockers, blocker, blocker.c.id == task_blockers.c.blocker_id)
-        .where(
-            task_blockers.c.user_id == owner,
-            task_blockers.c.task_id == tasks.c.id,
-            blocker.c.user_id == owner,
-            blocker.c.deleted_at.is_(None),
-        )
-    )
-    gathered = {"parent_id": parent_id, "tags": tags, "blocked_by": blocked_by}
-    return select(
-        *(tasks.c[name] for name in _AS_STORED),
-        *(part.correlate(tasks).scalar_subquery().label(name) for name, part in gathered.items()),
-    ).where(*live(owner))
+def _tasks(tx: Tx, owner: str, statement: Select[Any]) -> list[Task]:
+    """Return the tasks of a narrowed `_SHOWN`."""
+    return [_task(row, tx.now) for row in tx.execute(statement, {"owner": owner}).mappings()]
 
 
 def _task(row: RowMapping, now: datetime) -> Task:

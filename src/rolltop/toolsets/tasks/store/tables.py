@@ -44,7 +44,7 @@ tasks: Final = Table(
     CheckConstraint("priority BETWEEN 0 AND 4", name="priority"),
     Index(None, "user_id", "created_at", "id"),
     Index(None, "user_id", "status", "created_at", "id"),
-    Index(None, "parent_id"),
+    Index(None, "parent_id", "user_id", "created_at", "id"),
     Index(None, "deleted_at"),
 )
 
@@ -55,7 +55,7 @@ task_tags: Final = Table(
     Column("task_id", Identifier, primary_key=True),
     Column("tag", CodePointString(TAG_LENGTH), primary_key=True),
     ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
-    Index(None, "user_id", "tag"),
+    Index(None, "user_id", "tag", "task_id"),
 )
 
 task_blockers: Final = Table(
