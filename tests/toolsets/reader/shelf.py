@@ -70,7 +70,9 @@ class Shelf:
             arguments = answer["next"]["arguments"]
 
 
-def make_shelf(folder: Path, database: Database | None = None, **settings: Any) -> Shelf:
+def make_shelf(
+    folder: Path, database: Database | None = None, settings: dict[str, Any] | None = None
+) -> Shelf:
     """Return a shelf in a folder; without a database, on a store that is never opened."""
     folder.mkdir(parents=True, exist_ok=True)
     store = database or Database(f"sqlite:///{folder.parent / 'unopened' / 'desk.db'}")

@@ -75,7 +75,11 @@ class TestNeverStale:
     ) -> None:
         path = shelf.put("a.md", "# One\n")
         coarse = Identity(str(path.resolve()), 6, 0, 0, 0)
-        monkeypatch.setattr(documents, "_identity", lambda *_: (coarse, False))
+
+        def unchanged(*_file: object) -> tuple[Identity, bool]:
+            return coarse, False
+
+        monkeypatch.setattr(documents, "_identity", unchanged)
         assert text_of(shelf, "a.md") == "# One\n"
         path.write_text("# Two\n")
         assert text_of(shelf, "a.md") == "# Two\n"
@@ -145,10 +149,19 @@ class TestMemory:
             shelf.ok("list_sections", file_path="p.md")
         assert reads.count == 1
 
+    def test_the_last_document_is_kept_however_large(
+        self, tmp_path: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = make_shelf(tmp_path / "docs", settings={"reader.cache_bytes": 0})
+        age(shelf.put("p.md", LONG), monkeypatch)
+        shelf.ok("list_sections", file_path="p.md")
+        shelf.ok("read_section", file_path="p.md", section_heading="Abstract")
+        assert reads.count == 1
+
     def test_memory_is_bounded(
         self, tmp_path: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        shelf = make_shelf(tmp_path / "docs", **{"reader.cache_bytes": 4_000_000})
+        shelf = make_shelf(tmp_path / "docs", settings={"reader.cache_bytes": 4_000_000})
         paths = [shelf.put(f"{n}.txt", f"{n}\n" + "word\n" * 20_000) for n in range(6)]
         age(paths[-1], monkeypatch)
         for path in paths:
@@ -160,8 +173,8 @@ class TestMemory:
 
 
 class TestStore:
-    def desk(self, tmp_path: Path, database: Database, **settings: Any) -> Shelf:
-        return make_shelf(tmp_path / "docs", database, **settings)
+    def desk(self, tmp_path: Path, database: Database) -> Shelf:
+        return make_shelf(tmp_path / "docs", database)
 
     def call(self, shelf: Shelf, tool: str, **arguments: Any) -> dict[str, Any]:
         async def through() -> dict[str, Any]:

@@ -18,7 +18,8 @@ from tests.toolsets.reader.shelf import Shelf, make_shelf, paper
 _PIECES = st.sampled_from(
     [
         "# A", "## B", "### 3.1 C", "Title\n=====", "Other\n---", "```", "~~~", "    code",
-        "> quote", "- item", "1. item", "| a | b |", "|---|---|", "<div>", "<!-- x", "-->", "[a]: b", "\t", "",
+        "> quote", "- item", "1. item", "| a | b |", "|---|---|", "<div>", "<!-- x", "-->",
+        "[a]: b", "\t", "",
         "A sentence of several plain words ends here.", "Another one, e.g. this, follows it.",
         "**Abstract**", "Keywords: a, b", "漢字とかなの文です。", "\r", "🙂 emoji line",
         "---", "***",

@@ -21,12 +21,20 @@ SECTION = TOOLSET.references[0]
 
 def read(shelf: Shelf, root: str, path: str, section: str) -> str:
     call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
-    return asyncio.run(SECTION.read(call, root=root, path=path, id=section))
+
+    async def through() -> str:
+        return await SECTION.read(call, root=root, path=path, id=section)
+
+    return asyncio.run(through())
 
 
 def complete(shelf: Shelf, variable: str, prefix: str, **context: str) -> list[str]:
     call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
-    return asyncio.run(SECTION.complete(call, variable, prefix, context))
+
+    async def through() -> list[str]:
+        return await SECTION.complete(call, variable, prefix, context)
+
+    return asyncio.run(through())
 
 
 def test_a_section_is_read_by_root_path_and_id(shelf: Shelf) -> None:

@@ -46,7 +46,7 @@ class TestFull:
         assert shelf.ok("smart_read", file_path="over.txt")["type"] == "summary"
 
     def test_the_threshold_is_a_setting(self, tmp_path: Path) -> None:
-        shelf = make_shelf(tmp_path / "docs", **{"reader.threshold_tokens": 100})
+        shelf = make_shelf(tmp_path / "docs", settings={"reader.threshold_tokens": 100})
         shelf.put("a.md", paper(2))
         assert shelf.ok("smart_read", file_path="a.md")["type"] == "summary"
 
@@ -266,7 +266,7 @@ class TestErrors:
         assert shelf.fails("smart_read", **arguments)["code"] == code
 
     def test_a_file_over_the_limit_names_the_setting(self, tmp_path: Path) -> None:
-        shelf = make_shelf(tmp_path / "docs", **{"reader.max_file_bytes": 1000})
+        shelf = make_shelf(tmp_path / "docs", settings={"reader.max_file_bytes": 1000})
         shelf.put("fits.txt", "x" * 1000)
         shelf.put("over.txt", "x" * 1001)
         assert shelf.ok("smart_read", file_path="fits.txt")["type"] == "full"

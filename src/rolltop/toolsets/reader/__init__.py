@@ -90,7 +90,8 @@ TOOLSET: Final = Toolset(
             "reader.cache_bytes",
             "size",
             64 * 1024 * 1024,
-            "Most bytes of documents kept in memory, and of outlines kept in the store.",
+            "Most bytes of documents kept in memory (the last one in any case), and of outlines "
+            "kept in the store.",
             minimum=0,
             untrusted="down",
         ),

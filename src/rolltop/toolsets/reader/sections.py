@@ -21,6 +21,8 @@ _NUMBER_ASKED: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKUP: Final = re.compile(r"[*_`]+|!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_LONGEST: Final = 2_000
+"""Characters: no title is as long, nor a path of six."""
 _LOOKED_AT: Final = 3_000
 """Titles compared letter by letter where no word of the heading occurs in any."""
 
@@ -42,6 +44,8 @@ def choose(sections: Sequence[Section], heading: str) -> Choice | None:
     by_id = next((s for s in sections if s.id == heading.strip().lstrip("#").strip()), None)
     if by_id is not None:
         return Choice(by_id, ())
+    if len(asked) > _LONGEST:
+        return None
     titles = [normal(section.title) for section in sections]
     found = _matching(titles, asked, first=1)
     if not found and ">" in asked:
@@ -65,7 +69,7 @@ def number_of(title: str) -> str | None:
 
 def suggestions(sections: Sequence[Section], heading: str, count: int) -> list[Section]:
     """Return the sections whose titles are nearest to a heading that was not found."""
-    asked = normal(heading)
+    asked = normal(heading[:_LONGEST])
     words = set(re.findall(r"\w+", asked))
     titles = [normal(section.title) for section in sections]
     shared = [(len(words & set(re.findall(r"\w+", t))), at) for at, t in enumerate(titles)]

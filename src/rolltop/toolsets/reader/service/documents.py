@@ -134,7 +134,7 @@ class _Raw:
 
 
 class _Memory:
-    """The documents last used, within a bound of bytes."""
+    """The documents last used, within a bound of bytes; the very last in any case."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -151,15 +151,13 @@ class _Memory:
             return found
 
     def keep(self, opened: Opened) -> None:
-        """Keep a document and forget the longest unused over the bound."""
+        """Keep a document, and forget the longest unused of the others over the bound."""
         with self._lock:
             before = self._kept.pop(opened.path, None)
             self._weight -= before.weight if before else 0
-            if opened.weight > self._limit:
-                return
             self._kept[opened.path] = opened
             self._weight += opened.weight
-            while self._weight > self._limit:
+            while self._weight > self._limit and len(self._kept) > 1:
                 _, oldest = self._kept.popitem(last=False)
                 self._weight -= oldest.weight
 
