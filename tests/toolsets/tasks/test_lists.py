@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,15 @@ import pytest
 
 from rolltop.core import cursor as cursors
 from rolltop.core import tokens
+from rolltop.core.scope import Scope
+from rolltop.toolsets.tasks import validate
+from rolltop.toolsets.tasks.models import Filters, Place
+from rolltop.toolsets.tasks.store import reading
+from tests.contracts.statements import watched
 
 if TYPE_CHECKING:
-    from tests.databases import Clock
+    from rolltop.core.db import Tx
+    from tests.databases import Clock, MakeDatabase
     from tests.toolsets.tasks.caller import Caller
 
 
@@ -144,3 +151,35 @@ def test_a_cursor_shows_nothing_of_anothers_tasks(mine: Caller, theirs: Caller) 
         theirs.add(f"t{n}")
     cursor = theirs.whole("list_tasks", limit=1)["next_cursor"]
     assert set(mine.titles(cursor=cursor)) <= {"m0", "m1", "m2"}
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(),
+        Filters(status="completed"),
+        Filters(ready=True),
+        Filters(tag="x"),
+        Filters(parent_id="00000000-0000-4000-8000-000000000000"),
+        Filters(due_before="2026-05-01T00:00:00Z"),
+    ],
+)
+def test_every_page_is_read_along_an_index_in_its_order(
+    sqlite_url: str, make_database: MakeDatabase, filters: Filters
+) -> None:
+    """A page then costs the same at any depth: nothing is sorted, nothing read through."""
+
+    def plan(tx: Tx) -> list[str]:
+        after = Place(tx.now, "00000000-0000-4000-8000-000000000000")
+        with watched() as statements:
+            reading.page(tx, tx.scope.user_id, validate.wanted(filters), after, 50)
+        statement, parameters = statements.sent[-1]
+        rows = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", tuple(parameters))
+        return [row[3] for row in rows]
+
+    database = make_database(sqlite_url)
+    steps = database.read_now(Scope.of("00000000-0000-4000-8000-00000000000a"), plan)
+    assert not [step for step in steps if step.startswith(("SCAN", "USE TEMP"))]
+    alone = [step for step in steps if re.match(r"SEARCH (shown_)?(blocker|parent) ", step)]
+    assert alone
+    assert all("AND id=?" in step for step in alone), alone
