@@ -27,7 +27,7 @@ from rolltop.core.invoke import Answer, failed, invoke, unexpected
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
-from rolltop.server.guard import Route, guarded, refuse_cursor, request_id
+from rolltop.server.guard import Route, guarded, refuse_cursor, request_id, while_up
 from rolltop.server.progress import Progress
 from rolltop.server.prompts import Prompts
 from rolltop.server.resources import Resources
@@ -82,9 +82,9 @@ def build_server(
         *(subscriptions.legacy_routes() if resources.offered and not http else []),
     ]
     for method, params_type, handler in routes:
-        server.add_request_handler(method, params_type, guarded(desk, handler))
-    # Tools have answers of their own for everything that can go wrong with a call.
-    server.add_request_handler("tools/call", CallToolRequestParams, tools.call)
+        server.add_request_handler(method, params_type, guarded(while_up(desk, handler)))
+    # A tool says in its own shape that the server is stopping.
+    server.add_request_handler("tools/call", CallToolRequestParams, guarded(tools.call))
     return server
 
 

@@ -27,13 +27,12 @@ _PLAIN_ID: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 def guarded(
-    desk: Desk, handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]
+    handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]],
 ) -> Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]:
     """Return the handler with every failure turned into a protocol error of ours."""
 
     async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
         try:
-            _refuse_while_stopping(desk)
             return await handler(context, params)
         except MCPError:
             raise
@@ -45,9 +44,17 @@ def guarded(
     return run
 
 
-def _refuse_while_stopping(desk: Desk) -> None:
-    if desk.stopping:
-        raise Unavailable("The server is stopping", hint="Call again once it is back.")
+def while_up(
+    desk: Desk, handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]
+) -> Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]:
+    """Return the handler for as long as the server is not stopping: then it is unavailable."""
+
+    async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
+        if desk.stopping:
+            raise Unavailable("The server is stopping", hint="Call again once it is back.")
+        return await handler(context, params)
+
+    return run
 
 
 def request_id(context: ServerRequestContext[Any, Any]) -> str:

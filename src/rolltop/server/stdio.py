@@ -10,6 +10,7 @@ import asyncio
 import json
 import threading
 from collections import Counter
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
@@ -48,6 +49,12 @@ GRACE: Final = 1.5
 _LIMIT: Final = 1.9
 _CLOSING: Final = 0.1
 _END: Final = "stdin ended"
+_STOPPED: Final = (
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    CancelledError,  # the loop ended while the message waited
+    RuntimeError,  # the loop had ended before
+)
 
 
 def serve_stdio(settings: Settings) -> int:
@@ -171,13 +178,14 @@ class _Incoming:
     def _hand_over(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._in_flight.begun(message.id)
+        sending = self._messages.send(SessionMessage(message))
         try:
-            sending = self._messages.send(SessionMessage(message))
             asyncio.run_coroutine_threadsafe(sending, self._loop).result()
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except _STOPPED:
             if isinstance(message, JSONRPCRequest):
                 stopping = Refusal(message.id, INTERNAL_ERROR, "The server is stopping")
                 self._writer.put(stopping.body())
+            sending.close()
         if isinstance(message, JSONRPCNotification):
             self._note_cancelled(message)
 

@@ -1,0 +1,64 @@
+"""Envelopes: whatever comes, there is a message or there are refusals that can be sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolltop.server import envelope
+from tests.campaign import examples
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"])
+ENVELOPES = st.dictionaries(NAMES, VALUES | st.just("2.0"), max_size=6)
+
+
+def check(data: bytes, sent: Any) -> None:
+    """Check what a line is read as against what is known of it."""
+    read = envelope.read(data)
+    if not isinstance(read, list):
+        assert isinstance(sent, dict)
+        assert sent["jsonrpc"] == "2.0"
+        return
+    assert read
+    for refusal in read:
+        body = json.loads(refusal.body())
+        assert body["error"]["code"] in {-32700, -32600}
+        assert b"\n" not in refusal.body()
+        assert body["id"] is None or isinstance(body["id"], int | str)
+    members: dict[str, Any] = sent if isinstance(sent, dict) else {}
+    if not {"result", "error"} & set(members):
+        given_id = members.get("id")
+        if isinstance(given_id, int | str) and not isinstance(given_id, bool):
+            assert read[0].id == given_id
+
+
+@settings(max_examples=examples(200))
+@given(sent=ENVELOPES | VALUES | st.lists(ENVELOPES, max_size=3))
+def test_any_json_is_a_message_or_refused_with_its_id(sent: Any) -> None:
+    check(json.dumps(sent).encode(), sent)
+
+
+@settings(max_examples=examples(200))
+@given(data=st.binary(max_size=60))
+def test_any_bytes_are_answered(data: bytes) -> None:
+    check(data, None)
+
+
+@settings(max_examples=examples(100))
+@given(identifier=st.integers() | st.text(), junk=st.binary(min_size=1, max_size=8))
+def test_the_id_is_found_in_a_line_that_is_not_utf_8(identifier: int | str, junk: bytes) -> None:
+    head = json.dumps({"jsonrpc": "2.0", "id": identifier, "method": "x"}).encode()
+    line = head[:-1] + b',"params":{"x":"\xff' + junk.hex().encode() + b'"}}'
+    read = envelope.read(line)
+    assert isinstance(read, list)
+    [refusal] = read
+    assert (refusal.id, refusal.code) == (identifier, -32700)
