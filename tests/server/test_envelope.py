@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ def check(data: bytes, sent: Any) -> None:
         assert body["error"]["code"] in {-32700, -32600}
         assert b"\n" not in refusal.body()
         assert body["id"] is None or isinstance(body["id"], int | str)
-    members: dict[str, Any] = sent if isinstance(sent, dict) else {}
+    members = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {}
     if not {"result", "error"} & set(members):
         given_id = members.get("id")
         if isinstance(given_id, int | str) and not isinstance(given_id, bool):
