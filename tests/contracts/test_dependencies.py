@@ -22,6 +22,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 # Declared for their own sake: what else than an import uses them.
 USED_OTHERWISE: Final = {"psycopg": "SQLAlchemy's postgresql+psycopg driver"}
 # Parts of a declared package that it ships apart.
+OURS: Final = {"rolltop", "tests", "scripts", "benchmarks"}
 COMES_WITH: Final = {"mcp-types": "mcp", "pydantic-core": "pydantic"}
 
 
@@ -30,12 +31,16 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def distributions(lines: list[str]) -> set[str]:
+    """The names of the distributions that requirement lines ask for."""
+    return {normal(found[0]) for line in lines if (found := NAME.match(line))}
+
+
 def declared() -> set[str]:
     """The distributions the product declares, its extras' included."""
     project = PYPROJECT["project"]
     extras = project.get("optional-dependencies", {}).values()
-    lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
-    return {normal(found[0]) for line in lines if (found := NAME.match(line))}
+    return distributions([*project["dependencies"], *(line for lines in extras for line in lines)])
 
 
 def imported(module: Module) -> Iterator[str]:
@@ -48,18 +53,25 @@ def imported(module: Module) -> Iterator[str]:
     yield from (name.partition(".")[0] for name in late_imports(module))
 
 
-def used() -> set[str]:
-    """The distributions that the product's source imports from."""
+def used(*folders: str) -> set[str]:
+    """The distributions that the source below these folders imports from."""
     providers = packages_distributions()
-    names = {name for module in modules("src/rolltop/") for name in imported(module)}
-    outside = names - sys.stdlib_module_names - {"rolltop"}
+    names = {name for folder in folders for module in modules(folder) for name in imported(module)}
+    outside = names - sys.stdlib_module_names - OURS
     found = {normal(providers.get(name, [name])[0]) for name in outside}
     return {COMES_WITH.get(name, name) for name in found}
 
 
 def test_every_import_is_declared() -> None:
-    assert used() - declared() == set()
+    assert used("src/") - declared() == set()
 
 
 def test_every_dependency_is_used() -> None:
-    assert declared() - used() - set(USED_OTHERWISE) == set()
+    assert declared() - used("src/") - set(USED_OTHERWISE) == set()
+
+
+def test_tests_and_tools_import_what_is_declared_for_them() -> None:
+    groups = PYPROJECT["dependency-groups"]
+    for_developers = distributions([*groups["dev"], *groups["conformance"]])
+    imports = used("tests/", "scripts/", "benchmarks/")
+    assert imports - declared() - for_developers == set()
