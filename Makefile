@@ -51,7 +51,7 @@ bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks
 
 campaigns: setup ## all tests, full random campaigns
-	@ROLLTOP_CAMPAIGN=full $(pytest)
+	@TEST_CAMPAIGN=full $(pytest)
 
 nightly: campaigns conformance ## the full campaigns and the independent MCP programs
 

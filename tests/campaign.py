@@ -1,6 +1,6 @@
 """How large the random campaigns are: one setting for every property test.
 
-ROLLTOP_CAMPAIGN is `small` (the test command), `full` (the nightly run) or a factor of one's own.
+TEST_CAMPAIGN is `small` (the test command), `full` (the nightly run) or a factor of one's own.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from typing import Final
 
-VARIABLE: Final = "ROLLTOP_CAMPAIGN"
+VARIABLE: Final = "TEST_CAMPAIGN"
 NAMED_FACTORS: Final = {"small": 1.0, "full": 20.0}
 
 
 def factor() -> float:
-    """How many times the small campaign is asked for, from ROLLTOP_CAMPAIGN.
+    """How many times the small campaign is asked for, from TEST_CAMPAIGN.
 
     Raises ValueError when the setting is neither a name nor a positive number.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Kind = Literal["sqlite", "postgresql"]
 KINDS: Final[tuple[Kind, ...]] = ("sqlite", "postgresql")
 
-_SHARED: Final = "ROLLTOP_TESTS_FOLDER"
+_SHARED: Final = "TESTS_FOLDER"
 _TEMPLATE: Final = "rolltop_template"
 _numbers: Final = itertools.count(1)
 

@@ -14,15 +14,16 @@ class LazyModule:
 
     def __init__(self, name: str) -> None:
         """Remember the module's dotted name; import nothing."""
-        self._name = name
+        self.__name__ = name
 
     def __getattr__(self, attribute: str) -> Any:  # noqa: ANN401  # the module's own type rules
         """Return the module's attribute, importing the module first."""
-        return getattr(self.load(), attribute)
+        return getattr(loaded(self), attribute)
 
-    def load(self) -> ModuleType:
-        """Return the module, importing it the first time."""
-        return import_module(self._name)
+
+def loaded(module: LazyModule) -> ModuleType:
+    """Return the module that stands behind the stand-in, importing it the first time."""
+    return import_module(module.__name__)
 
 
 def lazy(name: str) -> LazyModule:

@@ -16,7 +16,7 @@ from rolltop.core import logs, tokens
 from rolltop.core.db import Database
 from rolltop.core.desk import Desk
 from rolltop.core.errors import StoreRefused, Unavailable
-from rolltop.core.lazy import LazyModule, lazy
+from rolltop.core.lazy import LazyModule, lazy, loaded
 from rolltop.core.registry import Registry, Selection
 from rolltop.core.roots import Roots
 from rolltop.server.identity import LocalUser
@@ -158,4 +158,4 @@ class App:
             for module in {tool.function.__module__ for tool in toolset.tools}:
                 for value in tuple(vars(sys.modules[module]).values()):
                     if isinstance(value, LazyModule):
-                        value.load()
+                        loaded(value)
