@@ -46,9 +46,14 @@ class Lines:
                 return found
         raise AssertionError(f"no line with {pattern!r} among {self.seen}")
 
-    def close(self) -> None:
-        """Close the reading end after the next line: whoever writes finds nobody there."""
+    def leave(self) -> None:
+        """Close the reading end after the next line; `left` waits until that is done."""
         self._leave = True
+
+    def left(self) -> None:
+        """Wait until the reading end is closed: whoever writes now finds nobody there."""
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
 
     def rest(self) -> list[str]:
         """Return all lines to come, once the pipe is closed."""

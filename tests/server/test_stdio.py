@@ -173,8 +173,9 @@ def test_a_call_in_flight_is_answered_and_a_new_one_is_told_that_the_server_stop
 def test_it_ends_when_nobody_reads_its_answers_any_more(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()
-        server.stdout.close()
+        server.stdout.leave()
         server.request("ping")
+        server.stdout.left()
         server.send("ping", id="nobody reads this")
         assert server.ends() == 0
 
