@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from rolltop.core.scope import Scope
 
+UNKNOWN = "00000000-0000-0000-0000-000000000007"
+"""The id of no task and no user."""
+
 
 @dataclass(frozen=True)
 class Caller:

@@ -1,6 +1,6 @@
 """Two users at one desk, once for each kind of database.
 
-Whatever a test does, every statement of it must keep to one of the two.
+Whatever a test does, every statement of it must keep to one of the two, or to nobody.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolltop.toolsets.tasks import service
 from tests.contracts.statements import unbound, watched
 from tests.desks import make_desk
-from tests.toolsets.tasks.caller import Caller
+from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
         yield Caller(desk, me)
     for statement, parameters in statements.sent:
         if not statement.startswith(FOR_ALL_USERS):
-            wrong = [unbound(statement, parameters, user.user_id) for user in (me, them)]
+            owners = (me.user_id, them.user_id, service.NOBODY, UNKNOWN)
+            wrong = [unbound(statement, parameters, owner) for owner in owners]
             assert "" in wrong, wrong
 
 

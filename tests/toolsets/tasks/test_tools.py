@@ -14,14 +14,13 @@ from rolltop.core.errors import Unavailable
 from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
 from rolltop.toolsets.tasks import TOOLSET
 from tests.campaign import examples
-from tests.toolsets.tasks.caller import Caller
+from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from tests.databases import Clock
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-NO_TASK = str(uuid.UUID(int=7))
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
 
 
@@ -153,25 +152,25 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
         ("add_task", {"title": "x", "user_id": "me"}, "INVALID_ID", "Invalid ID format"),
         ("add_task", {"title": "x", "parent_id": "p"}, "INVALID_ID", "Invalid ID format"),
         ("add_task", {"title": "x", "blocked_by": ["b"]}, "INVALID_ID", "Invalid ID format"),
-        ("update_task", {"task_id": NO_TASK, "title": ""}, "TITLE_REQUIRED", None),
-        ("update_task", {"task_id": NO_TASK, "title": "x" * 201}, "TITLE_TOO_LONG", None),
-        ("update_task", {"task_id": NO_TASK.replace("-", ""), "title": "x"}, "INVALID_ID", None),
+        ("update_task", {"task_id": UNKNOWN, "title": ""}, "TITLE_REQUIRED", None),
+        ("update_task", {"task_id": UNKNOWN, "title": "x" * 201}, "TITLE_TOO_LONG", None),
+        ("update_task", {"task_id": UNKNOWN.replace("-", ""), "title": "x"}, "INVALID_ID", None),
         (
             "update_task",
-            {"task_id": NO_TASK},
+            {"task_id": UNKNOWN},
             "NOTHING_TO_UPDATE",
             "At least one field (title or description) must be provided",
         ),
-        ("update_task", {"task_id": NO_TASK, "title": None}, "NOTHING_TO_UPDATE", None),
-        ("complete_task", {"task_id": "{" + NO_TASK + "}"}, "INVALID_ID", "Invalid ID format"),
+        ("update_task", {"task_id": UNKNOWN, "title": None}, "NOTHING_TO_UPDATE", None),
+        ("complete_task", {"task_id": "{" + UNKNOWN + "}"}, "INVALID_ID", "Invalid ID format"),
         (
             "complete_task",
-            {"task_id": NO_TASK},
+            {"task_id": UNKNOWN},
             "NOT_FOUND",
             "Task not found or access denied",
         ),
-        ("delete_task", {"task_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
-        ("restore_task", {"task_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
+        ("delete_task", {"task_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
+        ("restore_task", {"task_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
         (
             "list_tasks",
             {"status": "done"},
@@ -182,7 +181,7 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
         ("list_tasks", {"limit": 201}, "INVALID_LIMIT", None),
         ("list_tasks", {"limit": "5"}, "INVALID_LIMIT", None),
         ("list_tasks", {"cursor": "x"}, "INVALID_CURSOR", None),
-        ("list_tasks", {"parent_id": NO_TASK}, "NOT_FOUND", "Task not found or access denied"),
+        ("list_tasks", {"parent_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
         ("list_tasks", {"tag": " "}, "INVALID_ARGUMENT", None),
         ("list_tasks", {"due_before": "soon"}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "nul\x00"}, "INVALID_TEXT", None),
@@ -203,7 +202,7 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
             None,
         ),
         ("add_task", {"title": 5}, "INVALID_ARGUMENT", None),
-        ("claim_task", {"task_id": NO_TASK, "lease_seconds": 0}, "INVALID_ARGUMENT", None),
+        ("claim_task", {"task_id": UNKNOWN, "lease_seconds": 0}, "INVALID_ARGUMENT", None),
     ],
 )
 def test_each_error_has_its_code_and_text(
@@ -246,8 +245,8 @@ def test_an_authenticated_caller_is_refused_other_users_like_missing_tasks(
     mine: Caller, theirs: Caller
 ) -> None:
     task = theirs.add()
-    other, unknown = theirs.scope.user_id, NO_TASK
-    missing = mine.fails("complete_task", task_id=NO_TASK)
+    other, unknown = theirs.scope.user_id, UNKNOWN
+    missing = mine.fails("complete_task", task_id=UNKNOWN)
     for arguments in (
         {"task_id": task},
         {"task_id": task, "user_id": other},
@@ -279,7 +278,7 @@ def test_on_an_unauthenticated_server_user_id_names_any_existing_user(
         ("next_task", {}),
         ("delete_task", {"task_id": task}),
     ):
-        assert anyone.code(tool, user_id=NO_TASK, **arguments) == "NOT_FOUND"
+        assert anyone.code(tool, user_id=UNKNOWN, **arguments) == "NOT_FOUND"
 
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.scope import Scope
 
-_NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+NOBODY: Final = "00000000-0000-0000-0000-000000000000"
+"""The owner that nobody is."""
 _TOKEN_BYTES: Final = 12
 _COMPLETED_IDS: Final = 100
 _TITLES_READ: Final = 1000
@@ -37,7 +38,7 @@ def owner_of(scope: Scope, user_id: str | None) -> str:
     if user_id is None:
         return scope.user_id
     named = validate.identifier(user_id, "user_id")
-    return named if named == scope.user_id or ACT_AS in scope.rights else _NOBODY
+    return named if named == scope.user_id or ACT_AS in scope.rights else NOBODY
 
 
 def add_task(tx: Tx, given: Given, user_id: str | None = None) -> Task:
