@@ -163,5 +163,6 @@ PHP: Final = Language(
         rf"{_words('abstract', 'final', 'public', 'private', 'protected', 'static')}"
         r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
     ),
-    hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+    hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+"
+    r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
 )

@@ -1,0 +1,212 @@
+"""Headings of the formats that have no witness of their own, each with what must not mislead it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from rolltop.core.text.outline import Kind, outline
+
+ASCIIDOC: Final = """\
+= Doc Title
+Author
+
+== One ==
+
+----
+== no
+----
+
+[discrete]
+=== Two
+
+Setext
+------
+
+words
+words
+----
+== no
+----
+////
+== no
+////
+##### Five
+text == no
+"""
+
+ORG: Final = """\
+#+TITLE: no
+* TODO [#A] First          :tag:other:
+text
+** [[http://x][Sub]] done
+*not a headline*
+ * item
+*** Third
+"""
+
+HTML: Final = """\
+<!DOCTYPE html><title><h1>no</h1></title>
+<h1 class="a>b" id='x'>Hi &amp; <b>you</b></h1>
+<!-- <h2>no</h2> -->
+<script>document.write("<h2>no</h2>")</script>
+<H2
+ data-x="<h3>">Two
+ lines</H2>
+<textarea><h2>no</h2></textarea>
+<h3>open
+<h4>next</h4>
+<header>no</header><hr><h7>no</h7>
+"""
+
+LATEX: Final = r"""\documentclass{article}
+% \section{no}
+\begin{document}
+\section{One \textbf{bold} \& {two}}
+\begin{verbatim}
+\section{no}
+\end{verbatim}
+100\% \section*[short]{Half
+ price}\label{x}
+\verb|\section{no}| \subsection{Sub}
+\paragraph{Deep.} \sectionmark{no} \section
+\end{document}
+\section{no}
+"""
+
+YAML: Final = """\
+%YAML 1.2
+---
+# comment: no
+a: 1
+b:
+  c: 2
+"q: x": |
+  d: no
+
+  e: no
+'it''s': "several
+  lines: no
+f: no
+  "
+url: http://x: y
+flow: {g: 1,
+  h: 2}
+- x: no
+a#b: 2 # i: no
+...
+---
+second: 1
+"""
+
+INI: Final = '[a b]\nx=[no]\n ; [no]\n[remote "o"]\n[*.{py,js}]\n'
+
+TEXT: Final = """\
+Title
+=====
+
+words
+
+1. Intro
+
+words
+
+1.1 Sub part
+
+A line of words
+that goes on.
+
+2. Next
+
+3. this is a sentence.
+
+3.1 Contents ........ 12
+
+Chapter 4
+
+Other title
+-----------
+
+Not underlined
+--
+"""
+
+EXAMPLES: Final[list[tuple[Kind, str, list[tuple[str, int, int]]]]] = [
+    (
+        "asciidoc",
+        ASCIIDOC,
+        [("Doc Title", 1, 1), ("One", 2, 4), ("Two", 3, 11), ("Setext", 2, 13), ("Five", 5, 24)],
+    ),
+    ("org", ORG, [("First", 1, 2), ("Sub done", 2, 4), ("Third", 3, 7)]),
+    ("html", HTML, [("Hi & you", 1, 2), ("Two lines", 2, 5), ("open", 3, 9), ("next", 4, 10)]),
+    (
+        "latex",
+        LATEX,
+        [("One bold & two", 1, 4), ("Half price", 1, 8), ("Sub", 2, 10), ("Deep.", 4, 11)],
+    ),
+    (
+        "yaml",
+        YAML,
+        [("a", 1, 4), ("b", 1, 5), ("q: x", 1, 7), ("it's", 1, 11), ("url", 1, 15),
+         ("flow", 1, 16), ("a#b", 1, 19), ("second", 1, 22)],
+    ),
+    ("ini", INI, [("a b", 1, 1), ('remote "o"', 1, 4), ("*.{py,js}", 1, 5)]),
+    (
+        "text",
+        TEXT,
+        [("Title", 1, 1), ("1. Intro", 1, 6), ("1.1 Sub part", 2, 10), ("2. Next", 1, 15),
+         ("Chapter 4", 1, 21), ("Other title", 2, 23)],
+    ),
+    (
+        "json",
+        '{"a": {"b": [1, "}"]}, // c: no\n "d\\n": null, e: 1}',
+        [("a", 1, 1), ("d", 1, 2), ("e", 1, 2)],
+    ),
+    ("notebook", "# A\n\n```python\n# no\n```\n", [("A", 1, 1)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "expected"), EXAMPLES, ids=[e[0] for e in EXAMPLES])
+def test_headings_are_found_and_look_alikes_are_not(
+    kind: Kind, text: str, expected: list[tuple[str, int, int]]
+) -> None:
+    found = outline(text, kind).sections
+    assert [(section.title, section.level, section.start_line) for section in found] == expected
+
+
+@pytest.mark.parametrize(("kind", "text", "expected"), EXAMPLES, ids=[e[0] for e in EXAMPLES])
+def test_windows_line_ends_change_no_heading(
+    kind: Kind, text: str, expected: list[tuple[str, int, int]]
+) -> None:
+    found = outline(text.replace("\n", "\r\n"), kind).sections
+    assert [(section.title, section.level, section.start_line) for section in found] == expected
+
+
+def test_long_text_without_titles_is_divided_into_equal_parts() -> None:
+    paragraph = "Nothing here is a title, and the lines go on.\n" * 9 + "\n"
+    found = outline(paragraph * 150, "text")
+    sizes = [section.end_line - section.start_line + 1 for section in found.sections]
+    assert found.parts
+    assert sum(sizes) == found.line_count == 1_500
+    assert max(sizes) <= 1.5 * min(sizes)
+    assert found.sections[0].title == f"Lines 1-{sizes[0]}"
+    # Parts begin where a paragraph does.
+    assert all(section.start_line % 10 == 1 for section in found.sections)
+
+
+def test_a_huge_text_has_a_bounded_number_of_parts() -> None:
+    found = outline("log line without any structure\n" * 300_000, "text")
+    assert 150 <= len(found.sections) <= 200
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_short_text_without_titles_has_no_sections(kind: Kind) -> None:
+    found = outline("[1, 2]\n", kind)
+    assert found.sections == ()
+    assert not found.parts
+
+
+def test_one_endless_line_is_one_part() -> None:
+    found = outline("word " * 100_000, "text")
+    assert [(section.start_line, section.end_line) for section in found.sections] == [(1, 1)]

@@ -1,0 +1,64 @@
+"""Hostile texts cost no more than their length: every scanner is linear, and none overflows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from rolltop.core.text.outline import KINDS, Kind, kind_of, outline
+
+# Each has once made one of the scanners quadratic, or could.
+UNITS: Final = [
+    "a", " ", "\n", "[", "{", '"', "'", "/*", "<a ", "<!--", "<script>", "a: {", 'a: "', '"""',
+    "\\section{", "\\verb|", "def f(", "class A {", "void f(", "template <", 'R"(', 'r#"', "a=(",
+    "@A(", "1. ",
+]  # fmt: skip
+
+LENGTH: Final = 100_000
+
+PROGRAM: Final = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (6, 6))
+from rolltop.core.text.outline import outline
+from tests.core.text.test_outline_hostile import LENGTH, UNITS
+for unit in UNITS:
+    outline(unit * (LENGTH // len(unit)), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("kind", ["html", "latex", "python", "c", "rust", "json", "text"])
+def test_repeated_marks_are_read_within_seconds_of_processor_time(kind: str) -> None:
+    # A scanner that is quadratic needs minutes for these; the system ends it after six seconds.
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, kind], check=False, capture_output=True)
+    assert ran.returncode == 0, ran.stderr.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_endless_word_is_read(kind: Kind) -> None:
+    found = outline("a" * 300_000, kind)
+    assert found.line_count == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unit", ["> ", "[", "{", "(", "- ", "<div>", "  "])
+def test_deep_nesting_overflows_nothing(kind: Kind, unit: str) -> None:
+    assert outline(unit * 30_000 + "\n# end\n", kind).line_count == 2
+
+
+def test_thirty_thousand_headings_are_all_sections() -> None:
+    found = outline("# Same\n\n" * 30_000, "markdown").sections
+    assert len(found) == len({section.id for section in found}) == 30_000
+    assert found[-1].end_line == 60_000
+
+
+def test_many_headings_below_one_huge_title_stay_small() -> None:
+    found = outline("# " + "x" * 1_000_000 + "\n" + "## y\n" * 10_000, "markdown").sections
+    assert sum(len(title) for section in found for title in section.title_path) < 4_000_000
+
+
+@pytest.mark.parametrize("name", ["", ".", "..md", "a.", "MD", "x" * 10_000 + ".Md"])
+def test_odd_names_have_a_format(name: str) -> None:
+    assert kind_of(name, "text") in KINDS
