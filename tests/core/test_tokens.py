@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,7 +19,6 @@ import pytest
 import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiktoken_ext import openai_public
 
 from rolltop.core import tokens
 from rolltop.core.tokens import ENCODINGS, Encoding
@@ -54,6 +54,9 @@ HOSTILE: Final = {
     "long s": "'\u017f \u017fo don'T I'LL'vE" * 2_000,
     "surrogates": "\ud800 a \udc00 \ud83d\ude00 \udfff" * 1_000,
 }
+
+
+openai_public: Final[Any] = import_module("tiktoken_ext.openai_public")  # comes without types
 
 
 def _official_ranks(address: str, expected_hash: str) -> dict[bytes, int]:

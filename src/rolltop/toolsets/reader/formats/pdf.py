@@ -22,6 +22,9 @@ TIME_BOUND: Final = 25.0
 TEXT_BOUND: Final = 64 << 20
 """Code points after which no further page is begun."""
 
+MAX_PAGE: Final = 4 << 20
+"""Bytes of drawing commands of one page, unpacked; a page of text has some thousands."""
+
 MAX_BOOKMARKS: Final = 20_000
 
 _TITLE_COMPARED: Final = 200
@@ -82,11 +85,15 @@ def _rendered(reader: PdfReader) -> Rendered:
 
 
 def _page_text(reader: PdfReader, number: int) -> str | None:
-    """Return a page's text, None where its content cannot be read."""
+    """Return a page's text, None where its content cannot be read or is too large."""
     from pypdf.errors import PyPdfError  # noqa: PLC0415  # loaded by now
 
     try:
-        return reader.pages[number].extract_text()
+        page = reader.pages[number]
+        content = page.get_contents()
+        if content is not None and len(content.get_data()) > MAX_PAGE:
+            return None
+        return page.extract_text()
     except (PyPdfError, *_FAULTS):
         return None
 
