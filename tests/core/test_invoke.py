@@ -161,3 +161,16 @@ def test_one_log_line_a_call_with_no_text_of_the_user(desk: Desk, tmp_path: Path
     assert "outcome=ok" in lines[0]
     assert "outcome=error code=INVALID_ARGUMENT" in lines[1]
     assert "marker" not in "".join(lines)
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_the_log_names_the_stored_things_by_their_ids_and_no_other_text(
+    desk: Desk, tmp_path: Path
+) -> None:
+    logs.configure(level="info", file=tmp_path / "log")
+    known = "C8E1D413-4014-4be5-ba66-080b31d6daa6"
+    call_tool(desk, ME, "say", text="x", task_id=known)
+    call_tool(desk, ME, "say", text="x", task_id="marker-text")
+    first, second = (tmp_path / "log").read_text().splitlines()
+    assert f"task_id={known.lower()}" in first
+    assert "task_id" not in second

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from rolltop.core import budget, logs
 from rolltop.core.call import Call, Report, silent
-from rolltop.core.errors import Invalid, InvalidText, RolltopError, TimedOut, Unavailable
+from rolltop.core.errors import (
+    Invalid,
+    InvalidText,
+    RolltopError,
+    StoreRefused,
+    TimedOut,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from rolltop.core.scope import Scope
     from rolltop.core.toolset import JsonObject, Toolset
 
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _FAULT = "Something failed here, not in your arguments"
 
 
@@ -51,6 +60,7 @@ async def invoke(
     started = perf_counter()
     error: RolltopError | None = None
     outcome = "cancelled"
+    result: JsonObject = {}
     try:
         result = await _run(desk, offer, scope, arguments, report)
         outcome = "ok"
@@ -69,6 +79,7 @@ async def invoke(
             outcome=outcome,
             code=_code(offer.toolset, error) if error else "",
             request_id=request_id,
+            ids=_ids(arguments, result, result.get("data")),
         )
 
 
@@ -149,6 +160,19 @@ def _code(toolset: Toolset, error: RolltopError) -> str:
         InvalidText.default_code: toolset.text_code,
         Invalid.default_code: toolset.argument_code,
         Unavailable.default_code: toolset.unavailable_code,
+        StoreRefused.default_code: toolset.unavailable_code,
         TimedOut.default_code: toolset.timeout_code,
     }
     return own.get(error.code, error.code)
+
+
+def _ids(*objects: object) -> dict[str, str]:
+    """Return the ids of stored things among the objects' fields: UUIDs and nothing else."""
+    return {
+        name: value.lower()
+        for entry in objects
+        if isinstance(entry, dict)
+        for name, value in cast("dict[str, object]", entry).items()
+        if name.endswith("_id") and name != "user_id" and isinstance(value, str)
+        if _UUID.fullmatch(value)
+    }

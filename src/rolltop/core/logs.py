@@ -84,9 +84,16 @@ def configure_once() -> None:
 
 
 def call(
-    *, tool: str, user: str, duration_ms: float, outcome: str, code: str = "", request_id: str = ""
+    *,
+    tool: str,
+    user: str,
+    duration_ms: float,
+    outcome: str,
+    code: str = "",
+    request_id: str = "",
+    ids: Mapping[str, str] | None = None,
 ) -> None:
-    """Log a finished call; a failed one too."""
+    """Log a finished call, a failed one too, with the ids of the stored things it was about."""
     event(
         "call",
         request_id=request_id,
@@ -95,6 +102,7 @@ def call(
         duration_ms=round(duration_ms, 1),
         outcome=outcome,
         code=code,
+        **(ids or {}),
     )
 
 
