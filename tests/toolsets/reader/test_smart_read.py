@@ -206,6 +206,17 @@ class TestSummary:
         assert answer["summary_tokens"] < answer["original_tokens"]
         assert answer["reduction_factor"] >= 1
 
+    @pytest.mark.parametrize("style", ["structured", "extractive", "abstract"])
+    def test_a_file_just_over_ten_thousand_tokens_shrinks_to_a_tenth(
+        self, shelf: Shelf, style: str
+    ) -> None:
+        text = LONG[: tokens.prefix(LONG, 10_050)]
+        shelf.put("p.md", text)
+        answer = shelf.ok("smart_read", file_path="p.md", summary_style=style)
+        assert 10_000 < answer["original_tokens"] < 10_100
+        assert answer["summary_tokens"] * 10 < answer["original_tokens"]
+        assert len(answer["content"]) > 100
+
     @pytest.mark.parametrize("budget", [200, 260, 330, 420, 600, 1000])
     def test_small_budgets_shrink_content_then_headers_then_preamble(
         self, tmp_path: Path, budget: int
