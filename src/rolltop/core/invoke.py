@@ -139,7 +139,7 @@ def _fitted(result: object, offer: Offer, given: Mapping[str, Any], limit: int) 
         return budget.fit(result, limit, finish)
     if not isinstance(result, dict):
         raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
-    return budget.fit_object(cast("JsonObject", result), limit)
+    return budget.fit_object(cast("JsonObject", result), limit, was_kept=not offer.tool.reads)
 
 
 def _limit(setting: int, asked: int | None) -> int:
