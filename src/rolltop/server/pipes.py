@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 LONGEST_LINE: Final = 64 << 20
 """Bytes. A longer line is not kept; it is read to its end and answered with a refusal."""
 _ROOM: Final = 8 << 20
+_LOOK_EVERY: Final = 0.2
+"""Seconds between looks at what else may end a wait for room."""
 _BUFFER: Final = 1 << 16
 _FIRST_FREE: Final = 3
 
@@ -36,10 +39,15 @@ class LineWriter:
             self._waiting += len(line) + 1
         self._lines.put(line)
 
-    def wait_for_room(self) -> None:
-        """Wait while the other end is far behind with its reading."""
+    def wait_for_room(self, is_over: Callable[[], bool]) -> None:
+        """Wait while the other end is far behind with its reading, until `is_over()`."""
+
+        def has_room() -> bool:
+            return self._waiting < _ROOM
+
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting < _ROOM)
+            while not self._changed.wait_for(has_room, _LOOK_EVERY) and not is_over():
+                continue
 
     def flush(self, timeout: float) -> bool:
         """Return whether everything was written within `timeout` seconds."""
@@ -110,6 +118,15 @@ class LineReader:
                     self._on_long_line()
                 elif stripped := line.strip():
                     self._on_line(stripped)
+
+
+def has_ended(descriptor: int) -> bool:
+    """Whether nobody can write to the pipe any more, even if there is something left to read."""
+    if sys.platform == "win32":
+        return False
+    poller = select.poll()
+    poller.register(descriptor, getattr(select, "POLLRDHUP", 0))  # a socket half closed; Linux
+    return any(event & ~select.POLLIN for _, event in poller.poll(0))
 
 
 def claim_standard_streams() -> tuple[int, int]:
