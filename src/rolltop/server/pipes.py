@@ -41,13 +41,9 @@ class LineWriter:
 
     def wait_for_room(self, is_over: Callable[[], bool]) -> None:
         """Wait while the other end is far behind with its reading, until `is_over()`."""
-
-        def has_room() -> bool:
-            return self._waiting < _ROOM
-
         with self._changed:
-            while not self._changed.wait_for(has_room, _LOOK_EVERY) and not is_over():
-                continue
+            while self._waiting >= _ROOM and not is_over():
+                self._changed.wait(_LOOK_EVERY)
 
     def flush(self, timeout: float) -> bool:
         """Return whether everything was written within `timeout` seconds."""
