@@ -231,6 +231,29 @@ def test_a_resource_that_is_not_there_is_a_protocol_error(
 
 
 @ERAS
+def test_a_resource_the_caller_can_mend_is_no_fault_of_the_servers(
+    tmp_path: Path, era: str
+) -> None:
+    with pytest.raises(MCPError) as raised:
+        talk(make_app(tmp_path), era, lambda client: client.read_resource("rolltop://thing/large"))
+    assert raised.value.code == -32602
+    assert raised.value.data == {"code": "THING_TOO_LARGE", "hint": "Make it smaller."}
+
+
+@ERAS
+@pytest.mark.parametrize("place", ["gone.md#s", "gone.md", "a.md", "a.md#szzzzzzz", "#x"])
+def test_a_section_that_is_not_there_is_a_resource_that_is_not_found(
+    tmp_path: Path, era: str, place: str
+) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    app = make_app(tmp_path, retrieval__roots={"docs": tmp_path})
+    with pytest.raises(MCPError) as raised:
+        talk(app, era, lambda client: client.read_resource(f"rolltop://section/docs/{place}"))
+    assert raised.value.code == (-32602 if era == MODERN else -32002)
+    assert raised.value.data["hint"]
+
+
+@ERAS
 def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -> None:
     template = ResourceTemplateReference(uri="rolltop://thing/{name}")
 
@@ -241,6 +264,8 @@ def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -
         assert (found.completion.total, found.completion.has_more) == (120, True)
         nothing = await client.complete(PromptReference(name="x"), {"name": "a", "value": ""})
         assert nothing.completion.values == []
+        missing = await client.complete(template, {"name": "name", "value": "missing"})
+        assert missing.completion.values == []
         unknown = ResourceTemplateReference(uri="rolltop://things/{name}")
         with pytest.raises(MCPError, match="did you mean"):
             await client.complete(unknown, {"name": "name", "value": ""})

@@ -24,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rolltop.core.arguments import shown
 from rolltop.core.call import Call
-from rolltop.core.errors import NotFound, TimedOut
+from rolltop.core.errors import Invalid, NotFound, TimedOut
 from rolltop.server.guard import Route, refuse_cursor, unknown
 from rolltop.server.uris import Template
 
@@ -114,7 +114,11 @@ class Resources:
         call = await self._call(context, reference)
         given = (params.context and params.context.arguments) or {}
         name, prefix = params.argument.name, params.argument.value
-        return _completed(await self._in_time(reference.complete(call, name, prefix, given)))
+        try:
+            found = await self._in_time(reference.complete(call, name, prefix, given))
+        except (Invalid, NotFound):  # what was typed so far names nothing yet
+            found = []
+        return _completed(found)
 
     def _find(self, context: Context, uri: str) -> tuple[Reference, dict[str, str]]:
         for reference, template in self.offered:

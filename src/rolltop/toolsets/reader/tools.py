@@ -90,7 +90,7 @@ async def read_plan(
 async def read_resource(call: Call, **variables: str) -> str:
     """Return the text of a section."""
     path = f"{variables['root']}/{variables['path']}"
-    return await service.section_text(call, path, variables["id"])
+    return await service.section_text(call, path, variables.get("id", ""))
 
 
 async def complete(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
