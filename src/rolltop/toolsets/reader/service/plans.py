@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_LEFT_OUT: Final = 20
 _FEWEST_LEFT_OUT: Final = 3
+_FINE: Final = 32
+"""How close, as a part of the whole, the content comes to the most that fits."""
 _LEAST_PART: Final = 100
 """Tokens: less of a section than this is not worth cutting one for."""
 _NOTHING: Final = "No section holds a word of the query; left_out lists what there is."
@@ -66,19 +68,31 @@ def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) 
     if not terms:
         raise Invalid("query holds no word", hint="Give the words the sections should hold.")
     candidates = _candidates(documents, terms)
-    most = _MOST_LEFT_OUT
-    while True:
-        answer = _answer(_chosen(candidates, room), candidates, most)
-        over = budget.count(answer) - limit if limit else 0
-        if over <= 0:
-            return answer
-        if room == 0 and most == 0:
-            raise Invalid(
-                f"max_tokens is too small for a plan: it takes at least {limit + over}",
-                hint=f"Call again with max_tokens {limit + over} or more.",
-            )
-        most = _FEWEST_LEFT_OUT if most > _FEWEST_LEFT_OUT else most if room else 0
-        room = max(0, room - over) if room > over else 0
+    answer = _answer(_chosen(candidates, room), candidates, _MOST_LEFT_OUT)
+    if not limit or budget.count(answer) <= limit:
+        return answer
+    return _fitted(candidates, min(room, limit), limit)
+
+
+def _fitted(candidates: Sequence[_Candidate], room: int, limit: int) -> JsonObject:
+    """Return the plan with about the most content that `limit` has place for."""
+    least = 0
+    for most in (_FEWEST_LEFT_OUT, 0):
+        low, high, best = 0, room, None
+        while low <= high and (best is None or high - low > room // _FINE):
+            middle = (low + high) // 2
+            answer = _answer(_chosen(candidates, middle), candidates, most)
+            least = budget.count(answer)
+            if least <= limit:
+                low, best = middle + 1, answer
+            else:
+                high = middle - 1
+        if best is not None:
+            return best
+    raise Invalid(
+        f"max_tokens is too small for a plan: it takes at least {least}",
+        hint=f"Call again with max_tokens {least} or more.",
+    )
 
 
 def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Candidate]:
