@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -106,6 +107,31 @@ def test_a_small_answer_to_a_large_budget_still_reads_what_fits(
     answer = plan(shelf, "upload committee weather", 20_000, max_tokens=answer_budget)
     assert answer["tokens"] > answer_budget / 4
     assert budget.count(answer) <= answer_budget
+
+
+def test_no_line_is_read_twice_nor_priced_where_it_was_read(shelf: Shelf) -> None:
+    words = ("upload", "retry", "committee", "weather", "birds")
+    for name in ("manual.md", "notes.md"):
+        shelf.put(
+            name,
+            "\n".join(
+                f"{'#' * (n * 7 % 4 + 1)} {words[n % 5]} {n}\n\nbody {n}\n" for n in range(60)
+            ),
+        )
+    answer = plan(shelf, "upload retry birds", 400)
+    spans = sorted((s["path"], s["start_line"], s["end_line"]) for s in answer["sections"])
+    assert len(spans) > 10
+    for before, after in pairwise(spans):
+        assert before[0] < after[0] or before[2] < after[1]
+    outlines = {
+        path: {s["id"]: s for s in shelf.ok("list_sections", file_path=path)["outline"]}
+        for path in {span[0] for span in spans}
+    }
+    for priced in answer["left_out"]:
+        section = outlines[priced["path"]][priced["id"]]
+        for path, start, end in spans:
+            apart = section["end_line"] < start or end < section["start_line"]
+            assert path != priced["path"] or apart
 
 
 def test_no_word_of_the_query_occurs(two: Shelf) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import budget, tokens
@@ -41,12 +43,6 @@ class _Candidate:
     def cost(self) -> int:
         return self.opened.costs[self.at]
 
-    def overlaps(self, other: _Candidate) -> bool:
-        """Whether the two share lines of one document."""
-        mine, theirs = self.section, other.section
-        same = self.opened is other.opened
-        return same and mine.start_line <= theirs.end_line and theirs.start_line <= mine.end_line
-
 
 @dataclass(frozen=True)
 class _Part:
@@ -55,6 +51,28 @@ class _Part:
     candidate: _Candidate
     text: str
     whole: bool
+
+
+class _Taken:
+    """The lines of each document that are read already: spans that never overlap, in order."""
+
+    def __init__(self, parts: Sequence[_Part] = ()) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        for part in parts:
+            self.add(part.candidate)
+
+    def add(self, candidate: _Candidate) -> None:
+        """Take a candidate that overlaps nothing taken before."""
+        spans = self._spans.setdefault(candidate.opened.path, [])
+        insort(spans, (candidate.section.start_line, candidate.section.end_line))
+
+    def overlaps(self, candidate: _Candidate) -> bool:
+        """Whether the candidate shares lines with one that was taken."""
+        spans = self._spans.get(candidate.opened.path)
+        if not spans:
+            return False
+        before = bisect_right(spans, candidate.section.end_line, key=itemgetter(0))
+        return before > 0 and spans[before - 1][1] >= candidate.section.start_line
 
 
 def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) -> JsonObject:
@@ -109,14 +127,16 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
     """Return whole sections, best first, while they fit; then a part of the best that did not."""
     parts: list[_Part] = []
     passed: list[_Candidate] = []
+    taken = _Taken()
     left = room
     for candidate in candidates:
         if not candidate.score or left < 1:
             break
-        if any(candidate.overlaps(part.candidate) for part in parts):
+        if taken.overlaps(candidate):
             continue
         if candidate.cost <= left:
             left -= candidate.cost
+            taken.add(candidate)
             start, end = candidate.opened.offsets(candidate.section)
             parts.append(_Part(candidate, candidate.opened.text[start:end], whole=True))
         else:
@@ -124,7 +144,7 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
     for candidate in passed:
         if left < _LEAST_PART:
             break
-        if not any(candidate.overlaps(part.candidate) for part in parts):
+        if not taken.overlaps(candidate):
             parts.append(_Part(candidate, _beginning(candidate, left), whole=False))
             break
     return parts
@@ -139,8 +159,8 @@ def _beginning(candidate: _Candidate, room: int) -> str:
 
 
 def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
-    read = [part.candidate for part in parts]
-    left = [c for c in candidates if not any(c.overlaps(other) for other in read)]
+    taken = _Taken(parts)
+    left = [candidate for candidate in candidates if not taken.overlaps(candidate)]
     answer: JsonObject = {
         "type": "plan",
         "sections": [_shown(part) for part in parts],
