@@ -213,6 +213,18 @@ def test_stdout_carries_protocol_only(tmp_path: Path) -> None:
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.stdout.seen)
 
 
+def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> None:
+    with StdioServer(tmp_path, database_url="postgresql://nobody@127.0.0.1:1/desk") as server:
+        server.initialize()
+        failed = server.call("list_tasks")
+        assert failed["structuredContent"]["code"] == "UNAVAILABLE"
+        server.stderr.until(r" call .*request_id=2 tool=list_tasks .*outcome=error code=UNAVAIL")
+        unknown = server.request("tools/call", {"name": "my_private_words"})
+        assert unknown["error"]["code"] == -32602
+        server.stderr.until(r" call .*request_id=3 .*outcome=error code=UNKNOWN_TOOL")
+        assert not any("private" in line for line in server.stderr.seen)
+
+
 def test_progress_is_told_in_order_and_never_after_the_answer(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()
