@@ -11,6 +11,8 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+import pytest
+
 from tests.cli.conftest import SOURCE
 
 if TYPE_CHECKING:
@@ -104,3 +106,35 @@ def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
     outcome = shell.process("serve", "--http", "0.0.0.0:0")
     assert (outcome.code, outcome.out) == (2, "")
     assert "http.allowed_hosts" in outcome.err
+
+
+def serve_without(closed: int, said: str) -> subprocess.CompletedProcess[str]:
+    """Return what became of a server that was started with one standard stream closed."""
+    program = (
+        f"import os, sys; os.close({closed}); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'rolltop', 'serve'])"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+@pytest.mark.usefixtures("shell")
+def test_without_stdin_or_stdout_it_says_so(closed: int) -> None:
+    ended = serve_without(closed, "")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("rolltop: stdin or stdout is closed.")
+
+
+@pytest.mark.usefixtures("shell")
+def test_without_stderr_it_serves_and_stdout_carries_protocol_only() -> None:
+    ended = serve_without(2, lines(HELLO, READY, request(2, "tools/list")))
+    assert ended.returncode == 0
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]

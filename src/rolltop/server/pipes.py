@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import select
@@ -129,14 +130,21 @@ def claim_standard_streams() -> tuple[int, int]:
     """Return private descriptors of stdin and stdout, and point the public ones elsewhere.
 
     From here on whoever reads stdin reads nothing, and whoever prints, a child process too,
-    prints to stderr: the wire carries protocol only.
+    prints to stderr, if there is one: the wire carries protocol only.
+
+    Raises:
+        OSError: there was no stdin or no stdout when the process started.
+
     """
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        # Their descriptors may belong to any file that was opened since.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     incoming, outgoing = _private(0), _private(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    os.dup2(nothing if sys.__stderr__ is None else 2, 1)
     os.close(nothing)
-    os.dup2(2, 1)
     return incoming, outgoing
 
 
