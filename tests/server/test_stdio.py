@@ -57,6 +57,15 @@ def test_every_malformed_line_is_answered_and_the_connection_lives_on(tmp_path: 
         assert server.call("say", text="still here")["structuredContent"]["said"]
 
 
+def test_a_refused_line_is_logged_by_its_code_and_never_by_its_words(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        assert refusal(server, '{"my": "private words"') == (None, -32700)
+        server.stderr.until(r"line refused.* code=-32700")
+        assert refusal(server, '{"my": "private words"}') == (None, -32600)
+        server.stderr.until(r"line refused.* code=-32600")
+        assert not any("private" in line for line in server.stderr.seen)
+
+
 def test_each_entry_of_a_batch_that_waits_for_an_answer_gets_one(tmp_path: Path) -> None:
     entries = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
     with StdioServer(tmp_path) as server:

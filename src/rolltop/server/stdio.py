@@ -178,14 +178,18 @@ class _Incoming:
         message = envelope.read(line)
         if isinstance(message, list):
             for refusal in message:
-                self._writer.put(refusal.body())
+                self._refuse(refusal)
             return
         self._hand_over(message)
 
     def long_line(self) -> None:
         """Refuse a line that was not kept."""
         text = f"Invalid request: a line may have at most {LONGEST_LINE} bytes"
-        self._writer.put(Refusal(None, INVALID_REQUEST, text).body())
+        self._refuse(Refusal(None, INVALID_REQUEST, text))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        logs.event("line refused", code=refusal.code)
+        self._writer.put(refusal.body())
 
     def _hand_over(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
