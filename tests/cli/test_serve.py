@@ -17,6 +17,7 @@ from tests.cli.conftest import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tests.cli.conftest import Shell
 
@@ -138,3 +139,30 @@ def test_without_stderr_it_serves_and_stdout_carries_protocol_only() -> None:
     ended = serve_without(2, lines(HELLO, READY, request(2, "tools/list")))
     assert ended.returncode == 0
     assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_server_is_still_being_imported_ends_it_well(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    # The program asks for the signal itself, at the first import that comes after its own.
+    source = (
+        "import os, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'mcp': os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['rolltop', 'serve']\n"
+        "from rolltop.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        check=False,
+        capture_output=True,
+        stdin=subprocess.PIPE,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, b"")

@@ -146,3 +146,17 @@ def test_lone_surrogates_are_replaced_everywhere() -> None:
     sent = budget.sendable(value)
     assert sent == {"a\ufffd": ["\ufffd", {"b": "ok"}]}
     assert json.loads(budget.compact(sent)) == sent
+
+
+def test_a_cut_object_names_the_call_that_gets_it_whole() -> None:
+    whole = {"data": {"title": "x y " * 900}}
+    asked: list[int] = []
+
+    def larger(needed: int) -> dict[str, Any]:
+        asked.append(needed)
+        return {"tool": "t", "arguments": {"max_tokens": needed}}
+
+    answer = budget.fit_object(whole, 200, larger=larger)
+    assert budget.count(answer) <= 200
+    assert answer["next"] == {"tool": "t", "arguments": {"max_tokens": budget.count(whole)}}
+    assert budget.fit_object(whole, asked[0], larger=larger) == whole

@@ -117,15 +117,15 @@ def test_the_other_eras_requests_are_refused(tmp_path: Path, *, early: bool) -> 
 
 def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
-        server.send("initialize", handshake(), id="start")
-        server.send("notifications/initialized")
+        server.initialize()
+        server.call("list_tasks")  # the store is open; what is left of the end is for answers
         for number in range(20):
             server.send("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, id=number)
         server.stdin.close()
         lines = [json.loads(line) for line in server.stdout.rest()]
         assert server.ends() == 0
     answered = {line["id"]: line for line in lines}
-    assert set(answered) == {"start", *range(20)}
+    assert set(answered) == set(range(20))
     assert not any(answered[n]["result"]["isError"] for n in range(20))
 
 

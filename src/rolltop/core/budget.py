@@ -31,6 +31,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, Any]]
 """`finish(result, changed_arguments, cursor)` marks a cut result and says how it goes on."""
+Larger = Callable[[int], "dict[str, Any] | None"]
+"""`larger(tokens)` is the call whose answer may be that long, None where none may."""
 
 
 @dataclass(frozen=True)
@@ -178,11 +180,14 @@ def fit(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     return _first_shortened(cut, limit, finish)
 
 
-def fit_object(result: JsonObject, limit: int, *, was_kept: bool = False) -> JsonObject:
+def fit_object(
+    result: JsonObject, limit: int, *, was_kept: bool = False, larger: Larger | None = None
+) -> JsonObject:
     """Return the object within `limit` tokens (0: no bound), its longest texts cut with `…`.
 
-    For answers that are one thing and cannot be continued; a cut one says `truncated`. What
-    a write kept (`was_kept`) is answered as short as can be even where that is over the limit.
+    For answers that are one thing. A cut one says `truncated`, and `larger(tokens)`, where it
+    answers one, is the call that gets it whole. What a write kept (`was_kept`) is answered as
+    short as can be even where that is over the limit.
 
     Raises:
         Invalid: not even the shortest answer fits; says how many tokens it takes.
@@ -191,7 +196,9 @@ def fit_object(result: JsonObject, limit: int, *, was_kept: bool = False) -> Jso
     if not limit or count(result) <= limit:
         return result
     whole = {**result, "truncated": True}
-    shortened = shorten(whole, limit)
+    again = larger(count(result)) if larger else None
+    shortened = shorten({**whole, "next": again}, limit) if again else None
+    shortened = shortened or shorten(whole, limit)
     if shortened is not None:
         return shortened
     if was_kept:

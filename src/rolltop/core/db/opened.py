@@ -69,7 +69,7 @@ class OpenedStore:
         if source is None:
             raise Invalid(
                 "A PostgreSQL store is backed up by its own tools.",
-                hint="Use pg_dump, or `rolltop export` for plain files.",
+                hint="Use pg_dump.",
             )
         if target.exists():
             raise Invalid(f"{target} exists already.", hint="Name a file that does not exist.")

@@ -37,9 +37,7 @@ _YAML_KEY: Final = re.compile(
 )
 _DOUBLE_QUOTED: Final = re.compile(r'"(?:[^"\\]++|\\.)*"', re.DOTALL)
 _SINGLE_QUOTED: Final = re.compile(r"'(?:[^']++|'')*'")
-_FLOW: Final = re.compile(
-    r"""[{}\[\]]|"(?:[^"\\\n]++|\\.)*"|'(?:[^'\n]++|'')*'|(?<=\s)\#[^\n]*+"""
-)
+_FLOW: Final = re.compile(r"""[{}\[\]]|"(?:[^"\\\n]++|\\.)*"|'(?:[^'\n]++|'')*'|(?<=\s)\#[^\n]*+""")
 
 _TOML_TABLE: Final = re.compile(
     r"""\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?

@@ -99,7 +99,7 @@ def _fitted(candidates: Sequence[_Candidate], room: int, limit: int) -> JsonObje
         low, high, best = 0, room, None
         while low <= high and (best is None or high - low > room // _FINE):
             middle = (low + high) // 2
-            answer = _answer(_chosen(candidates, middle), candidates, most)
+            answer = _cut(_answer(_chosen(candidates, middle), candidates, most), candidates)
             least = budget.count(answer)
             if least <= limit:
                 low, best = middle + 1, answer
@@ -170,6 +170,18 @@ def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int)
         "left_out_tokens": _without_children(left),
     }
     return answer if any(c.score for c in candidates[:1]) else {**answer, "note": _NOTHING}
+
+
+def _cut(answer: JsonObject, candidates: Sequence[_Candidate]) -> JsonObject:
+    """Return the answer marked as cut, with the call that reads the best section not given."""
+    given = {(shown["path"], shown["id"]) for shown in answer["sections"] if "next" not in shown}
+    for candidate in candidates:
+        place = (candidate.opened.path, candidate.section.id)
+        if candidate.score and place not in given:
+            arguments = {"file_path": place[0], "section_heading": place[1]}
+            call = {"tool": "read_section", "arguments": arguments}
+            return {**answer, "truncated": True, "next": call}
+    return answer
 
 
 def _without_children(left: Sequence[_Candidate]) -> int:
