@@ -5,14 +5,12 @@ from __future__ import annotations
 import sysconfig
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.measure import Table, interleaved, ratio, time_of
 from rolltop.core import tokens
 from tests.vocabularies import reference
 
-if TYPE_CHECKING:
-    WANTED = 10_000_000
+WANTED = 10_000_000
 
 
 def corpus() -> list[str]:

@@ -129,6 +129,10 @@ class Parameters:
         config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
         return create_model(self._tool.name, __config__=config, **fields)
 
+    def prepare(self) -> None:
+        """Build now what the first check would wait for."""
+        _ = self._model, self.schema
+
     @cached_property
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, without titles, nulls and defaults of null."""

@@ -95,6 +95,11 @@ class Registry:
             return tuple(offer for offer in offers if offer.name == offer.tool.name)
         return tuple(o for o in offers if not o.tool.seeds or o.name != o.tool.name)
 
+    @property
+    def offered(self) -> tuple[Offer, ...]:
+        """Every tool under every name, as callers who may write get it."""
+        return tuple(self._all.values())
+
     def offers(self, names: Iterable[str]) -> bool:
         """Return whether every tool of these names is offered to callers who may write."""
         return all(name in self._all for name in names)
