@@ -19,25 +19,11 @@ from rolltop.core import logs
 from rolltop.core.errors import ConfigInvalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("logging_restored")
+
 MARKER = "my-private-words"
-
-
-@pytest.fixture(autouse=True)
-def _logging_restored() -> Iterator[None]:
-    root, own = logging.getLogger(), logging.getLogger("rolltop")
-    kept = (root.handlers[:], root.level, own.level, threading.excepthook)
-    root.handlers = []
-    yield
-    for handler in root.handlers:
-        handler.close()
-    root.handlers, level, own_level, threading.excepthook = kept
-    root.setLevel(level)
-    own.setLevel(own_level)
-    logging.raiseExceptions = True
-    logging.captureWarnings(capture=False)
 
 
 def configured(file: Path | None = None, *, level: str = "info", form: str = "text") -> None:
