@@ -1,0 +1,119 @@
+"""Syntax errors of a language by its tree-sitter grammar."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import tree_sitter
+
+from .results import Diagnostic, Syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node, Tree
+
+# Language to (module, function that returns the grammar), tried in this order.
+_GRAMMARS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "py": (("tree_sitter_python", "language"),),
+    "js": (("tree_sitter_javascript", "language"),),
+    "jsx": (("tree_sitter_javascript", "language"),),
+    "ts": (("tree_sitter_typescript", "language_typescript"),),
+    "tsx": (("tree_sitter_typescript", "language_tsx"),),
+    "rs": (("tree_sitter_rust", "language"),),
+    "c": (("tree_sitter_c", "language"),),
+    "h": (("tree_sitter_c", "language"), ("tree_sitter_cpp", "language")),
+    "cpp": (("tree_sitter_cpp", "language"),),
+    "hpp": (("tree_sitter_cpp", "language"),),
+    "sh": (("tree_sitter_bash", "language"),),
+    "java": (("tree_sitter_java", "language"),),
+    "go": (("tree_sitter_go", "language"),),
+    "rb": (("tree_sitter_ruby", "language"),),
+    "php": (("tree_sitter_php", "language_php"),),
+    "cs": (("tree_sitter_c_sharp", "language"),),
+}
+MODULES: Final = tuple(sorted({module for ways in _GRAMMARS.values() for module, _ in ways}))
+_MOST: Final = 10
+_OPENERS: Final = {"(": ")", "[": "]", "{": "}"}
+_CLOSERS: Final = {closer: opener for opener, closer in _OPENERS.items()}
+_SHOWN: Final = 40
+
+
+def check(content: str, language: str) -> Syntax:
+    """Return the syntax errors of `content`; where two grammars fit, the better one counts."""
+    source = content.encode("utf-8", "replace")
+    best: list[Diagnostic] | None = None
+    for module, function in _GRAMMARS[language]:
+        tree = _parser(module, function).parse(source)
+        if not tree.root_node.has_error:
+            return Syntax()
+        found = _diagnostics(tree, source)
+        if best is None or len(found) < len(best):
+            best = found
+    return Syntax(errors=best or [])
+
+
+@lru_cache(maxsize=None)
+def _parser(module: str, function: str) -> tree_sitter.Parser:
+    grammar = getattr(import_module(module), function)()
+    return tree_sitter.Parser(tree_sitter.Language(grammar))
+
+
+def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:
+    lines = source.split(b"\n")
+    found: dict[tuple[int, int], Diagnostic] = {}
+    for node in _faults(tree):
+        diagnostic = _diagnostic(node, source, lines)
+        found.setdefault((diagnostic.line, diagnostic.column), diagnostic)
+        if len(found) == _MOST:
+            break
+    return sorted(found.values(), key=lambda one: (one.line, one.column))
+
+
+def _faults(tree: Tree) -> Iterator[Node]:
+    """Yield missing nodes, and error nodes that hold neither, in the order of the text."""
+    pending = [tree.root_node]
+    while pending:
+        node = pending.pop()
+        faulty = [child for child in node.children if child.has_error or child.is_missing]
+        if node.is_missing or (node.is_error and not faulty):
+            yield node
+        pending.extend(reversed(faulty))
+
+
+def _diagnostic(node: Node, source: bytes, lines: list[bytes]) -> Diagnostic:
+    at, message = _reason(node, source)
+    row, column = at
+    line = lines[row] if row < len(lines) else b""
+    characters = len(line[:column].decode("utf-8", "replace"))
+    return Diagnostic(message, "SYNTAX_ERROR", row + 1, characters + 1)
+
+
+def _reason(node: Node, source: bytes) -> tuple[tuple[int, int], str]:
+    if node.is_missing:
+        return tuple(node.start_point), f"Expected {node.type!r} here"
+    unbalanced = _unbalanced(node)
+    if unbalanced is not None:
+        bracket = unbalanced.type
+        what = "is never closed" if bracket in _OPENERS else "closes nothing"
+        return tuple(unbalanced.start_point), f"{bracket!r} {what}"
+    last = node.children[-1] if node.children else node
+    text = source[last.start_byte : last.end_byte].decode("utf-8", "replace")
+    shown = re.sub(r"\s+", " ", text)[:_SHOWN]
+    return tuple(last.start_point), f"Unexpected {shown!r}"
+
+
+def _unbalanced(node: Node) -> Node | None:
+    """Return the innermost bracket directly in an error node that has no partner there."""
+    waiting: list[Node] = []
+    for child in node.children:
+        if child.type in _OPENERS:
+            waiting.append(child)
+        elif child.type in _CLOSERS:
+            if not waiting or waiting[-1].type != _CLOSERS[child.type]:
+                return child
+            waiting.pop()
+    return waiting[-1] if waiting else None

@@ -1,0 +1,38 @@
+"""Python by the interpreter's own compiler; beyond 1 MiB by a grammar, which is much cheaper."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final
+
+from . import grammar
+from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax
+
+_LONGEST_COMPILED: Final = 1 << 20
+
+
+def check(content: str, language: str) -> Syntax:
+    """Return what the compiler says of `content`; nothing of it is run."""
+    if len(content) > _LONGEST_COMPILED:
+        return grammar.check(content, language)
+    found = Syntax()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            compile(content, "<cell>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            found.errors.append(_diagnostic(error))
+        except (RecursionError, MemoryError):
+            found.errors.append(Diagnostic("Nested too deeply to be compiled", "PYTHON_TOO_DEEP"))
+        except ValueError as error:
+            found.errors.append(Diagnostic(str(error), "PYTHON_SYNTAX"))
+    for warning in said[:MOST_DIAGNOSTICS]:
+        found.warnings.append(
+            Diagnostic(str(warning.message), "PYTHON_WARNING", warning.lineno or 1)
+        )
+    return found
+
+
+def _diagnostic(error: SyntaxError) -> Diagnostic:
+    line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+    return Diagnostic(error.msg, "PYTHON_SYNTAX", line, column)

@@ -1,0 +1,84 @@
+"""What goes into a check and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MOST_DIAGNOSTICS: Final = 50
+
+Step = str | int
+Path = tuple[Step, ...]
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell to check.
+
+    `schema` is a JSON Schema, or the address of one (`scratchpad://schemas/<name or id>`), and
+    applies to json, yaml and yml. `registry` holds the schemas a reference may name, by address.
+    """
+
+    language: str
+    content: str
+    schema: Any = None
+    schema_name: str | None = None
+    registry: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding; `line` and `column` count from 1, `column` in code points."""
+
+    message: str
+    code: str
+    line: int = 1
+    column: int = 1
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result for one cell; `valid` is False exactly when there are errors.
+
+    `details` is {syntax: {checked, passed, reason?}, schema: {performed, passed, name, missing},
+    analysis: {…}}.
+    """
+
+    valid: bool
+    errors: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...]
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The time limit passed before the cell was checked; `seconds` is the limit of the call."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON or YAML document: its value, and the places in the cell of values asked for."""
+
+    value: Any
+    places: Callable[[Sequence[Path]], Mapping[Path, Place]]
+
+
+@dataclass(slots=True)
+class Syntax:
+    """What the parser of a language found."""
+
+    errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    warnings: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    analysis: dict[str, Any] = field(default_factory=dict[str, Any])
+    documents: Sequence[Document] = ()
+    unchecked: str = ""
+
+
+def place(text: str, offset: int) -> Place:
+    """Return line and column of the code point at `offset`."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
