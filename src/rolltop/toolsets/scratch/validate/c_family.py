@@ -10,38 +10,48 @@ from __future__ import annotations
 
 import re
 import time
-from itertools import product
 from typing import Final
 
 from . import grammar
 from .results import Diagnostic, Syntax
 
 _DIRECTIVE: Final = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL)
-_MACRO: Final = re.compile(r"\b_*[A-Z][A-Z0-9_]{2,}\b(?:[ \t]*(?=(\()))?")
+_MACRO: Final = re.compile(
+    r"\b(?:_*[A-Z][A-Z0-9_]{2,}|_[A-Z]\w*_|__(?:cdecl|stdcall|fastcall|declspec|extension__))\b"
+    r"(?:[ \t]*(?=(\()))?"
+)
 _NEVER: Final = re.compile(r"\s*(0|false)\s*$")
 _CPLUSPLUS: Final = re.compile(r"(?<!!)(?<!! )\b(?:defined\s*\(?\s*)?__cplusplus")
 _NEGATED_CPLUSPLUS: Final = re.compile(r"!\s*(?:defined\s*\(?\s*)?__cplusplus")
 _READ_AS: Final = {"c": ("c",), "h": ("c", "cpp"), "cpp": ("cpp",), "hpp": ("cpp",)}
+_LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 _LONGEST_REPAIRED: Final = 256 * 1024
 _SECONDS: Final = 2.0
+_SLOW_SECONDS: Final = 0.1
 _MOST_ROUNDS: Final = 400
 _ARGUMENTS: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[()]', re.DOTALL)
+_Spans = tuple[tuple[int, int], ...]
 
 
 def check(content: str, language: str) -> Syntax:
     """Return the syntax errors that remain once macros and conditionals are passed over."""
+    began = time.monotonic()
     found = grammar.check(content, language)
     if not found.errors or len(content) > _LONGEST_REPAIRED:
         return found
+    if time.monotonic() - began > _SLOW_SECONDS:
+        return found
     until = time.monotonic() + _SECONDS
     best = found
-    for read_as, first in product(_READ_AS[language], (True, False)):
-        text = _without_conditionals(content, read_as, keep_first=first)
-        repaired, blanked = _repair(text, read_as, until)
-        if not repaired.errors:
-            return Syntax(warnings=[_passed_over(blanked)])
-        if len(repaired.errors) < len(best.errors):
-            best = repaired
+    for read_as in _READ_AS[language]:
+        readings = [
+            _repair(_without_conditionals(content, read_as, keep_first=first), read_as, until)
+            for first in (True, False)
+        ]
+        faulty = [syntax for syntax, _ in readings if syntax.errors]
+        if not faulty:
+            return Syntax(warnings=[_passed_over(max(blanked for _, blanked in readings))])
+        best = min([*faulty, best], key=lambda syntax: len(syntax.errors))
     return best
 
 
@@ -53,17 +63,20 @@ def _passed_over(blanked: int) -> Diagnostic:
 
 def _without_conditionals(content: str, language: str, *, keep_first: bool) -> str:
     """Return the text with one branch of each conditional and no conditional directives."""
+    lines = _LOGICAL_LINE.findall(content)
+    directives = [_DIRECTIVE.match(line) for line in lines]
+    alternatives = _with_alternatives(directives)
     branches: list[tuple[bool, bool]] = []  # (this branch is kept, one was kept before)
     kept: list[str] = []
-    for line in re.findall(r"(?:[^\n\\]|\\\n|\\.|\\\Z)*\n?", content):
-        directive = _DIRECTIVE.match(line)
+    for number, (line, directive) in enumerate(zip(lines, directives, strict=True)):
         if directive is None:
             kept.append(line if all(now for now, _ in branches) else _blank(line))
             continue
         kept.append(_blank(line))
         word, condition = directive.group(1), directive.group(2)
         if word.startswith("if"):
-            now = _first_holds(word, condition, language, keep_first=keep_first)
+            first = keep_first or number not in alternatives
+            now = _first_holds(word, condition, language, keep_first=first)
             branches.append((now, now))
         elif word == "endif" and branches:
             branches.pop()
@@ -72,6 +85,21 @@ def _without_conditionals(content: str, language: str, *, keep_first: bool) -> s
             now = not before and (word == "else" or not _NEVER.match(condition))
             branches[-1] = (now, before or now)
     return "".join(kept)
+
+
+def _with_alternatives(directives: list[re.Match[str] | None]) -> set[int]:
+    """Return the lines of the conditionals that have an `#elif` or `#else`."""
+    opened: list[int] = []
+    found: set[int] = set()
+    for number, directive in enumerate(directives):
+        word = directive.group(1) if directive else ""
+        if word.startswith("if"):
+            opened.append(number)
+        elif word == "endif" and opened:
+            opened.pop()
+        elif word and opened:
+            found.add(opened[-1])
+    return found
 
 
 def _first_holds(word: str, condition: str, language: str, *, keep_first: bool) -> bool:
@@ -87,19 +115,20 @@ def _first_holds(word: str, condition: str, language: str, *, keep_first: bool) 
 
 def _repair(text: str, language: str, until: float) -> tuple[Syntax, int]:
     """Return what is wrong after blanking the macros that stood in the way, and their number."""
-    found, blanked, tried = grammar.check(text, language), 0, set[int]()
+    found, blanked, tried = grammar.check(text, language), 0, set[_Spans]()
     for _ in range(_MOST_ROUNDS):
         if not found.errors or time.monotonic() > until:
             break
-        candidate = next((one for one in _candidates(text, found) if one[0] not in tried), None)
+        candidate = next((one for one in _candidates(text, found) if one not in tried), None)
         if candidate is None:
             break
-        start, end = candidate
-        tried.add(start)
-        shorter = text[:start] + _blank(text[start:end]) + text[end:]
+        tried.add(candidate)
+        shorter = text
+        for start, end in candidate:
+            shorter = shorter[:start] + _blank(shorter[start:end]) + shorter[end:]
         then = grammar.check(shorter, language)
         if _score(then) < _score(found):
-            text, found, blanked = shorter, then, blanked + 1
+            text, found, blanked = shorter, then, blanked + len(candidate)
     return found, blanked
 
 
@@ -110,16 +139,18 @@ def _score(found: Syntax) -> tuple[int, float]:
     return len(found.errors), -float(found.errors[0].line)
 
 
-def _candidates(text: str, found: Syntax) -> list[tuple[int, int]]:
-    """Return the spans of macro-like words on the first faulty lines, nearest lines first."""
+def _candidates(text: str, found: Syntax) -> list[_Spans]:
+    """Return the macro-like words near the first faults: each of a line, then all of it."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    spans: list[tuple[int, int]] = []
+    candidates: list[_Spans] = []
     for fault in found.errors[:3]:
-        for line in (fault.line, fault.line - 1, fault.line - 2, fault.line - 3):
+        for line in range(fault.line + 1, fault.line - 4, -1):
             if 1 <= line <= len(starts):
                 end = starts[line] if line < len(starts) else len(text)
-                spans += _macros(text, starts[line - 1], end)
-    return spans
+                spans = _macros(text, starts[line - 1], end)
+                candidates += [(span,) for span in spans]
+                candidates += [tuple(spans)] if len(spans) > 1 else []
+    return candidates
 
 
 def _macros(text: str, start: int, end: int) -> list[tuple[int, int]]:

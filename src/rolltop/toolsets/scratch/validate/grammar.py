@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +40,13 @@ _MOST: Final = 10
 _OPENERS: Final = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS: Final = {closer: opener for opener, closer in _OPENERS.items()}
 _SHOWN: Final = 40
+_STRINGS_END_WITH_LINES: Final = frozenset(
+    ("js", "jsx", "ts", "tsx", "c", "h", "cpp", "hpp", "java", "go", "cs")
+)
+_LINES_BACK: Final = 8
+_CLOSED_STRING: Final = re.compile(
+    r"""//.*|/\*.*?(?:\*/|$)|^\s*\*.*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+)
 
 
 def check(content: str, language: str) -> Syntax:
@@ -53,10 +60,24 @@ def check(content: str, language: str) -> Syntax:
         found = _diagnostics(tree, source)
         if best is None or len(found) < len(best):
             best = found
-    return Syntax(errors=best or [])
+    return Syntax(errors=_open_string(content, language, best or []))
 
 
-@lru_cache(maxsize=None)
+def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[Diagnostic]:
+    """Put a string left open shortly before the first error in front: it is the likely cause."""
+    if language not in _STRINGS_END_WITH_LINES or not found:
+        return found
+    lines = content.split("\n", found[0].line)[: found[0].line]
+    for number in range(len(lines), max(len(lines) - _LINES_BACK, 0), -1):
+        line = _CLOSED_STRING.sub(lambda one: " " * len(one.group()), lines[number - 1])
+        column = line.find('"') + 1
+        if column and "`" not in line:
+            fault = Diagnostic("String is never closed", "SYNTAX_ERROR", number, column)
+            return [fault, *(one for one in found if (one.line, one.column) > (number, column))]
+    return found
+
+
+@cache
 def _parser(module: str, function: str) -> tree_sitter.Parser:
     grammar = getattr(import_module(module), function)()
     return tree_sitter.Parser(tree_sitter.Language(grammar))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from .html_elements import (
@@ -36,9 +37,12 @@ class _Reader:
 
     def __init__(self, content: str) -> None:
         self.content = content
-        self.errors: list[tuple[int, str, str]] = []
+        self.errors: dict[int, tuple[str, str]] = {}
         self.warnings: list[tuple[int, str, str]] = []
         self.opened: list[tuple[str, int]] = []
+        self.count = Counter[str]()
+        self.foreign = 0
+        self.swallowed = False
 
     def read(self) -> None:
         """Read all tags and note what is wrong."""
@@ -47,71 +51,84 @@ class _Reader:
             at = token.end()
             if token.group("comment") is not None:
                 self._comment(token)
-            elif token.group("declaration") is None and self._complete(token):
-                name = token.group("name").lower()
-                if token.group("end"):
-                    self._end(name, token.start())
-                else:
-                    at = self._start(name, token)
-        while self.opened:
+            elif token.group("declaration") is None:
+                at = self._tag(token)
+        # What stands open because the rest was swallowed is no error of its own.
+        while self.opened and not self.swallowed:
             self._pop()
 
     def _comment(self, token: re.Match[str]) -> None:
         if not token.group().endswith(("-->", "--!>", "<!-->", "<!--->")):
-            self.errors.append((token.start(), "Comment is never closed", "HTML_UNCLOSED"))
+            self._error(token.start(), "Comment is never closed", "HTML_UNCLOSED")
+            self.swallowed = True
 
-    def _complete(self, token: re.Match[str]) -> bool:
-        """Whether the tag ends; a quote or a tag that never does is an error."""
-        for quote in ("double", "single"):
+    def _tag(self, token: re.Match[str]) -> int:
+        """Open or close an element and return where reading goes on."""
+        name, broken_at = token.group("name").lower(), self._broken_off(token)
+        if token.group("end"):
+            self._end(name, token.start())
+        elif broken_at is None:
+            return self._start(name, token)
+        elif name not in VOID:
+            self._push(name, token.start())
+        return token.end() if broken_at is None else broken_at
+
+    def _broken_off(self, token: re.Match[str]) -> int | None:
+        """Note a tag or quote that does not end, and return where the next tag may begin."""
+        for quote, mark in (("double", '"'), ("single", "'")):
             if token.group(quote) is not None:
-                mark = '"' if quote == "double" else "'"
                 at = self.content.rfind(mark, token.start(), token.end(quote))
-                self.errors.append((at, "Quote is never closed", "HTML_UNCLOSED"))
-                return False
+                self._error(at, "Quote is never closed", "HTML_UNCLOSED")
+                self.swallowed = True
+                return token.end()
+        if "<" in token.group("attributes"):
+            at = self._runs_on(token)
+            if at is not None:
+                return at
         if not token.group("close"):
             shown = f"<{token.group('end')}{token.group('name')[:40]}"
-            self.errors.append((token.start(), f"Tag '{shown}' is never closed", "HTML_UNCLOSED"))
-            return False
-        return not self._runs_on(token)
+            self._error(token.start(), f"Tag '{shown}' is never closed", "HTML_UNCLOSED")
+            return token.end()
+        return None
 
-    def _runs_on(self, token: re.Match[str]) -> bool:
-        """Note a tag or a quote that runs into the next tag, and say whether one did."""
-        attributes = token.group("attributes")
-        if "<" not in attributes:
-            return False
+    def _runs_on(self, token: re.Match[str]) -> int | None:
+        """Note a tag or a quote that runs into the next tag, and return where to go on."""
         last: re.Match[str] | None = None
-        for attribute in _ATTRIBUTE.finditer(attributes):
-            name, start = attribute.group(1), token.start("attributes")
+        start = token.start("attributes")
+        for attribute in _ATTRIBUTE.finditer(token.group("attributes")):
+            name = attribute.group(1)
             if name.startswith("<"):
                 message = f"Tag '<{token.group('name')[:40]}' is never closed"
-                self.errors.append((token.start(), message, "HTML_UNCLOSED"))
-                return True
+                self._error(token.start(), message, "HTML_UNCLOSED")
+                return start + attribute.start()
             if last is not None and ("'" in name or '"' in name) and "<" in last.group():
                 quote = re.search("[\"']", last.group())
                 at = start + last.start() + (quote.start() if quote else 0)
-                self.errors.append((at, "Quote is never closed", "HTML_UNCLOSED"))
-                return True
+                self._error(at, "Quote is never closed", "HTML_UNCLOSED")
+                return token.end()
             last = attribute
-        return False
+        return None
 
     def _start(self, name: str, token: re.Match[str]) -> int:
         """Open an element and return where reading goes on."""
         self._imply_ends(name)
         self._attributes(token)
         closed = token.group("attributes").rstrip(" \t\r\n").endswith("/")
-        foreign = any(one in _FOREIGN for one, _ in self.opened) or name in _FOREIGN
-        if name in VOID and not foreign:
-            return token.end()
-        if closed and foreign:
+        foreign = self.foreign > 0 or name in _FOREIGN
+        if (closed and foreign) or (name in VOID and not foreign):
             return token.end()
         if closed:
-            message = f"'/' does not close <{name}>; only an end tag does"
+            message = f"'/' does not close <{name[:40]}>; only an end tag does"
             self.warnings.append((token.start(), message, "HTML_SELF_CLOSING"))
-        self.opened.append((name, token.start()))
+        self._push(name, token.start())
         if name not in RAW_TEXT or foreign:
             return token.end()
         end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.content, token.end())
-        return end.start() if end else len(self.content)
+        if end:
+            return end.start()
+        self._error(token.start(), f"<{name}> is never closed", "HTML_UNCLOSED")
+        self.swallowed = True
+        return len(self.content)
 
     def _attributes(self, token: re.Match[str]) -> None:
         if "=" not in token.group("attributes"):
@@ -139,25 +156,43 @@ class _Reader:
                 return
 
     def _end(self, name: str, at: int) -> None:
-        matches = [depth for depth, (one, _) in enumerate(self.opened) if one == name]
-        if not matches:
-            self.errors.append((at, f"</{name}> closes nothing", "HTML_STRAY_END_TAG"))
+        if not self.count[name]:
+            self._error(at, f"</{name[:40]}> closes nothing", "HTML_STRAY_END_TAG")
             return
+        depth = len(self.opened) - 1
+        while self.opened[depth][0] != name:
+            depth -= 1
         if name in FORMATTING:
-            above = {one for one, _ in self.opened[matches[-1] + 1 :]}
+            above = {one for one, _ in self.opened[depth + 1 :]}
             if above and above <= FORMATTING:
                 message = f"</{name}> is nested wrongly with other formatting"
                 self.warnings.append((at, message, "HTML_MISNESTED"))
-                del self.opened[matches[-1]]
+                self.count[name] -= 1
+                del self.opened[depth]
                 return
-        while len(self.opened) > matches[-1] + 1:
+        while len(self.opened) > depth + 1:
             self._pop()
-        self.opened.pop()
+        self._forget(self.opened.pop()[0])
+
+    def _push(self, name: str, at: int) -> None:
+        self.opened.append((name, at))
+        self.count[name] += 1
+        self.foreign += name in _FOREIGN
 
     def _pop(self) -> None:
+        """Close the innermost element without an end tag."""
         name, at = self.opened.pop()
+        self._forget(name)
         if name not in OPTIONAL_END:
-            self.errors.append((at, f"<{name}> is never closed", "HTML_UNCLOSED"))
+            self._error(at, f"<{name[:40]}> is never closed", "HTML_UNCLOSED")
+
+    def _forget(self, name: str) -> None:
+        self.count[name] -= 1
+        self.foreign -= name in _FOREIGN
+
+    def _error(self, at: int, message: str, code: str) -> None:
+        """Note an error; of two at one place the first says more."""
+        self.errors.setdefault(at, (message, code))
 
 
 def check(content: str, language: str) -> Syntax:
@@ -172,4 +207,5 @@ def check(content: str, language: str) -> Syntax:
             for at, message, code in sorted(faults)[:MOST_DIAGNOSTICS]
         ]
 
-    return Syntax(errors=located(reader.errors), warnings=located(reader.warnings))
+    errors = [(at, *what) for at, what in reader.errors.items()]
+    return Syntax(errors=located(errors), warnings=located(reader.warnings))

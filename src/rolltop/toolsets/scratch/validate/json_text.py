@@ -46,7 +46,8 @@ def _parse(content: str) -> Syntax:
         remarks.add("constant")
         return float(name)
 
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20 * DEEPEST))
+    allowed = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(allowed, 20 * DEEPEST))
     try:
         value = json.loads(
             content, object_pairs_hook=pairs, parse_constant=constant, parse_int=_integer
@@ -54,6 +55,8 @@ def _parse(content: str) -> Syntax:
     except json.JSONDecodeError as error:
         found = Diagnostic(_capital(error.msg), "JSON_SYNTAX", error.lineno, error.colno)
         return Syntax(errors=[found])
+    finally:
+        sys.setrecursionlimit(allowed)
     warnings = _remarks(survey(content, [])) if remarks else []
     return Syntax(warnings=warnings, documents=[Document(value, _Places(content))])
 

@@ -11,10 +11,12 @@ from pyromark import Options, events_with_range
 
 from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax
 
-_FRONT_MATTER: Final = re.compile(r"\ufeff?---[ \t]*\n(?:(?!---[ \t]*$).*\n)*?---[ \t]*(?:\n|\Z)", re.M)
+_FRONT_MATTER: Final = re.compile(
+    r"\ufeff?---[ \t]*\n(?:(?!---[ \t]*$).*\n)*?---[ \t]*(?:\n|\Z)", re.MULTILINE
+)
 _FENCE: Final = re.compile(rb"[ \t>]*(`{3,}|~{3,})")
 _REFERENCE: Final = re.compile(rb"\[(?P<text>(?:[^\[\]\\]|\\.)+)\](?:\[(?P<label>[^\[\]]*)\])")
-_WORD: Final = re.compile(r"\w+(?:['’\-]\w+)*")
+_WORD: Final = re.compile(r"\w+(?:['\u2019\-]\w+)*")
 
 
 @dataclass(slots=True)
@@ -127,9 +129,7 @@ def _open_fences(source: bytes, fenced: list[tuple[int, int]]) -> list[tuple[int
     return faults
 
 
-def _broken_references(
-    source: bytes, masked: list[tuple[int, int]]
-) -> list[tuple[int, str, str]]:
+def _broken_references(source: bytes, masked: list[tuple[int, int]]) -> list[tuple[int, str, str]]:
     """Return the `[text][label]` outside code and links that no definition resolved."""
     rest = bytearray(source)
     for start, end in masked:

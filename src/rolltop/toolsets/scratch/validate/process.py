@@ -74,8 +74,12 @@ class CheckingProcess:
         """Whether the process still runs."""
         return self._process.poll() is None
 
+    def interrupt(self) -> None:
+        """End the process now; the thread that waits for it sees it die and cleans up."""
+        self._process.kill()
+
     def kill(self) -> None:
-        """End the process now, whatever it does."""
+        """End the process now, whatever it does, and let go of its pipes."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:

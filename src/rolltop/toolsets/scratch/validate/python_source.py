@@ -6,7 +6,7 @@ import warnings
 from typing import Final
 
 from . import grammar
-from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax
+from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place_of_line
 
 _LONGEST_COMPILED: Final = 1 << 20
 
@@ -21,7 +21,7 @@ def check(content: str, language: str) -> Syntax:
         try:
             compile(content, "<cell>", "exec", dont_inherit=True)
         except SyntaxError as error:
-            found.errors.append(_diagnostic(error))
+            found.errors.append(_diagnostic(error, content))
         except (RecursionError, MemoryError):
             found.errors.append(Diagnostic("Nested too deeply to be compiled", "PYTHON_TOO_DEEP"))
         except ValueError as error:
@@ -33,6 +33,6 @@ def check(content: str, language: str) -> Syntax:
     return found
 
 
-def _diagnostic(error: SyntaxError) -> Diagnostic:
+def _diagnostic(error: SyntaxError, content: str) -> Diagnostic:
     line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
-    return Diagnostic(error.msg, "PYTHON_SYNTAX", line, column)
+    return Diagnostic(error.msg, "PYTHON_SYNTAX", *place_of_line(content, line, column))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 MOST_DIAGNOSTICS: Final = 50
 
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 Step = str | int
 Path = tuple[Step, ...]
 Place = tuple[int, int]
@@ -77,6 +81,18 @@ class Syntax:
     analysis: dict[str, Any] = field(default_factory=dict[str, Any])
     documents: Sequence[Document] = ()
     unchecked: str = ""
+
+
+def place_of_line(text: str, line: int, column: int) -> Place:
+    """Return where `text` has what a parser placed that also ends lines at a lone CR."""
+    if "\r" not in text:
+        return line, column
+    start = 0
+    for number, end in enumerate(_LINE_END.finditer(text), start=1):
+        if number == line:
+            break
+        start = end.end()
+    return place(text, min(start + column - 1, len(text)))
 
 
 def place(text: str, offset: int) -> Place:

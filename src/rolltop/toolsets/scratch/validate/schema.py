@@ -27,12 +27,17 @@ _UNRESOLVED: Final = re.compile(
 )
 _MOST_MISSING: Final = 50
 # The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
-_PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
-_DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
+PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
+_NO_PLACE: Final = "The document does not fit the schema; it is nested too deeply to say where"
+DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
 
 
 class Unusable(Exception):
     """The schema cannot be applied; the message says why."""
+
+
+class _TooDeep(Exception):
+    """The value is nested too deeply for the engine to say what is wrong with it."""
 
 
 class Applied:
@@ -54,6 +59,10 @@ class Applied:
             yield from self._validator.iter_errors(value)
         except UnicodeEncodeError:
             yield from self._validator.iter_errors(_storable(value))
+        except ValueError:
+            # The engine found an error but cannot show a value nested so deeply.
+            if not self._validator.is_valid(value):
+                raise _TooDeep from None
 
     def _compiled(self) -> Any:  # noqa: ANN401  # one validator class per dialect
         taken: set[str] = set()
@@ -92,7 +101,7 @@ class Applied:
             _without(self._schema, taken),
             validate_formats=True,
             retriever=retrieve,
-            pattern_options=_PATTERNS,
+            pattern_options=PATTERNS,
         )
 
     def _culprits(self, said: str, taken: set[str]) -> set[str]:
@@ -136,6 +145,8 @@ def apply(
     for document in documents:
         try:
             errors += _located(applied, document, name, MOST_DIAGNOSTICS - len(errors))
+        except _TooDeep:
+            errors.append(Diagnostic(_NO_PLACE, "SCHEMA_VIOLATION", details={"schema": name}))
         except ValueError as error:
             warnings.append(_not_applied(error))
             return errors, warnings, details
@@ -158,9 +169,7 @@ def _not_applied(error: ValueError) -> Diagnostic:
     return Diagnostic(message, "SCHEMA_NOT_APPLIED")
 
 
-def _located(
-    applied: Applied, document: Document, name: str | None, most: int
-) -> list[Diagnostic]:
+def _located(applied: Applied, document: Document, name: str | None, most: int) -> list[Diagnostic]:
     found = list(islice(applied.errors(document.value), max(most, 0)))
     paths: list[Path] = [tuple(error.instance_path) for error in found]
     places = document.places(paths) if paths else {}
@@ -213,7 +222,7 @@ def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
             if _address(value) not in taken:
                 copy[key] = _address(value)
         else:
-            copy[key] = value if key in _DATA_KEYWORDS else _without(value, taken)
+            copy[key] = value if key in DATA_KEYWORDS else _without(value, taken)
     return copy
 
 
@@ -229,7 +238,7 @@ def _references(schema: Any) -> set[str]:  # noqa: ANN401  # any JSON
             reference = one.get("$ref")
             if isinstance(reference, str):
                 found.add(_address(reference))
-            pending.extend(value for key, value in one.items() if key not in _DATA_KEYWORDS)
+            pending.extend(value for key, value in one.items() if key not in DATA_KEYWORDS)
     return found
 
 

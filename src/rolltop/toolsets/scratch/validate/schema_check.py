@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema_rs
 
 from rolltop.core.errors import Invalid
 
-from .schema import pointer
+from .schema import DATA_KEYWORDS, PATTERNS, pointer
 from .schema_messages import message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DIALECTS: Final = (
     "https://json-schema.org/draft/2020-12/schema",
@@ -38,9 +41,35 @@ def check_schema(schema: object) -> None:
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as error:
-        raise _invalid(_reason(error), pointer(error.instance_path)) from None
+        raise _invalid(message_of(error), pointer(error.instance_path)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise _invalid(str(error)[:_LONGEST_REASON], "") from None
+    for path, pattern in _patterns(schema, ()):
+        _check_pattern(path, pattern)
+
+
+def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, str]]:
+    """Yield the regular expressions of a schema with their paths."""
+    if isinstance(schema, list):
+        for number, one in enumerate(schema):
+            yield from _patterns(one, (*above, number))
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if key == "pattern" and isinstance(value, str):
+            yield (*above, key), value
+        elif key == "patternProperties" and isinstance(value, dict):
+            yield from (((*above, key, one), one) for one in value if isinstance(one, str))
+        if key not in DATA_KEYWORDS:
+            yield from _patterns(value, (*above, key))
+
+
+def _check_pattern(path: tuple[object, ...], pattern: str) -> None:
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=PATTERNS)
+    except ValueError:
+        reason = "is not a regular expression this server can run"
+        raise _invalid(reason, pointer(path)) from None
 
 
 def _check_dialect(schema: dict[Any, Any]) -> None:
@@ -68,12 +97,6 @@ def _members(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, list) else []
-
-
-def _reason(error: Any) -> str:  # noqa: ANN401  # the library's error
-    if error.kind.name == "format" and error.instance_path[-1:] in (["pattern"], []):
-        return "is not a regular expression this server can run"
-    return message_of(error)
 
 
 def _invalid(reason: str, at: str) -> Invalid:

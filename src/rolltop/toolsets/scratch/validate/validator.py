@@ -39,6 +39,10 @@ class Validator:
         with self._change:
             self._keep_one_warm()
 
+    def is_busy(self) -> bool:
+        """Whether a check is under way."""
+        return bool(self._busy)
+
     async def check(self, cells: Sequence[Cell]) -> list[Checked | Timeout]:
         """Return a result for each cell, within the time limit of the call; waits on a thread."""
         from anyio import CapacityLimiter, to_thread  # noqa: PLC0415  # the processes go without
@@ -68,10 +72,12 @@ class Validator:
         """End all processes; checks under way raise Unavailable."""
         with self._change:
             self._closed = True
-            processes = [*self._idle, *self._busy]
+            idle, busy = [*self._idle], [*self._busy]
             self._idle.clear()
             self._change.notify_all()
-        for process in processes:
+        for process in busy:
+            process.interrupt()
+        for process in idle:
             process.kill()
 
     def _checked(self, cell: Cell, until: float) -> Checked:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from .results import place_of_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -31,11 +33,11 @@ class Places:
         def places(paths: Sequence[Path]) -> Mapping[Path, Place]:
             wanted = {tuple(map(str, path)): path for path in paths}
             found: dict[Path, Place] = {}
-            for document, path, place, _ in self._values():
+            for document, path, at, _ in self._values():
                 if document > number:
                     break
                 if document == number and path in wanted:
-                    found[wanted[path]] = place
+                    found[wanted[path]] = place_of_line(self._content, *at)
             return found
 
         return places
@@ -48,7 +50,7 @@ class Places:
             if key_place is None:
                 continue
             if (document, path) in seen:
-                found.append((path[-1], key_place))
+                found.append((path[-1], place_of_line(self._content, *key_place)))
             seen.add((document, path))
         return found
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml_rs
 
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place
+from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, place_of_line
 from .yaml_places import Places
 
 # A document of our own in front makes the parser return a list of all documents, always.
@@ -32,7 +32,7 @@ def check(content: str, language: str) -> Syntax:
     try:
         loaded = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
     except yaml_rs.YAMLDecodeError as error:
-        return Syntax(errors=[_diagnostic(error)])
+        return Syntax(errors=[_diagnostic(error, content)])
     values = loaded[1:] if isinstance(loaded, list) else [None]
     places = Places(content)
     documents = [
@@ -61,7 +61,7 @@ def _refused_characters(content: str) -> Diagnostic | None:
     return None
 
 
-def _diagnostic(error: Exception) -> Diagnostic:
+def _diagnostic(error: Exception, content: str) -> Diagnostic:
     said = str(error)
     found = _PLACE.match(said)
     message = said.rstrip().rsplit("\n", 1)[-1] if found else said
@@ -71,9 +71,8 @@ def _diagnostic(error: Exception) -> Diagnostic:
     shown = message[:1].upper() + message[1:300]
     if found is None:
         return Diagnostic(shown, code)
-    return Diagnostic(
-        shown, code, max(int(found.group(1)) - _FIRST_LINES, 1), int(found.group(2))
-    )
+    line = max(int(found.group(1)) - _FIRST_LINES, 1)
+    return Diagnostic(shown, code, *place_of_line(content, line, int(found.group(2))))
 
 
 def _has_repeated_keys(text: str) -> bool:
