@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from rolltop.toolsets.scratch.validate import Cell
 from rolltop.toolsets.scratch.validate.check import check
 from rolltop.toolsets.scratch.validate.json_places import survey
+from rolltop.toolsets.scratch.validate.json_values import is_array, is_object
 from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -26,10 +30,13 @@ VALUES = st.recursive(
 def paths(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
     """Every value inside `value`, with its path."""
     found: list[tuple[tuple[Any, ...], Any]] = [(above, value)]
-    if isinstance(value, dict | list):
-        members = value.items() if isinstance(value, dict) else enumerate(value)
-        for step, member in members:
-            found += paths(member, (*above, step))
+    members: Iterable[tuple[Any, Any]] = ()
+    if is_object(value):
+        members = value.items()
+    elif is_array(value):
+        members = enumerate(value)
+    for step, member in members:
+        found += paths(member, (*above, step))
     return found
 
 

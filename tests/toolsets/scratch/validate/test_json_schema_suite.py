@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.toolsets.scratch.validate import Cell
 from rolltop.toolsets.scratch.validate.check import check
+from rolltop.toolsets.scratch.validate.json_values import is_object
 
 from .data import load
 
@@ -22,7 +23,7 @@ TESTS = {"draft2020-12": 1257, "draft2019-09": 1227, "draft7": 913}
 
 def dialected(schema: Any, dialect: str) -> Any:
     """The schema with the dialect the suite means; those of 2020-12 and 2019-09 name theirs."""
-    if isinstance(schema, dict) and "$schema" not in schema and dialect.endswith("#"):
+    if is_object(schema) and "$schema" not in schema and dialect.endswith("#"):
         return {"$schema": dialect, **schema}
     return schema
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.scratch.validate import Cell, check_schema
 from rolltop.toolsets.scratch.validate.check import check
-from rolltop.toolsets.scratch.validate.results import Checked
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.validate.results import Checked
 
 PERSON = {
     "type": "object",
@@ -145,8 +147,10 @@ def test_a_schema_too_deep_or_too_large_is_refused() -> None:
 @pytest.mark.parametrize(
     "schema",
     [True, False, {}, PERSON, {"$ref": "scratchpad://schemas/later"}, {"$ref": "#"},
+     {"properties": {"pattern": {"enum": [{"pattern": "("}]}}},
      {"pattern": "^(?=a)b(?!c)$"}, {"$schema": "http://json-schema.org/draft-07/schema#"},
-     {"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMinimum": True, "minimum": 1}],
+     {"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMinimum": True, "minimum": 1},
+     ],
 )  # fmt: skip
 def test_schemas_of_each_dialect_are_accepted(schema: object) -> None:
     check_schema(schema)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.toolsets.scratch.validate import Cell
 from rolltop.toolsets.scratch.validate.check import check
-from rolltop.toolsets.scratch.validate.results import Checked
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.validate.results import Checked
 
 
 def codes(content: str, **more: Any) -> list[tuple[str, int, int]]:

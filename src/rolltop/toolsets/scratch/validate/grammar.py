@@ -79,7 +79,7 @@ def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[D
 
 @cache
 def _parser(module: str, function: str) -> tree_sitter.Parser:
-    grammar = getattr(import_module(module), function)()
+    grammar: object = getattr(import_module(module), function)()
     return tree_sitter.Parser(tree_sitter.Language(grammar))
 
 
@@ -107,24 +107,25 @@ def _faults(tree: Tree) -> Iterator[Node]:
 
 def _diagnostic(node: Node, source: bytes, lines: list[bytes]) -> Diagnostic:
     at, message = _reason(node, source)
-    row, column = at
+    row, column = at.start_point.row, at.start_point.column
     line = lines[row] if row < len(lines) else b""
     characters = len(line[:column].decode("utf-8", "replace"))
     return Diagnostic(message, "SYNTAX_ERROR", row + 1, characters + 1)
 
 
-def _reason(node: Node, source: bytes) -> tuple[tuple[int, int], str]:
+def _reason(node: Node, source: bytes) -> tuple[Node, str]:
+    """Return the node to point at, and what is wrong there."""
     if node.is_missing:
-        return tuple(node.start_point), f"Expected {node.type!r} here"
+        return node, f"Expected {node.type!r} here"
     unbalanced = _unbalanced(node)
     if unbalanced is not None:
         bracket = unbalanced.type
         what = "is never closed" if bracket in _OPENERS else "closes nothing"
-        return tuple(unbalanced.start_point), f"{bracket!r} {what}"
+        return unbalanced, f"{bracket!r} {what}"
     last = node.children[-1] if node.children else node
     text = source[last.start_byte : last.end_byte].decode("utf-8", "replace")
     shown = re.sub(r"\s+", " ", text)[:_SHOWN]
-    return tuple(last.start_point), f"Unexpected {shown!r}"
+    return last, f"Unexpected {shown!r}"
 
 
 def _unbalanced(node: Node) -> Node | None:

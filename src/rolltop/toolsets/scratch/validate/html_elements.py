@@ -13,20 +13,14 @@ VOID: Final = _words(
     "area base basefont bgsound br col embed frame hr img input keygen link meta param source "
     "track wbr"
 )
-RAW_TEXT: Final = _words(
-    "script style textarea title xmp iframe noembed noframes plaintext"
-)
+RAW_TEXT: Final = _words("script style textarea title xmp iframe noembed noframes plaintext")
 # https://html.spec.whatwg.org/multipage/syntax.html#optional-tags
 OPTIONAL_END: Final = _words(
     "html head body li dt dd p rt rp optgroup option colgroup caption thead tbody tfoot tr td th "
     "plaintext"
 )
-FORMATTING: Final = _words(
-    "a b big code em font i nobr s small strike strong tt u"
-)
-SCOPES: Final = _words(
-    "table template ul ol dl select button object marquee applet html svg math"
-)
+FORMATTING: Final = _words("a b big code em font i nobr s small strike strong tt u")
+SCOPES: Final = _words("table template ul ol dl select button object marquee applet html svg math")
 ENDS_PARAGRAPH: Final = _words(
     "address article aside blockquote center details dialog dir div dl dd dt fieldset figcaption "
     "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main menu nav ol p pre search "

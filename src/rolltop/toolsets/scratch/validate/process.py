@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from . import frames
 
@@ -45,7 +45,7 @@ class CheckingProcess:
         """Start the process; returns before it is ready."""
         command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parent)]
         command += [str(memory), json.dumps([entry for entry in sys.path if entry])]
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  # our own program
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -53,11 +53,10 @@ class CheckingProcess:
             bufsize=0,
             start_new_session=True,
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._stdin, False)
-        os.set_blocking(self._stdout, False)
+        self._stdin, self._stdout = (
+            _descriptor(self._process.stdin),
+            _descriptor(self._process.stdout),
+        )
 
     def check(self, cell: Cell, until: float) -> Checked:
         """Return the result, or raise Expired at `until` (monotonic), or Died."""
@@ -108,6 +107,14 @@ class CheckingProcess:
                 break
             parts += part
         return bytes(parts)
+
+
+def _descriptor(pipe: IO[bytes] | None) -> int:
+    """Return a pipe's descriptor, made not to block."""
+    if pipe is None:
+        raise RuntimeError("the process was started without pipes")
+    os.set_blocking(pipe.fileno(), False)
+    return pipe.fileno()
 
 
 def _wait(descriptor: int, event: int, until: float) -> None:

@@ -13,7 +13,8 @@ from urllib.parse import quote, unquote
 
 import jsonschema_rs
 
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path
+from .json_values import is_array, is_object
+from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place
 from .schema_messages import message_of
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _not_applied(error: ValueError) -> Diagnostic:
 def _located(applied: Applied, document: Document, name: str | None, most: int) -> list[Diagnostic]:
     found = list(islice(applied.errors(document.value), max(most, 0)))
     paths: list[Path] = [tuple(error.instance_path) for error in found]
-    places = document.places(paths) if paths else {}
+    places: Mapping[Path, Place] = document.places(paths) if paths else {}
     diagnostics: list[Diagnostic] = []
     for error, path in zip(found, paths, strict=True):
         line, column = places.get(path, (1, 1))
@@ -202,7 +203,7 @@ def _address(uri: str) -> str:
 
 def _identified(schemas: Iterable[Any]) -> dict[str, Any]:
     """Return the schemas that name themselves with an absolute `$id`, by it."""
-    named = ((one.get("$id"), one) for one in schemas if isinstance(one, dict))
+    named = ((one.get("$id"), one) for one in schemas if is_object(one))
     return {
         address.removesuffix("#"): one
         for address, one in named
@@ -212,9 +213,9 @@ def _identified(schemas: Iterable[Any]) -> dict[str, Any]:
 
 def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
     """Return a copy with registry addresses as URIs and the references in `taken` left out."""
-    if isinstance(schema, list):
+    if is_array(schema):
         return [_without(one, taken) for one in schema]
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
     copy: dict[str, Any] = {}
     for key, value in schema.items():
@@ -232,9 +233,9 @@ def _references(schema: Any) -> set[str]:  # noqa: ANN401  # any JSON
     pending = [schema]
     while pending:
         one = pending.pop()
-        if isinstance(one, list):
+        if is_array(one):
             pending.extend(one)
-        elif isinstance(one, dict):
+        elif is_object(one):
             reference = one.get("$ref")
             if isinstance(reference, str):
                 found.add(_address(reference))
@@ -246,8 +247,8 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     """Return the value with lone surrogates replaced, which no UTF-8 engine can hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
+    if is_array(value):
         return [_storable(one) for one in value]
-    if isinstance(value, dict):
+    if is_object(value):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return value

@@ -8,6 +8,7 @@ import jsonschema_rs
 
 from rolltop.core.errors import Invalid
 
+from .json_values import is_array, is_object
 from .schema import DATA_KEYWORDS, PATTERNS, pointer
 from .schema_messages import message_of
 
@@ -24,6 +25,7 @@ DIALECTS: Final = (
 DEEPEST: Final = 100
 MOST_VALUES: Final = 200_000
 _LONGEST_REASON: Final = 300
+_TYPES: Final = "array, boolean, integer, null, number, object, string"
 _HINT: Final = "Mend the schema at the place named and send the call again."
 
 
@@ -33,15 +35,16 @@ def check_schema(schema: object) -> None:
     Bounded in time: depth and size are, patterns are compiled by a linear engine, and references
     are not followed.
     """
-    if not isinstance(schema, dict | bool):
+    if not is_object(schema) and not isinstance(schema, bool):
         raise _invalid("A JSON Schema is an object or a boolean", "")
     _check_size(schema)
-    if isinstance(schema, dict):
+    if is_object(schema):
         _check_dialect(schema)
+    judged: Any = schema
     try:
-        jsonschema_rs.meta.validate(schema)
+        jsonschema_rs.meta.validate(judged)
     except jsonschema_rs.ValidationError as error:
-        raise _invalid(message_of(error), pointer(error.instance_path)) from None
+        raise _invalid(_reason(error), pointer(error.instance_path)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise _invalid(str(error)[:_LONGEST_REASON], "") from None
     for path, pattern in _patterns(schema, ()):
@@ -50,15 +53,15 @@ def check_schema(schema: object) -> None:
 
 def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, str]]:
     """Yield the regular expressions of a schema with their paths."""
-    if isinstance(schema, list):
+    if is_array(schema):
         for number, one in enumerate(schema):
             yield from _patterns(one, (*above, number))
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return
     for key, value in schema.items():
         if key == "pattern" and isinstance(value, str):
             yield (*above, key), value
-        elif key == "patternProperties" and isinstance(value, dict):
+        elif key == "patternProperties" and is_object(value):
             yield from (((*above, key, one), one) for one in value if isinstance(one, str))
         if key not in DATA_KEYWORDS:
             yield from _patterns(value, (*above, key))
@@ -94,9 +97,15 @@ def _check_size(schema: object) -> None:
 
 
 def _members(value: object) -> list[object]:
-    if isinstance(value, dict):
+    if is_object(value):
         return list(value.values())
-    return list(value) if isinstance(value, list) else []
+    return list(value) if is_array(value) else []
+
+
+def _reason(error: Any) -> str:  # noqa: ANN401  # the library's error
+    if error.instance_path[-1:] == ["type"]:
+        return f"must be one or several of {_TYPES}"
+    return message_of(error)
 
 
 def _invalid(reason: str, at: str) -> Invalid:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from .json_values import is_array
+
 _LONGEST: Final = 120
 
 _SAID: Final[dict[str, str]] = {
@@ -57,7 +59,7 @@ def message_of(error: Any) -> str:  # noqa: ANN401  # the library's error
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401  # any JSON value
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if is_array(value) and value and all(isinstance(one, str) for one in value):
         text = ", ".join(value)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import yaml_rs
 
+from .json_values import is_array, is_object
 from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, place_of_line
 from .yaml_places import Places
 
@@ -33,7 +34,7 @@ def check(content: str, language: str) -> Syntax:
         loaded = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
     except yaml_rs.YAMLDecodeError as error:
         return Syntax(errors=[_diagnostic(error, content)])
-    values = loaded[1:] if isinstance(loaded, list) else [None]
+    values: list[Any] = loaded[1:] if is_array(loaded) else [None]
     places = Places(content)
     documents = [
         Document(_as_json(value), places.of(number)) for number, value in enumerate(values)
@@ -99,29 +100,29 @@ def _repeated_keys(places: Places) -> list[Diagnostic]:
 
 def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
     """Return the value with text keys and merge keys (`<<`) merged, as JSON Schema sees it."""
-    if isinstance(value, dict):
+    if is_object(value):
         members: dict[str, Any] = {}
         for key, member in value.items():
             converted = _as_json(member)
             if key == "<<" and _is_merge(converted):
-                sources = converted if isinstance(converted, list) else [converted]
+                sources = converted if is_array(converted) else [converted]
                 merged = {name: one for source in reversed(sources) for name, one in source.items()}
                 members = {**merged, **members}
             else:
                 members[_as_key(key)] = converted
         return members
-    if isinstance(value, list | tuple):
+    if is_array(value):
         return [_as_json(member) for member in value]
-    if isinstance(value, set | frozenset):
-        return {_as_key(member): None for member in value}
+    if isinstance(value, set):
+        return {_as_key(member): None for member in cast("set[Any]", value)}
     if isinstance(value, bytes):
         return value.decode("latin-1")
     return value
 
 
 def _is_merge(value: Any) -> bool:  # noqa: ANN401  # any value
-    sources = value if isinstance(value, list) else [value]
-    return all(isinstance(source, dict) for source in sources)
+    sources = value if is_array(value) else [value]
+    return all(is_object(source) for source in sources)
 
 
 def _as_key(key: Any) -> str:  # noqa: ANN401  # any value may be a key
