@@ -17,6 +17,7 @@ from rolltop.core.toolset import MISSING, TYPE, VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from rolltop.core.toolset import JsonObject, Tool
@@ -122,12 +123,20 @@ class Parameters:
         fields: dict[str, Any] = {
             p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
         }
+        for name in [name for name in fields if hasattr(BaseModel, name)]:
+            kind, default = fields.pop(name)  # a model's own attribute would be shadowed
+            fields[f"{name}_"] = (Annotated[kind, Field(alias=name)], default)
         if self._tool.continues:
             fields["cursor"] = (str | None, None)
         if self._tool.bounded:
             fields["max_tokens"] = (Annotated[int | None, Field(ge=budget.MINIMUM)], None)
         config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
         return create_model(self._tool.name, __config__=config, **fields)
+
+    @cached_property
+    def _fields(self) -> dict[str, FieldInfo]:
+        """The declared parameters by the names a caller uses, in order."""
+        return {field.alias or name: field for name, field in self._model.model_fields.items()}
 
     @cached_property
     def schema(self) -> JsonObject:
@@ -144,7 +153,7 @@ class Parameters:
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
-        return tuple(self._model.model_fields)
+        return tuple(self._fields)
 
     def check(self, given: object) -> dict[str, Any]:
         """Return the arguments by name, those left out missing.
@@ -169,7 +178,7 @@ class Parameters:
 
     def _named(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments under their own names, nulls of optional ones left out."""
-        fields = self._model.model_fields
+        fields = self._fields
         arguments: dict[str, Any] = {}
         for name, value in given.items():
             own = name if name in fields else self._own_name(name, given)
@@ -180,7 +189,7 @@ class Parameters:
         return arguments
 
     def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
-        fields = self._model.model_fields
+        fields = self._fields
         for own, others in OTHER_NAMES.items():
             if own in fields and name in others and given.get(own) is None:
                 return own
@@ -193,7 +202,7 @@ class Parameters:
         )
 
     def _check_missing(self, arguments: Mapping[str, Any]) -> None:
-        for name, field in self._model.model_fields.items():
+        for name, field in self._fields.items():
             if field.is_required() and name not in arguments:
                 fault = self._tool.faults.get(name)
                 if fault and MISSING in fault.when:
@@ -234,7 +243,7 @@ class Parameters:
         if name and not hint:
             hint = f"Call {self._tool.name} again with {name} as {self._allowed(name)}."
         if not hint:
-            hint = f"{self._tool.name} takes: {', '.join(self._model.model_fields)}."
+            hint = f"{self._tool.name} takes: {', '.join(self._fields)}."
         return Invalid(message, code=code or self._code, hint=hint)
 
 
