@@ -12,30 +12,42 @@ import tree_sitter
 from .results import Diagnostic, Syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node, Tree
 
-# Language to (module, function that returns the grammar), tried in this order.
-_GRAMMARS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    "py": (("tree_sitter_python", "language"),),
-    "js": (("tree_sitter_javascript", "language"),),
-    "jsx": (("tree_sitter_javascript", "language"),),
-    "ts": (("tree_sitter_typescript", "language_typescript"),),
-    "tsx": (("tree_sitter_typescript", "language_tsx"),),
-    "rs": (("tree_sitter_rust", "language"),),
-    "c": (("tree_sitter_c", "language"),),
-    "h": (("tree_sitter_c", "language"), ("tree_sitter_cpp", "language")),
-    "cpp": (("tree_sitter_cpp", "language"),),
-    "hpp": (("tree_sitter_cpp", "language"),),
-    "sh": (("tree_sitter_bash", "language"),),
-    "java": (("tree_sitter_java", "language"),),
-    "go": (("tree_sitter_go", "language"),),
-    "rb": (("tree_sitter_ruby", "language"),),
-    "php": (("tree_sitter_php", "language_php"),),
-    "cs": (("tree_sitter_c_sharp", "language"),),
+
+def _c() -> object:
+    return import_module("tree_sitter_c").language()
+
+
+def _cpp() -> object:
+    return import_module("tree_sitter_cpp").language()
+
+
+def _javascript() -> object:
+    return import_module("tree_sitter_javascript").language()
+
+
+# The ways to read a language, tried in this order; each is imported when first needed.
+_GRAMMARS: Final[dict[str, tuple[Callable[[], object], ...]]] = {
+    "py": (lambda: import_module("tree_sitter_python").language(),),
+    "js": (_javascript,),
+    "jsx": (_javascript,),
+    "ts": (lambda: import_module("tree_sitter_typescript").language_typescript(),),
+    "tsx": (lambda: import_module("tree_sitter_typescript").language_tsx(),),
+    "rs": (lambda: import_module("tree_sitter_rust").language(),),
+    "c": (_c,),
+    "h": (_c, _cpp),
+    "cpp": (_cpp,),
+    "hpp": (_cpp,),
+    "sh": (lambda: import_module("tree_sitter_bash").language(),),
+    "java": (lambda: import_module("tree_sitter_java").language(),),
+    "go": (lambda: import_module("tree_sitter_go").language(),),
+    "rb": (lambda: import_module("tree_sitter_ruby").language(),),
+    "php": (lambda: import_module("tree_sitter_php").language_php(),),
+    "cs": (lambda: import_module("tree_sitter_c_sharp").language(),),
 }
-MODULES: Final = tuple(sorted({module for ways in _GRAMMARS.values() for module, _ in ways}))
 _MOST: Final = 10
 _OPENERS: Final = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS: Final = {closer: opener for opener, closer in _OPENERS.items()}
@@ -53,8 +65,8 @@ def check(content: str, language: str) -> Syntax:
     """Return the syntax errors of `content`; where two grammars fit, the better one counts."""
     source = content.encode("utf-8", "replace")
     best: list[Diagnostic] | None = None
-    for module, function in _GRAMMARS[language]:
-        tree = _parser(module, function).parse(source)
+    for grammar in _GRAMMARS[language]:
+        tree = _parser(grammar).parse(source)
         if not tree.root_node.has_error:
             return Syntax()
         found = _diagnostics(tree, source)
@@ -78,9 +90,8 @@ def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[D
 
 
 @cache
-def _parser(module: str, function: str) -> tree_sitter.Parser:
-    grammar: object = getattr(import_module(module), function)()
-    return tree_sitter.Parser(tree_sitter.Language(grammar))
+def _parser(grammar: Callable[[], object]) -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(grammar()))
 
 
 def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from .results import place_of_line
+from .results import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ class Places:
 
     def __init__(self, content: str) -> None:
         """Keep the text."""
-        self._content = content
+        self._content = content.removeprefix("\ufeff")
 
     def of(self, number: int) -> Callable[[Sequence[Path]], Mapping[Path, Place]]:
         """Return the function that finds places in document `number` (0-based)."""
@@ -37,7 +37,7 @@ class Places:
                 if document > number:
                     break
                 if document == number and path in wanted:
-                    found[wanted[path]] = place_of_line(self._content, *at)
+                    found[wanted[path]] = place(self._content, at)
             return found
 
         return places
@@ -46,16 +46,16 @@ class Places:
         """Return the keys that repeat one of their mapping, with their places."""
         seen: set[tuple[int, tuple[str, ...]]] = set()
         found: list[tuple[str, Place]] = []
-        for document, path, _, key_place in self._values():
-            if key_place is None:
+        for document, path, _, key_at in self._values():
+            if key_at is None:
                 continue
             if (document, path) in seen:
-                found.append((path[-1], place_of_line(self._content, *key_place)))
+                found.append((path[-1], place(self._content, key_at)))
             seen.add((document, path))
         return found
 
-    def _values(self) -> Iterator[tuple[int, tuple[str, ...], Place, Place | None]]:
-        """Yield document, path and place of each value, and the place of its key."""
+    def _values(self) -> Iterator[tuple[int, tuple[str, ...], int, int | None]]:
+        """Yield document, path and offset of each value, and the offset of its key."""
         try:
             yield from _walk(yaml.parse(self._content, Loader=yaml.CSafeLoader))
         except yaml.YAMLError:
@@ -65,17 +65,17 @@ class Places:
 class _Frame:
     """An open mapping or sequence."""
 
-    __slots__ = ("index", "key", "key_place", "path", "within_key")
+    __slots__ = ("index", "key", "key_at", "path", "within_key")
 
     def __init__(self, path: tuple[str, ...], *, sequence: bool, within_key: bool) -> None:
         self.path = path
         self.index = 0 if sequence else None
         self.key: str | None = None
-        self.key_place: Place | None = None
+        self.key_at: int | None = None
         self.within_key = within_key
 
 
-def _walk(events: Any) -> Iterator[tuple[int, tuple[str, ...], Place, Place | None]]:  # noqa: ANN401  # PyYAML's events are untyped
+def _walk(events: Any) -> Iterator[tuple[int, tuple[str, ...], int, int | None]]:  # noqa: ANN401  # PyYAML's events are untyped
     document, stack = -1, list[_Frame]()
     for event in events:
         kind = type(event).__name__
@@ -85,17 +85,17 @@ def _walk(events: Any) -> Iterator[tuple[int, tuple[str, ...], Place, Place | No
             stack.pop()
             _advance(stack)
         elif kind in {"MappingStartEvent", "SequenceStartEvent", "ScalarEvent", "AliasEvent"}:
-            place = event.start_mark.line + 1, event.start_mark.column + 1
+            at = event.start_mark.index
             frame = stack[-1] if stack else None
             is_key = frame is not None and frame.index is None and frame.key is None
             if frame is None or not (is_key or frame.within_key):
-                yield document, _path(frame), place, frame.key_place if frame else None
+                yield document, _path(frame), at, frame.key_at if frame else None
             if kind.endswith("StartEvent"):
                 within = is_key or (frame is not None and frame.within_key)
                 sequence = kind.startswith("Sequence")
                 stack.append(_Frame(_path(frame), sequence=sequence, within_key=within))
             elif is_key and frame is not None:
-                frame.key, frame.key_place = _key(event), place
+                frame.key, frame.key_at = _key(event), at
             else:
                 _advance(stack)
 
@@ -116,7 +116,7 @@ def _advance(stack: list[_Frame]) -> None:
     elif frame.key is None:
         frame.key = ""
     else:
-        frame.key = frame.key_place = None
+        frame.key = frame.key_at = None
 
 
 def _key(event: Any) -> str:  # noqa: ANN401  # PyYAML's events are untyped
