@@ -100,6 +100,7 @@ def test_markdown_is_described_and_linted() -> None:
         ("MD_UNCLOSED_FENCE", 14),
     ]
     analysis = checked.details["analysis"]
+    assert check(Cell("md", "x\n\n---\n# A\n\n---\n")).details["analysis"]["headings"] == 1
     assert (analysis["headings"], analysis["links"], analysis["code_blocks"]) == (3, 1, 1)
 
 

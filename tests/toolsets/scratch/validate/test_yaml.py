@@ -61,6 +61,11 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
     assert codes("on: yes\ndate: 2026-01-02\noctal: 0o17\nplain: 012\n", schema=schema) == []
 
 
+def test_the_last_of_two_values_has_the_place() -> None:
+    found = codes("a: x\nb: 1\na: y\n", schema={"properties": {"a": {"type": "integer"}}})
+    assert found == [("SCHEMA_VIOLATION", 3, 4), ("DUPLICATE_KEY", 3, 1)]
+
+
 def test_merge_keys_count_for_the_schema() -> None:
     schema = {"properties": {"use": {"required": ["x", "y"], "additionalProperties": {"const": 1}}}}
     assert codes("base: &b {x: 1}\nuse:\n  <<: *b\n  y: 1\n", schema=schema) == []

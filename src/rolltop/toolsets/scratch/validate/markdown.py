@@ -12,8 +12,11 @@ from pyromark import Options, events_with_range
 from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax
 
 _FRONT_MATTER: Final = re.compile(
-    r"\ufeff?---[ \t]*\n(?:(?!---[ \t]*$).*\n)*?---[ \t]*(?:\n|\Z)", re.MULTILINE
+    rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$).*\n)*?---[ \t]*(?:\r?\n|\Z)",
+    re.MULTILINE,
 )
+# Everything but the ends of lines becomes a space.
+_BLANK: Final = bytes(10 if byte == 10 else 32 for byte in range(256))  # noqa: PLR2004  # LF
 _FENCE: Final = re.compile(rb"[ \t>]*(`{3,}|~{3,})")
 _REFERENCE: Final = re.compile(rb"\[(?P<text>(?:[^\[\]\\]|\\.)+)\](?:\[(?P<label>[^\[\]]*)\])")
 _WORD: Final = re.compile(r"\w+(?:['\u2019\-]\w+)*")
@@ -34,8 +37,10 @@ class _Contents:
 def check(content: str, language: str) -> Syntax:
     """Return `analysis` {headings, links, code_blocks, words} and the lint warnings."""
     del language
-    text = _FRONT_MATTER.sub(lambda found: re.sub(r"[^\n]", "", found.group()), content, count=1)
-    source = text.encode("utf-8", "replace")
+    source = content.encode("utf-8", "replace")
+    front_matter = _FRONT_MATTER.match(source)
+    if front_matter is not None:
+        source = front_matter.group().translate(_BLANK) + source[front_matter.end() :]
     contents = _read(source.decode())
     faults = [
         *_heading_faults(contents.headings),
@@ -133,7 +138,7 @@ def _broken_references(source: bytes, masked: list[tuple[int, int]]) -> list[tup
     """Return the `[text][label]` outside code and links that no definition resolved."""
     rest = bytearray(source)
     for start, end in masked:
-        rest[start:end] = re.sub(rb"[^\n]", b" ", source[start:end])
+        rest[start:end] = source[start:end].translate(_BLANK)
     faults: list[tuple[int, str, str]] = []
     for found in _REFERENCE.finditer(bytes(rest)):
         label = (found.group("label") or found.group("text")).decode("utf-8", "replace")

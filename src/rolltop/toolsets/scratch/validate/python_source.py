@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from typing import Final
 
 from . import grammar
 from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place_of_line
 
-_LONGEST_COMPILED: Final = 1 << 20
+# The compiler takes quadratic time over many functions, so that longer text is only parsed.
+_LONGEST_COMPILED: Final = 1 << 18
+_LONGEST_PARSED: Final = 1 << 20
 
 
 def check(content: str, language: str) -> Syntax:
     """Return what the compiler says of `content`; nothing of it is run."""
-    if len(content) > _LONGEST_COMPILED:
+    if len(content) > _LONGEST_PARSED:
         return grammar.check(content, language)
     found = Syntax()
+    flags = 0 if len(content) <= _LONGEST_COMPILED else ast.PyCF_ONLY_AST
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            compile(content, "<cell>", "exec", dont_inherit=True)
+            compile(content, "<cell>", "exec", flags, dont_inherit=True)
         except SyntaxError as error:
             found.errors.append(_diagnostic(error, content))
         except (RecursionError, MemoryError):

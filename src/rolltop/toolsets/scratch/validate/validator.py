@@ -104,6 +104,8 @@ class Validator:
                     process = CheckingProcess(self._memory)
                 if process is not None:
                     self._busy.add(process)
+                    if len(self._busy) < _MOST_PROCESSES:
+                        self._keep_one_warm()
                     return process
                 left = until - time.monotonic()
                 if left <= 0 or not self._change.wait(left):

@@ -25,6 +25,8 @@ class Places:
 
     def __init__(self, content: str) -> None:
         """Keep the text."""
+        # Whether each value is the only one at its path; set once keys are known to repeat.
+        self.paths_are_unique = True
         self._content = content.removeprefix("\ufeff")
 
     def of(self, number: int) -> Callable[[Sequence[Path]], Mapping[Path, Place]]:
@@ -38,6 +40,8 @@ class Places:
                     break
                 if document == number and path in wanted:
                     found[wanted[path]] = place(self._content, at)
+                    if self.paths_are_unique and len(found) == len(wanted):
+                        break
             return found
 
         return places

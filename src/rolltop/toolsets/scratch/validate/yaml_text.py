@@ -39,7 +39,10 @@ def check(content: str, language: str) -> Syntax:
     documents = [
         Document(_as_json(value), places.of(number)) for number, value in enumerate(values)
     ]
-    warnings = _repeated_keys(places) if _has_repeated_keys(text) else []
+    warnings: list[Diagnostic] = []
+    if _has_repeated_keys(text):
+        places.paths_are_unique = False
+        warnings = _repeated_keys(places)
     return Syntax(warnings=warnings, documents=documents)
 
 
