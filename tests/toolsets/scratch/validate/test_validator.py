@@ -96,12 +96,22 @@ def test_more_calls_than_processes_are_all_answered(validator: Validator) -> Non
     assert all(isinstance(result, Checked) for result in results)
 
 
-def test_a_parser_that_crashes_is_an_error_and_the_next_check_works(validator: Validator) -> None:
-    nested = "".join(f"{'  ' * depth}-\n" for depth in range(1500))
-    (crashed, fine) = validator.check_now([Cell("yaml", nested), FINE])
-    assert isinstance(crashed, Checked)
-    assert not crashed.valid
+def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
+    before, results = children(), list[Checked | Timeout]()
+    one = Validator(timeout=SECONDS)
+    thread = threading.Thread(target=lambda: results.extend(one.check_now([HANGS, FINE])))
+    thread.start()
+    wait_until(one.is_busy)
+    for pid in children() - before:
+        os.kill(pid, signal.SIGKILL)
+    thread.join(SECONDS)
+    one.close()
+    died, fine = results
+    assert isinstance(died, Checked)
+    assert [fault.code for fault in died.errors] == ["CHECK_FAILED"]
+    assert set(died.details) == {"syntax", "schema", "analysis"}
     assert isinstance(fine, Checked)
+    assert fine.valid
 
 
 def test_memory_is_bounded() -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .languages import MODULES
-from .results import Checked, Diagnostic, Syntax, place
+from .results import Checked, Diagnostic, Syntax, not_performed, place
 
 if TYPE_CHECKING:
     from .results import Cell
@@ -27,12 +27,7 @@ def check(cell: Cell) -> Checked:
     }
     if found.unchecked:
         details["syntax"]["reason"] = found.unchecked
-    details["schema"] = {
-        "performed": False,
-        "passed": None,
-        "name": cell.schema_name,
-        "missing": [],
-    }
+    details["schema"] = not_performed(cell.schema_name)
     if cell.schema is not None and cell.language in _WITH_SCHEMA and not errors:
         schema = import_module(f"{__package__}.schema")
         violations, remarks, details["schema"] = schema.apply(

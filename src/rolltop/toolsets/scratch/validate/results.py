@@ -57,6 +57,22 @@ class Checked:
     details: dict[str, Any]
 
 
+def unreadable(cell: Cell, message: str, code: str) -> Checked:
+    """Return the result for a cell that could not be read to the end."""
+    details: dict[str, Any] = {
+        "syntax": {"checked": False, "passed": False},
+        "schema": not_performed(cell.schema_name),
+        "analysis": {},
+    }
+    fault = Diagnostic(message, code)
+    return Checked(valid=False, errors=(fault,), warnings=(), details=details)
+
+
+def not_performed(name: str | None) -> dict[str, Any]:
+    """Return `details.schema` where no schema was applied."""
+    return {"performed": False, "passed": None, "name": name, "missing": []}
+
+
 @dataclass(frozen=True, slots=True)
 class Timeout:
     """The time limit passed before the cell was checked; `seconds` is the limit of the call."""

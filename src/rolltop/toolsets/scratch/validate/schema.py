@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 import jsonschema_rs
 
 from .json_values import is_array, is_object
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place
+from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place, not_performed
 from .schema_messages import message_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def apply(
     registry: Mapping[str, Any],
 ) -> tuple[list[Diagnostic], list[Diagnostic], dict[str, Any]]:
     """Return errors, warnings and `details.schema` for the documents of one cell."""
-    details: dict[str, Any] = {"performed": False, "passed": None, "name": name, "missing": []}
+    details: dict[str, Any] = not_performed(name)
     try:
         applied = Applied(as_schema(schema), registry)
     except Unusable as error:

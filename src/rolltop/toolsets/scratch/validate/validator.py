@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.errors import Unavailable
 
 from .process import CheckingProcess, Died, Expired
-from .results import Cell, Checked, Diagnostic, Timeout
+from .results import Cell, Checked, Timeout, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _MOST_PROCESSES: Final = 4
 _MOST_IDLE: Final = 2
+_BROKEN: Final = (
+    "Checking this broke its parser or the limit on memory; it may be nested too deeply"
+)
 
 
 class Validator:
@@ -35,9 +38,10 @@ class Validator:
         self._limiter: CapacityLimiter | None = None
 
     def start(self) -> None:
-        """Start a process ahead of the first check; returns at once."""
+        """Start processes ahead of the first checks; returns before they are ready."""
         with self._change:
-            self._keep_one_warm()
+            while len(self._idle) < _MOST_IDLE and not self._closed:
+                self._idle.append(CheckingProcess(self._memory))
 
     def is_busy(self) -> bool:
         """Whether a check is under way."""
@@ -86,7 +90,7 @@ class Validator:
             checked = process.check(cell, until)
         except Died:
             self._discard(process)
-            return _broken()
+            return unreadable(cell, _BROKEN, "CHECK_FAILED")
         except BaseException:
             self._discard(process)
             raise
@@ -146,10 +150,3 @@ class Validator:
 
 def _stopping() -> Unavailable:
     return Unavailable("The server is stopping", hint="Send the call again to a running server.")
-
-
-def _broken() -> Checked:
-    message = "Checking this broke its parser or the limit on memory; it may be nested too deeply"
-    details = {"syntax": {"checked": False, "passed": False}}
-    fault = Diagnostic(message, "CHECK_FAILED")
-    return Checked(valid=False, errors=(fault,), warnings=(), details=details)

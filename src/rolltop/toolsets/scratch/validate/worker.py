@@ -10,11 +10,14 @@ import select
 import signal
 import sys
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from . import frames
 from .check import check
-from .results import Checked, Diagnostic
+from .results import unreadable
+
+if TYPE_CHECKING:
+    from .results import Checked
 
 # Imported while nothing is asked, most used first.
 _AHEAD: Final = (
@@ -42,13 +45,13 @@ def main(memory: int) -> None:
         _alarm(0.0)
 
 
-def _checked(head: dict[str, object], content: bytes) -> Checked:
+def _checked(head: dict[str, Any], content: bytes) -> Checked:
+    cell = frames.cell_of(head, content)
     try:
-        return check(frames.cell_of(head, content))
+        return check(cell)
     except (MemoryError, RecursionError):
-        fault = Diagnostic("Checking this takes more memory than a check may use", "TOO_LARGE")
-        details = {"syntax": {"checked": False, "passed": False}}
-        return Checked(valid=False, errors=(fault,), warnings=(), details=details)
+        message = "Checking this takes more memory than a check may use"
+        return unreadable(cell, message, "TOO_LARGE")
 
 
 def _import_ahead() -> None:
@@ -71,15 +74,12 @@ def _alarm(seconds: float) -> None:
 
 
 def _limit_memory(memory: int) -> None:
-    if sys.platform == "win32" or not memory:
+    if sys.platform != "linux" or not memory:  # elsewhere the start's size is not to be had
         return
     import resource  # noqa: PLC0415  # not on Windows
 
-    try:
-        with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123  # pathlib is not needed here
-            used = int(pages.read().split()[0]) * resource.getpagesize()
-    except OSError:
-        used = 0
+    with open("/proc/self/statm", encoding="ascii") as pages:  # noqa: PTH123  # pathlib is not needed here
+        used = int(pages.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = used + memory
     if hard != resource.RLIM_INFINITY:
