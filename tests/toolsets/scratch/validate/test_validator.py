@@ -51,6 +51,14 @@ def children() -> set[int]:
     return {one.pid for one in psutil.Process().children()}
 
 
+def is_running(pid: int) -> bool:
+    """Whether the process runs; one that ended and is not waited for yet does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_results_come_in_order(validator: Validator) -> None:
     cells = [FINE, Cell("py", "x ="), Cell("yaml", "a: [")]
     results = validator.check_now(cells)
@@ -99,12 +107,15 @@ def test_more_calls_than_processes_are_all_answered(validator: Validator) -> Non
 def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
     before, results = children(), list[Checked | Timeout]()
     one = Validator(timeout=SECONDS)
-    thread = threading.Thread(target=lambda: results.extend(one.check_now([HANGS, FINE])))
+    thread = threading.Thread(target=lambda: results.extend(one.check_now([HANGS])))
     thread.start()
     wait_until(one.is_busy)
-    for pid in children() - before:
+    killed = children() - before
+    for pid in killed:
         os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not any(is_running(pid) for pid in killed))
     thread.join(SECONDS)
+    results += one.check_now([FINE])
     one.close()
     died, fine = results
     assert isinstance(died, Checked)
@@ -152,7 +163,7 @@ def test_a_killed_process_is_replaced(validator: Validator) -> None:
     validator.check_now([FINE])
     for pid in children() - before:
         os.kill(pid, signal.SIGKILL)
-        wait_until(lambda pid=pid: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+        wait_until(lambda pid=pid: not is_running(pid))
     (result,) = validator.check_now([FINE])
     assert isinstance(result, Checked)
     assert result.valid
