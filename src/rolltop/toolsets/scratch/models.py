@@ -28,6 +28,8 @@ NAME_LENGTH: Final = 200
 """Characters of a tag, a namespace or a schema's name."""
 FIRST_LINE_LENGTH: Final = 80
 SNIPPET_LENGTH: Final = 240
+MOST_TAGS: Final = 100
+"""Tags of one pad or one cell."""
 OTHER_CELLS: Final = 20
 """How many cells besides those written a write's answer lists."""
 LONGEST_PAGE: Final = 200
@@ -372,19 +374,22 @@ class CellData(TypedDict):
 
 
 class PadData(TypedDict):
-    """A scratchpad; `cell_count` and `cell_tags` are of the whole, `cells` may be some."""
+    """A scratchpad; `cell_count` and `cell_tags` are of the whole, `cells` may be some.
+
+    The smallest answer of a write holds only what is not marked.
+    """
 
     scratch_id: str
-    tenant_id: str
-    namespace: str
-    tags: list[str]
     cells: list[CellData]
     cell_count: int
-    cell_tags: list[str]
-    created_at: str
-    updated_at: str
-    last_access_at: str
     version: int
+    tenant_id: NotRequired[str]
+    namespace: NotRequired[str]
+    tags: NotRequired[list[str]]
+    cell_tags: NotRequired[list[str]]
+    created_at: NotRequired[str]
+    updated_at: NotRequired[str]
+    last_access_at: NotRequired[str]
     title: NotRequired[str]
     description: NotRequired[str]
     summary: NotRequired[str]

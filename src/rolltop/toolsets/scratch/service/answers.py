@@ -14,6 +14,7 @@ from rolltop.toolsets.scratch.service import (
     checking,
     checks,
     drafts,
+    fitting,
     namespaces,
     pads,
     parts,
@@ -141,7 +142,10 @@ async def read(
     position = None if start is None else start[:2]
     found = await call.read(reading.read, wanted_id, wanted, position, call.budget, with_metadata)
     accesses.note(call.desk, call.scope.user_id, wanted_id, found.at)
-    return parts.answer(found, lines, start, call.budget)
+    names = ("cell_ids", "indices", "tags", "namespaces")
+    asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
+    sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
+    return parts.answer(found, lines, start, call.budget, sent)
 
 
 async def list_cells(
@@ -307,13 +311,7 @@ def _written(
     call.desk.changed(call.scope, f"rolltop://pad/{written.pad.scratch_id}")
     for cell_id in written.written:
         call.desk.changed(call.scope, f"rolltop://cell/{cell_id}")
-    optional: JsonObject = {
-        "cell_id": next(iter(written.written)) if one else None,
-        "validation": list(results),
-        "evicted_scratchpads": list(written.evicted),
-    }
-    shown = {name: value for name, value in optional.items() if value}
-    return {"ok": True, "scratchpad": written.shown, **shown}
+    return fitting.fitted(written, results, call.budget, one=one)
 
 
 def _changed(call: Call, scratch_id: str, answer: JsonObject) -> JsonObject:

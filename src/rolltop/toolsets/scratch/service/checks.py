@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.arguments import nearest, shown, storable
 from rolltop.core.errors import Invalid
-from rolltop.toolsets.scratch.models import NAME_LENGTH, LineEdit, Replacement, Wanted
+from rolltop.toolsets.scratch.models import MOST_TAGS, NAME_LENGTH, LineEdit, Replacement, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,8 +40,11 @@ def name(text: str, what: str) -> str:
 
 
 def names(texts: object, what: str) -> tuple[str, ...]:
-    """Return names, trimmed, each once, in the order given."""
-    return tuple(dict.fromkeys(name(text, what) for text in strings(texts, what)))
+    """Return at most 100 names, trimmed, each once, in the order given."""
+    given = tuple(dict.fromkeys(name(text, what) for text in strings(texts, what)))
+    if len(given) > MOST_TAGS:
+        raise wrong(f"{what} has {len(given)} entries; at most {MOST_TAGS} are allowed")
+    return given
 
 
 def wanted(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import budget, cursor
-from rolltop.core.budget import Page, Text
+from rolltop.core.budget import Continuation, Page, Text
+from rolltop.toolsets.scratch.models import continued
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.reading import segment
 from rolltop.toolsets.scratch.validate import VERSION
@@ -35,9 +36,16 @@ def place(text: str | None) -> tuple[int, str, int] | None:
 
 
 def answer(
-    reading: Reading, lines: Lines, start: tuple[int, str, int] | None, limit: int
+    reading: Reading,
+    lines: Lines,
+    start: tuple[int, str, int] | None,
+    limit: int,
+    sent: JsonObject,
 ) -> Page | Text | JsonObject:
-    """Return the reading as what core cuts to the budget. Raises Invalid."""
+    """Return the reading as what core cuts to the budget. Raises Invalid.
+
+    `sent` are the arguments of the call, which the one that goes on repeats.
+    """
     if any(value is not None for value in lines):
         if len(reading.chosen) != 1:
             raise wrong(
@@ -54,27 +62,23 @@ def answer(
     shown = [cell.full(VERSION) for cell in reading.cells]
     if offset:
         shown[0] = _from(reading.cells[0], offset)
-    if _fits(reading, shown[0], limit):
+    if _fits(reading, shown[0], limit, sent):
         return _page(reading, shown)
     if len(reading.chosen) == 1:
         return _lines(reading, (1, None, offset))
     return _part(reading, offset)
 
 
-def _fits(reading: Reading, cell: JsonObject, limit: int) -> bool:
-    """Whether a cell fits whole; the margin is for what says that there is more."""
+def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> bool:
+    """Whether a cell fits whole, with the call that goes on after it."""
     if not limit:
         return True
     if len(cell["content"]) > limit * _CHARACTERS_PER_TOKEN:
         return False
     following = _cursor(len(reading.chosen), reading.cells[0].cell_id, 0)
-    whole = {**reading.answer([cell]), "truncated": True, "next_cursor": following}
-    return budget.count({**whole, "next": {"cursor": following, "like": _names(reading)}}) <= limit
-
-
-def _names(reading: Reading) -> list[str]:
-    """Return about what the arguments of the next call take, where ids are among them."""
-    return [one.cell_id for one in reading.chosen] if len(reading.chosen) < 2 else []  # noqa: PLR2004
+    arguments = {**sent, "max_tokens": limit, "cursor": following}
+    onward = Continuation("scratch_read", arguments, following)
+    return budget.count(continued(reading.answer([cell]), onward)) <= limit
 
 
 def _page(reading: Reading, shown: list[JsonObject]) -> Page:
