@@ -6,7 +6,8 @@ is no embedder and searches go by words.
 
 from __future__ import annotations
 
-from rolltop.core.embed.embedder import (
+from rolltop.core.embed.fake import FakeEmbedder
+from rolltop.core.embed.models import (
     DEFAULT_MODEL,
     EXTRA,
     Embedder,
@@ -15,7 +16,6 @@ from rolltop.core.embed.embedder import (
     missing_packages,
     model_names,
 )
-from rolltop.core.embed.fake import FakeEmbedder
 
 __all__ = [
     "DEFAULT_MODEL",

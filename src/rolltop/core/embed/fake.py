@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from rolltop.core.embed.embedder import Matrix
+    from rolltop.core.embed.models import Matrix
 else:
     np = lazy("numpy")
 

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.core.embed.embedder import Matrix
+    from rolltop.core.embed.models import Matrix
 
 NAME: Final = "all-MiniLM-L6-v2-int8"
 DIMENSIONS: Final = 384

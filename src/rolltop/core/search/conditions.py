@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import exists, select
 
+from rolltop.core.search.documents import storable
 from rolltop.core.search.tables import owner_of, search_filters, search_parts
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ def _matching(name: str, values: Sequence[str]) -> tuple[ColumnElement[bool], Co
     return search_filters.c.name == name, search_filters.c.value.in_(values)
 
 
-def allowed(
-    tx: Tx, kinds: Sequence[str], filters: Mapping[str, Sequence[str]]
-) -> Allowed:
+def allowed(tx: Tx, kinds: Sequence[str], filters: Mapping[str, Sequence[str]]) -> Allowed:
     """Return what a query may find; an empty list of values filters nothing."""
-    asked = {name: tuple(values) for name, values in filters.items() if values}
+    asked = {name: tuple(map(storable, values)) for name, values in filters.items() if values}
     narrowest: frozenset[int] | None = None
     f = search_filters.c
     for name, values in asked.items():

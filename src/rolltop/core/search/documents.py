@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 Mode = Literal["hybrid", "words", "meaning"]
 Filters = Mapping[str, str | Sequence[str]]
@@ -52,3 +55,8 @@ class Pending:
     part_id: int
     user_id: str
     text: str
+
+
+def storable(text: str) -> str:
+    """Return the text with what a database cannot hold (NUL, lone surrogates) replaced."""
+    return _UNSTORABLE.sub("\ufffd", text)

@@ -67,8 +67,9 @@ class WordIndex:
         allowed: Allowed,
         most: tuple[int, int],
     ) -> list[int]:
-        """Return the parts that answer best, best first: `most[1]` of the `most[0]` newest that
-        meet the expression.
+        """Return the parts that answer best, best first.
+
+        They are `most[1]` of the `most[0]` newest that meet the expression.
         """
         ranked, wanted = most
         c = search_parts.c

@@ -21,6 +21,8 @@ from rolltop.core.search.words import joined_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sqlalchemy import Row
+
     from rolltop.core.db import Tx
     from rolltop.core.search import tsearch, vectors
     from rolltop.core.search.conditions import Allowed
@@ -34,6 +36,9 @@ else:  # a process needs one of the first two at most, and numpy only with an em
 
 _WEIGHED: Final = 200
 """Parts that each kind of nearness may propose."""
+
+_ALL_WEIGHED: Final = 500
+"""Parts that are all weighed where a filter leaves no more."""
 
 _GROWTH: Final = 8
 _AT_ONCE: Final = 400
@@ -69,27 +74,27 @@ def query(  # noqa: PLR0913  # the seam's own parameters
     version: str,
 ) -> list[Hit]:
     """Return what answers the query best, best first: see `rolltop.core.search.query`."""
-    open_to = allowed(tx, kinds, filters)
-    question = Question(tx, text, open_to, limit, mode, version, vector)
     if vector is None and mode == "meaning":
         return []
-    by_meaning = None
-    if vector is not None and mode != "words":
-        by_meaning = vectors.nearest(tx, version, vector)
-    weights, statistics, proposed = _by_words(question)
+    open_to = allowed(tx, kinds, filters)
+    question = Question(tx, text, open_to, limit, mode, version, vector)
+    few = _parts_of(question) if open_to.items is not None else None
+    weights, statistics, proposed = _by_words(question, few)
     rows = _rows(question, proposed)
-    if by_meaning is not None:
-        rows |= _near_rows(question, by_meaning)
-        by_meaning = by_meaning.among(sorted(rows))
-    cosines = by_meaning.by_part() if by_meaning is not None else {}
+    cosines: dict[int, float] = {}
+    if vector is not None and mode != "words":
+        nearness = vectors.nearest(tx, version, vector, few)
+        rows |= _near_rows(question, nearness)
+        cosines = nearness.cosines_of(list(rows))
     candidates = (
         _candidate(row, weights, statistics, cosines.get(row.id)) for row in rows.values()
     )
-    best = ranked(candidates, mode, limit)
-    return [_hit(question, candidate) for candidate in best]
+    return [_hit(question, best) for best in ranked(candidates, mode, limit)]
 
 
-def _by_words(question: Question) -> tuple[list[tuple[str, float]], Statistics, list[int]]:
+def _by_words(
+    question: Question, few: Sequence[int] | None
+) -> tuple[list[tuple[str, float]], Statistics, list[int]]:
     """Return the query's terms with their weights, what is known of words, proposed parts."""
     tx, terms = question.tx, terms_of(question.text)
     if not terms or question.mode == "meaning":
@@ -100,6 +105,8 @@ def _by_words(question: Question) -> tuple[list[tuple[str, float]], Statistics, 
     weights = [(term, statistics.weight(term)) for term in terms]
     if not any(statistics.occurrences.values()):
         return weights, statistics, []
+    if few is not None and len(few) <= _ALL_WEIGHED:
+        return weights, statistics, list(few)
     return weights, statistics, _proposed(question, index, statistics)
 
 
@@ -119,14 +126,12 @@ def _proposed(question: Question, index: WordIndex, statistics: Statistics) -> l
     return list(dict.fromkeys([*found, *ask(widest)]))
 
 
-def _near_rows(question: Question, by_meaning: vectors.Nearness) -> dict[int, Any]:
+def _near_rows(question: Question, nearness: vectors.Nearness) -> dict[int, Row[Any]]:
     """Return enough of the nearest parts that the query may find, looking further where few are."""
-    if question.allowed.items is not None:
-        return _rows(question, by_meaning.among(_parts_of(question)).best(question.wanted))
-    found: dict[int, Any] = {}
+    found: dict[int, Row[Any]] = {}
     seen, count = 0, question.wanted
-    while seen < len(by_meaning.parts) and len(found) < question.limit:
-        best = by_meaning.best(count)
+    while seen < len(nearness.parts) and len(found) < question.limit:
+        best = nearness.best(count)
         found |= _rows(question, best[seen:])
         seen, count = len(best), count * _GROWTH
     if seen > 2 * question.wanted and len(found) < seen // 2 and not question.allowed.filters:
@@ -137,17 +142,19 @@ def _near_rows(question: Question, by_meaning: vectors.Nearness) -> dict[int, An
 def _parts_of(question: Question) -> list[int]:
     """Return the parts of the few things that the filters let through."""
     return list(
-        question.tx.execute(select(search_parts.c.id).where(*question.allowed.conditions())).scalars()
+        question.tx.execute(
+            select(search_parts.c.id).where(*question.allowed.conditions())
+        ).scalars()
     )
 
 
-def _rows(question: Question, parts: Sequence[int]) -> dict[int, Any]:
+def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
     """Return the rows of the parts that the query may find, by their numbers."""
     c, owner = search_parts.c, question.tx.scope.tenant_id
     columns = [c.id, c.kind, search_items.c.ref, c.part, c.length, search_texts.c.text]
     if question.tx.kind == "sqlite":
         columns.append(search_texts.c.words)
-    found: dict[int, Any] = {}
+    found: dict[int, Row[Any]] = {}
     for start in range(0, len(parts), _AT_ONCE):
         statement = (
             select(*columns)
@@ -166,7 +173,10 @@ def _rows(question: Question, parts: Sequence[int]) -> dict[int, Any]:
 
 
 def _candidate(
-    row: Any, weights: Sequence[tuple[str, float]], statistics: Statistics, cosine: float | None
+    row: Row[Any],
+    weights: Sequence[tuple[str, float]],
+    statistics: Statistics,
+    cosine: float | None,
 ) -> Candidate:
     split = getattr(row, "words", None)
     if split is None:
@@ -176,7 +186,7 @@ def _candidate(
 
 
 def _hit(question: Question, found: Candidate) -> Hit:
-    by_meaning = found.meaning is not None and question.mode != "words"
+    nearness = found.meaning is not None and question.mode != "words"
     return Hit(
         kind=found.kind,
         id=found.ref,
@@ -184,6 +194,6 @@ def _hit(question: Question, found: Candidate) -> Hit:
         score=found.score(question.mode),
         snippet=snippet(found.text, question.text),
         words=found.words > 0,
-        meaning=by_meaning,
-        embedding_version=question.version if by_meaning else NO_EMBEDDING,
+        meaning=nearness,
+        embedding_version=question.version if nearness else NO_EMBEDDING,
     )

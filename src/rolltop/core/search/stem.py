@@ -19,19 +19,59 @@ _SHORT_END: Final = re.compile(f"{_CONSONANT}{_VOWEL}[^aeiouywx]$")
 
 # Endings with what takes their place, longest first, where the rest has a vowel and a consonant.
 _SECOND: Final = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
-    "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
-    "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive",
-    "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
     "logi": "log",
-}  # fmt: skip
+}
 _THIRD: Final = {
-    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
-}  # fmt: skip
-_FOURTH: Final = dict.fromkeys(
-    "al ance ence er ic able ible ant ement ment ent sion tion ou ism ate iti ous ive ize".split(),
-    "",
-)
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
+_FOURTH: Final = {
+    "al": "",
+    "ance": "",
+    "ence": "",
+    "er": "",
+    "ic": "",
+    "able": "",
+    "ible": "",
+    "ant": "",
+    "ement": "",
+    "ment": "",
+    "ent": "",
+    "sion": "",
+    "tion": "",
+    "ou": "",
+    "ism": "",
+    "ate": "",
+    "iti": "",
+    "ous": "",
+    "ive": "",
+    "ize": "",
+}
 
 
 @lru_cache(1 << 16)

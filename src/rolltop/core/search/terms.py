@@ -54,9 +54,7 @@ class Statistics:
 
 
 def terms_of(query: str) -> list[str]:
-    """Return the words of a query to look for, each once; function words only if there are no
-    others.
-    """
+    """Return the words of a query to look for, each once; function words if there are no others."""
     found = list(dict.fromkeys(words(query)))
     telling = [word for word in found if word not in _STOP] or found
     ends = {word[-1] for word in telling if len(word) > 1}

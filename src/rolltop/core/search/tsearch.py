@@ -1,4 +1,4 @@
-"""Words on PostgreSQL: a tsvector with an index proposes rows, ranked by BM25 made from its parts."""
+"""Words on PostgreSQL: an indexed tsvector proposes rows, ranked by BM25 made of its ranks."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ class WordIndex:
         allowed: Allowed,
         most: tuple[int, int],
     ) -> list[int]:
-        """Return the parts that answer best, best first: `most[1]` of the `most[0]` newest that
-        meet the expression.
+        """Return the parts that answer best, best first.
+
+        They are `most[1]` of the `most[0]` newest that meet the expression.
         """
         ranked, wanted = most
         c = search_parts.c
@@ -85,9 +86,7 @@ def _occurrences_from_rank(words: ColumnElement[str], term: str) -> ColumnElemen
     a fiftieth.
     """
     rank = cast(func.ts_rank(_EQUAL_WEIGHTS, words, _query(((term,),))), Float)
-    return func.greatest(
-        0.0, _SATURATED / func.greatest(1.0 - rank, 0.002) - 0.5, type_=Float
-    )
+    return func.greatest(0.0, _SATURATED / func.greatest(1.0 - rank, 0.002) - 0.5, type_=Float)
 
 
 def _match(expression: Expression) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, insert, select, text, update
 
 from rolltop.core.search.documents import Pending
 from rolltop.core.search.tables import owner_of, search_parts, search_texts, search_vectors
@@ -43,11 +43,17 @@ class VectorSet:
     matrix: Matrix = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
     count: int = 0
     last: int = 0
+    is_sorted: bool = True
+    """Whether each part's number is above those before: the usual order of embedding."""
+
     lock: Lock = field(default_factory=Lock)
 
     def add(self, parts: Numbers, vectors: Matrix, last: int) -> None:
         """Add rows behind those there are; views that were given out stay as they are."""
         needed = self.count + len(parts)
+        before = self.parts[self.count - 1] if self.count else -1
+        ascending = bool((np.diff(parts, prepend=before) > 0).all())
+        self.is_sorted = self.is_sorted and ascending
         if needed > len(self.parts) or self.matrix.shape[1] != vectors.shape[1]:
             room = needed + needed // 4
             grown = np.empty((room, vectors.shape[1]), dtype=np.float32)
@@ -63,6 +69,7 @@ class VectorSet:
     def forget(self) -> None:
         """Be empty, so that the next look reads everything."""
         self.count = self.last = 0
+        self.is_sorted = True
         self.parts = np.empty(0, dtype=np.int64)
         self.matrix = np.empty((0, 0), dtype=np.float32)
 
@@ -71,15 +78,21 @@ _sets: Final[WeakKeyDictionary[Pool, dict[tuple[str, str], VectorSet]]] = WeakKe
 _choosing: Final = Lock()
 
 
-def nearest(tx: Tx, version: str, vector: Matrix) -> Nearness:
-    """Return the tenant's vectors by their nearness to the vector, up to date with `tx`."""
+def nearest(tx: Tx, version: str, vector: Matrix, among: Sequence[int] | None = None) -> Nearness:
+    """Return the tenant's vectors, of these parts where they are given, by their nearness.
+
+    They are up to date with `tx`.
+    """
     kept = _set_of(tx, version)
     with kept.lock:
         _read_new(tx, version, kept)
         parts, matrix = kept.parts[: kept.count], kept.matrix[: kept.count]
-    if not len(parts):
-        return Nearness(parts, np.empty(0, dtype=np.float32))
-    return Nearness(parts, matrix @ vector.astype(np.float32))
+        is_sorted = kept.is_sorted
+    if among is not None:
+        rows = _rows_of(parts, among, is_sorted=is_sorted)
+        parts, matrix = parts[rows], matrix[rows]
+    cosines = matrix @ vector.astype(np.float32) if len(parts) else np.empty(0, np.float32)
+    return Nearness(parts, cosines, is_sorted)
 
 
 @dataclass(frozen=True)
@@ -88,26 +101,33 @@ class Nearness:
 
     parts: Numbers
     cosines: Matrix
+    is_sorted: bool
 
     def best(self, count: int) -> list[int]:
         """Return the nearest parts, nearest first."""
+        chosen = np.arange(len(self.parts))
         if count < len(self.parts):
-            chosen = np.argpartition(-self.cosines, count)[:count]
-        else:
-            chosen = np.arange(len(self.parts))
+            chosen = np.argpartition(self.cosines, -count)[-count:]
         ordered = chosen[np.lexsort((self.parts[chosen], -self.cosines[chosen]))]
         return self.parts[ordered].tolist()
 
-    def among(self, parts: Sequence[int]) -> Nearness:
-        """Return only these parts."""
-        if not parts:
-            return Nearness(self.parts[:0], self.cosines[:0])
-        chosen = np.isin(self.parts, np.asarray(parts, dtype=np.int64))
-        return Nearness(self.parts[chosen], self.cosines[chosen])
+    def cosines_of(self, parts: Sequence[int]) -> dict[int, float]:
+        """Return the cosine of each of these parts that has a vector."""
+        rows = _rows_of(self.parts, parts, is_sorted=self.is_sorted)
+        found = zip(self.parts[rows].tolist(), self.cosines[rows].tolist(), strict=True)
+        return dict(found)
 
-    def by_part(self) -> dict[int, float]:
-        """Return each part's cosine."""
-        return dict(zip(self.parts.tolist(), map(float, self.cosines), strict=True))
+
+def _rows_of(known: Numbers, parts: Sequence[int], *, is_sorted: bool) -> Numbers:
+    """Return the rows at which these parts stand, in ascending order."""
+    wanted = np.unique(np.asarray(parts, dtype=np.int64))
+    if not len(wanted) or not len(known):
+        return np.empty(0, dtype=np.int64)
+    if not is_sorted:
+        return np.flatnonzero(np.isin(known, wanted))
+    rows = np.searchsorted(known, wanted)
+    rows = rows[rows < len(known)]
+    return rows[np.isin(known[rows], wanted)]
 
 
 def forget(tx: Tx, version: str) -> None:
@@ -144,11 +164,15 @@ def store(tx: Tx, version: str, texts: Sequence[Pending], vectors: Matrix) -> in
         raise ValueError("there must be one finite vector for each text")
     if tx.kind == "postgresql":  # numbers must become visible in their order
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
-    raw = {one.part_id: row.tobytes() for one, row in zip(texts, vectors.astype(_STORED), strict=True)}
+    raw = {
+        one.part_id: row.tobytes() for one, row in zip(texts, vectors.astype(_STORED), strict=True)
+    }
     kept = 0
     for some in _batches(sorted(raw)):
         stored = tx.execute(
-            select(search_parts.c.id, search_parts.c.user_id).where(search_parts.c.id.in_(some)).with_for_update()
+            select(search_parts.c.id, search_parts.c.user_id)
+            .where(search_parts.c.id.in_(some))
+            .with_for_update()
         ).all()
         if not stored:
             continue
@@ -161,7 +185,9 @@ def store(tx: Tx, version: str, texts: Sequence[Pending], vectors: Matrix) -> in
                 for n, owner in stored
             ],
         )
-        tx.execute(update(search_parts).where(search_parts.c.id.in_(numbers)).values(embedding=version))
+        tx.execute(
+            update(search_parts).where(search_parts.c.id.in_(numbers)).values(embedding=version)
+        )
         kept += len(stored)
     return kept
 
@@ -195,13 +221,6 @@ def _read_new(tx: Tx, version: str, kept: VectorSet) -> None:
         vectors = np.frombuffer(raw, dtype=_STORED).reshape(len(rows), -1).astype(np.float32)
         parts = np.fromiter((row[1] for row in rows), dtype=np.int64, count=len(rows))
         kept.add(parts, vectors, int(rows[-1][0]))
-
-
-def stored_count(tx: Tx, version: str) -> int:
-    """Return how many vectors the tenant has by this model."""
-    c = search_vectors.c
-    counted = select(func.count()).where(c.user_id == tx.scope.tenant_id, c.embedding == version)
-    return int(tx.execute(counted).scalar_one())
 
 
 def _batches(values: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -85,7 +85,7 @@ def _ascii_words(name: str) -> list[str]:
     whole = "".join(parts).lower()[:LONGEST]
     if len(parts) < 2 or len(parts) > MOST_PARTS:  # noqa: PLR2004  # one part is the name
         return [stem(whole)] if whole else []
-    return [whole, *(stem(part.lower()[:LONGEST]) for part in parts)]
+    return [stem(whole), *(stem(part.lower()[:LONGEST]) for part in parts)]
 
 
 def _name_words(name: str) -> str:
@@ -113,7 +113,7 @@ def _cased_words(name: str) -> list[str]:
     whole = "".join(parts).casefold()[:LONGEST]
     if len(parts) < 2 or len(parts) > MOST_PARTS:  # noqa: PLR2004  # one part is the name
         return [stem(whole)] if whole else []
-    return [whole, *(stem(part.casefold()[:LONGEST]) for part in parts)]
+    return [stem(whole), *(stem(part.casefold()[:LONGEST]) for part in parts)]
 
 
 def _parts(name: str) -> list[str]:
@@ -123,10 +123,8 @@ def _parts(name: str) -> list[str]:
     for character in name:
         if character == "_":
             found.append("")
-        elif (
-            before
-            and before.isdecimal() != character.isdecimal()
-            or (character.isupper() and before.islower())
+        elif (before and before.isdecimal() != character.isdecimal()) or (
+            character.isupper() and before.islower()
         ):
             found.append(character)
         else:
@@ -145,7 +143,8 @@ def _without_diacritics(name: str) -> str:
 def _pair_pattern() -> re.Pattern[str]:
     """Return what finds runs of scripts written without spaces (Korean by its compounds)."""
     return re.compile(
-        "([\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
+        # Thai, Lao, Tibetan, Burmese and Khmer; then Chinese, Japanese and Korean.
+        "([\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
         "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff"
         "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
         "\U00016fe0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U000323af]+)"

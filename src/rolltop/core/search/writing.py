@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import bindparam, delete, insert, literal, select, update
 
 from rolltop.core.db.upsert import insert as upsert
+from rolltop.core.search.documents import storable
 from rolltop.core.search.tables import (
     WORDS_TABLE,
-    search_filters,
     owner_of,
+    search_filters,
     search_items,
     search_parts,
     search_texts,
@@ -33,7 +33,6 @@ T = TypeVar("T")
 Key = tuple[str, str]  # kind, id
 
 _AT_ONCE: Final = 400  # values bound in one statement
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def put(tx: Tx, documents: Sequence[Document]) -> None:
@@ -104,7 +103,7 @@ def _put_filters(
 ) -> None:
     """Put filters in place of the items' own, of these names only where names are given."""
     wanted = {
-        (item, name, value)
+        (item, name, storable(value))
         for item, named in filters.items()
         for name, values in named.items()
         for value in ([values] if isinstance(values, str) else values)
@@ -113,7 +112,9 @@ def _put_filters(
     for some in _batches(list(filters)):
         statement = select(
             search_filters.c.item_id, search_filters.c.name, search_filters.c.value
-        ).where(owner_of(tx, search_filters) == tx.scope.tenant_id, search_filters.c.item_id.in_(some))
+        ).where(
+            owner_of(tx, search_filters) == tx.scope.tenant_id, search_filters.c.item_id.in_(some)
+        )
         if names is not None:
             statement = statement.where(search_filters.c.name.in_(names))
         stored |= {(item, name, value) for item, name, value in tx.execute(statement)}
@@ -137,7 +138,7 @@ def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]]) -> None:
     moved: list[dict[str, int]] = []
     for item, documents in parts.items():
         for document in documents:
-            text = _UNSTORABLE.sub("\ufffd", document.text)
+            text = storable(document.text)
             digest = hashlib.sha256(text.encode()).hexdigest()[:32]
             same = stored[item, digest]
             if same:
@@ -195,9 +196,7 @@ def _unindex(tx: Tx, condition: ColumnElement[bool], owner: str | None = None) -
     gone = (
         select(literal("delete"), search_texts.c.id, search_texts.c.words)
         .join(search_parts, search_parts.c.id == search_texts.c.id)
-        .where(
-            owner_of(tx, search_parts) == owner, owner_of(tx, search_texts) == owner, condition
-        )
+        .where(owner_of(tx, search_parts) == owner, owner_of(tx, search_texts) == owner, condition)
     )
     tx.execute(insert(search_words).from_select([WORDS_TABLE, "rowid", "words"], gone))
 

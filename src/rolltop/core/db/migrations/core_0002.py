@@ -17,8 +17,10 @@ _NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 # On SQLite the parts' words are indexed by FTS5, which reads them from the table itself. Not by
 # triggers: with trusted_schema off, some versions let none touch a virtual table.
 _FULL_TEXT = (
-    "CREATE VIRTUAL TABLE search_words USING fts5("
-    "words, content='search_texts', content_rowid='id', tokenize='ascii')",
+    (
+        "CREATE VIRTUAL TABLE search_words USING fts5("
+        "words, content='search_texts', content_rowid='id', tokenize='ascii')"
+    ),
     "CREATE VIRTUAL TABLE search_terms USING fts5vocab('search_words', 'row')",
 )
 
@@ -31,9 +33,7 @@ def upgrade() -> None:
         for statement in _FULL_TEXT:
             op.execute(statement)
     else:
-        op.create_index(
-            "ix_search_texts_words", "search_texts", ["words"], postgresql_using="gin"
-        )
+        op.create_index("ix_search_texts_words", "search_texts", ["words"], postgresql_using="gin")
 
 
 def _create_items() -> None:

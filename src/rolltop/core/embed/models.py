@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
