@@ -134,9 +134,8 @@ def _body(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 def _sections() -> Iterator[tuple[str, Pair]]:
     """Return each section of installed documentation with the name of where it comes from."""
     for distribution in distributions():
-        described = distribution.metadata.get_payload()
-        if isinstance(described, str):
-            yield from _sections_of(distribution.name, described)
+        _headers, _, described = (distribution.read_text("METADATA") or "").partition("\n\n")
+        yield from _sections_of(distribution.name, described)
     for folder in _DOC_FOLDERS:
         for file in sorted(folder.rglob("*")):
             if file.name.endswith(_DOC_ENDINGS) and file.is_file():

@@ -93,6 +93,10 @@ def stored(tx: Tx) -> set[str]:
     return set(rows.scalars())
 
 
+def is_declared(name: str | None, _kind: str, _parents: object) -> bool:
+    return not (name or "").startswith(OWN)
+
+
 def load_all_tables() -> None:
     import_module("rolltop.core.search.tables")
     for branch in versions.branches():
@@ -107,10 +111,10 @@ def test_the_migrated_schema_is_the_declared_one(
     load_all_tables()
 
     def differences(tx: Tx) -> Any:  # Alembic's own description
-        options = {
+        options: dict[str, Any] = {
             "version_table": versions.VERSION_TABLE,
             "compare_type": True,
-            "include_name": lambda name, _kind, _parents: not str(name).startswith(OWN),
+            "include_name": is_declared,
         }
         return compare_metadata(MigrationContext.configure(tx.connection, opts=options), metadata)
 

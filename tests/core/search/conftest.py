@@ -55,7 +55,8 @@ class Index:
     ) -> list[Hit]:
         """Return what is found of the kind cell, or of `kinds`."""
         vector = None if mode == "words" else self.embedder.embed([text])[0]
-        asked = {"kinds": ["cell"], "vector": vector, "version": self.embedder.version, **more}
+        asked: dict[str, Any] = {"kinds": ["cell"], "vector": vector, **more}
+        asked.setdefault("version", self.embedder.version)
         return self.database.read_now(
             self.scope, search.query, text, filters=filters or {}, limit=limit, mode=mode, **asked
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select
@@ -220,7 +220,7 @@ def test_a_change_of_model_is_survived(index: Index) -> None:
     index.cell("b", "silver")
     index.embed()
     newer = FakeEmbedder("fake/2", dims=32)
-    asked = {"vector": newer.embed(["gold"])[0], "version": newer.version}
+    asked: dict[str, Any] = {"vector": newer.embed(["gold"])[0], "version": newer.version}
     assert [h.meaning for h in index.hits("gold", "hybrid", **asked)] == [False]
     assert index.embed(newer, limit=1) == 1
     assert index.embed(newer, limit=1) == 1

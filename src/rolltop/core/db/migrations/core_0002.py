@@ -81,7 +81,7 @@ def _create_parts() -> None:
         sqlite_autoincrement=True,
     )
     _index("search_parts", "item_id")
-    _index("search_parts", "user_id", "kind", "length")
+    _index("search_parts", "user_id", "id", "length")
     _index("search_parts", "embedding", "id")
     is_sqlite = op.get_bind().dialect.name == "sqlite"
     op.create_table(
