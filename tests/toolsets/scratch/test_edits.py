@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.toolsets.scratch.caller import Caller
+if TYPE_CHECKING:
+    from tests.toolsets.scratch.caller import Caller
 
 POEM = "roses are red\nviolets are blue\r\nsugar is sweet\n"
 

@@ -44,14 +44,14 @@ async def find(call: Call, query: str, wanted: Wanted, limit: int, mode: Mode) -
     if embedder is not None:
         vector = (await call.work(embedder.embed, [query]))[0]
     ran: Mode = mode if embedder is not None else "words"
-    hits = await call.read(_hits, query, wanted, limit, ran, vector, embedder)
-    used = {hit["embedding_version"] for hit in hits} - {search.NO_EMBEDDING}
+    shown = await call.read(hits, query, wanted, limit, ran, vector, embedder)
+    used = {hit["embedding_version"] for hit in shown} - {search.NO_EMBEDDING}
     if mode == "hybrid" and not used:
         ran = "words"  # no vector is there yet
-    return Found(hits, embedder.version if embedder and used else search.NO_EMBEDDING, ran)
+    return Found(shown, embedder.version if embedder and used else search.NO_EMBEDDING, ran)
 
 
-def _hits(  # one read
+def hits(  # one read
     tx: Tx,
     query: str,
     wanted: Wanted,
