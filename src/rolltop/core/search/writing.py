@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sqlalchemy import bindparam, delete, insert, literal, select, update
+from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
 
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.search.documents import storable
@@ -177,7 +177,14 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
         found = fetched(
             tx,
             select(c.id, c.item_id, c.part)
-            .outerjoin(search_texts, search_texts.c.id == c.id)
+            .select_from(search_parts)
+            .outerjoin(
+                search_texts,
+                and_(
+                    search_texts.c.id == c.id,
+                    owner_of(tx, search_texts) == tx.scope.tenant_id,
+                ),
+            )
             .where(
                 owner_of(tx, search_parts) == tx.scope.tenant_id,
                 c.item_id.in_(some),
