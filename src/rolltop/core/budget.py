@@ -147,6 +147,15 @@ def count(value: object) -> int:
     return tokens.count(compact(value))
 
 
+def within(value: object, limit: int) -> bool:
+    """Whether a value's JSON text as sent costs at most `limit` tokens (0: no bound)."""
+    if not limit:
+        return True
+    text = compact(value)
+    # A token stands for at least one byte, so a short text need not be counted.
+    return len(text.encode("utf-8", "replace")) <= limit or tokens.count(text) <= limit
+
+
 def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     """Return the JSON value with each lone surrogate replaced: no transport can carry one."""
     if isinstance(value, str):
@@ -181,7 +190,7 @@ def fit_object(result: JsonObject, limit: int) -> JsonObject:
 
     For answers that are one thing and cannot be continued; a cut one says `truncated`.
     """
-    if not limit or count(result) <= limit:
+    if within(result, limit):
         return result
     shortened = shorten({**result, "truncated": True}, limit)
     if shortened is None:
@@ -219,7 +228,7 @@ def _whole(cut: Cut, limit: int, finish: Finish) -> JsonObject | None:
     if limit and isinstance(cut, Text) and cut.size > limit * 128:
         return None  # no token of the vocabulary stands for more than 128 characters
     result = _part(cut, cut.size, finish) if cut.more else cut.render(cut.size)
-    return result if not limit or count(result) <= limit else None
+    return result if within(result, limit) else None
 
 
 def _part(cut: Cut, units: int, finish: Finish) -> JsonObject:

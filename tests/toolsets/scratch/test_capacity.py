@@ -216,6 +216,14 @@ def test_a_bare_number_of_a_duration_counts_the_settings_own_unit(tmp_path: Path
     assert settings["scratch.eviction_policy"] == "fail"
 
 
+def test_other_names_of_the_seed_are_reported_once_and_ignored(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path, SCRATCH_NOTEBOOK_STORAGE_DIR="/x", SCRATCH_NOTEBOOK_EVICTION_POLICY="fail"
+    )
+    told = [notice.text for notice in settings.notices]
+    assert told == ["environment SCRATCH_NOTEBOOK_STORAGE_DIR is no setting and is ignored"]
+
+
 def test_the_sweeper_runs_as_often_as_the_setting_says(tmp_path: Path) -> None:
     every: dict[str, float | Callable[[Settings], float]] = {
         job.name: job.every for job in TOOLSET.jobs

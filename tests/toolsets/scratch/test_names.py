@@ -97,13 +97,20 @@ def test_a_blank_namespace_is_refused(local: Caller, action: str) -> None:
 
 
 def test_schemas_come_with_the_metadata_and_get_an_id(mine: Caller) -> None:
-    given = {"b": {"schema": ARRAY}, "a": {"id": str(uuid.uuid4()), "schema": {}, "name": "a"}}
+    given: dict[str, Any] = {
+        "b": {"schema": ARRAY},
+        "a": {"id": str(uuid.uuid4()), "schema": {}, "name": "a"},
+    }
     pad = mine.pad(metadata={"schemas": given, "x": 1})
     kept = mine.read(pad)["metadata"]["schemas"]
     assert uuid.UUID(kept["b"]["id"])
     assert kept["b"]["schema"] == ARRAY
     assert (kept["a"]["id"], kept["a"]["description"]) == (given["a"]["id"], "")
-    changed = {"a": None, "b": {"schema": True, "description": "d"}, "c": {"schema": {}}}
+    changed: dict[str, Any] = {
+        "a": None,
+        "b": {"schema": True, "description": "d"},
+        "c": {"schema": {}},
+    }
     mine.ok("scratch_update", scratch_id=pad, metadata={"schemas": changed})
     merged = mine.read(pad)["metadata"]["schemas"]
     assert sorted(merged) == ["b", "c"]
@@ -125,7 +132,7 @@ def test_schemas_are_kept_listed_renamed_and_deleted(mine: Caller) -> None:
     assert unnamed["name"] == unnamed["id"]
     mine.ok("scratch_upsert_schema", scratch_id=pad, schema={"name": "a", "schema": {}})
     assert names() == [*sorted(["a", unnamed["id"]]), "b"]
-    renamed = {"id": kept["id"].upper(), "name": "c", "schema": {}}
+    renamed: dict[str, Any] = {"id": kept["id"].upper(), "name": "c", "schema": {}}
     changed = mine.ok("scratch_upsert_schema", scratch_id=pad, schema=renamed)["schema"]
     assert changed == {"id": kept["id"], "name": "c", "description": "1", "schema": {}}
     got = mine.ok("scratch_get_schema", scratch_id=pad, schema_id=kept["id"])
@@ -141,13 +148,11 @@ def test_two_schemas_never_have_one_name(mine: Caller) -> None:
     pad = mine.pad(metadata={"schemas": {"a": {"schema": {}}, "b": {"schema": {}}}})
     before = mine.read(pad)
     of_b = before["metadata"]["schemas"]["b"]["id"]
-    for schema in (
-        {"id": of_b, "name": "a", "schema": {}},
-        {"id": str(uuid.uuid4()), "name": "a", "schema": {}},
-    ):
+    for taken_by in (of_b, str(uuid.uuid4())):
+        schema: dict[str, Any] = {"id": taken_by, "name": "a", "schema": {}}
         code = mine.code("scratch_schema", action="upsert", scratch_id=pad, schema=schema)
         assert code == "CONFLICT"
-    taken = {"schemas": {"a": {"id": of_b, "schema": {}}}}
+    taken: dict[str, Any] = {"schemas": {"a": {"id": of_b, "schema": {}}}}
     assert mine.code("scratch_update", scratch_id=pad, metadata=taken) == "CONFLICT"
     assert mine.read(pad) == before
 

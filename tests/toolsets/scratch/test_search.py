@@ -108,9 +108,13 @@ def test_meaning_joins_when_the_vectors_are_there(
     mine: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeEmbedder()
-    monkeypatch.setattr(embedding, "is_available", lambda _settings: True)
+
+    def load(_settings: object) -> FakeEmbedder:
+        return fake
+
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
     monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
-    monkeypatch.setattr(embedding, "load", lambda _settings: fake)
+    monkeypatch.setattr(embedding, "load", load)
     pad = mine.pad("the harbour master's log")
     asyncio.run(embed(mine.desk))
     answer = mine.ok("scratch_search", query="harbour master's log")

@@ -77,6 +77,7 @@ TOOLSET: Final = Toolset(
             minimum=1,
             unlimited=0,
             environment=(f"{_SEED}MAX_SCRATCHPADS",),
+            family=_SEED,
             untrusted="down",
         ),
         Setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rolltop.toolsets.scratch import index
@@ -44,7 +45,7 @@ def append(
     by_id = new_cells(tx, [draft])
     cells.add(tx, scratch_id, pad.cell_count, by_id)
     pad = pads.touch(tx, pad, cells=1)
-    return _indexed(tx, pad, next(iter(by_id)))
+    return _indexed(tx, pad, next(iter(by_id)), draft.content)
 
 
 def replace_cell(  # what the tool takes
@@ -73,7 +74,7 @@ def replace_cell(  # what the tool takes
     cells.put(tx, cell, draft)
     if new_position is not None and new_position != cell.index:
         cells.move(tx, cell, new_position)
-    return _indexed(tx, pads.touch(tx, pad), cell.cell_id)
+    return _indexed(tx, pads.touch(tx, pad), cell.cell_id, draft.content)
 
 
 def cell_of(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> Cell:
@@ -143,10 +144,12 @@ def list_cells(tx: Tx, scratch_id: str, wanted: Wanted) -> tuple[Pad, datetime, 
 
 def _put(tx: Tx, pad: Pad, cell: Cell, draft: Draft) -> Written:
     cells.put(tx, cell, draft)
-    return _indexed(tx, pads.touch(tx, pad), cell.cell_id)
+    return _indexed(tx, pads.touch(tx, pad), cell.cell_id, draft.content)
 
 
-def _indexed(tx: Tx, pad: Pad, cell_id: str) -> Written:
+def _indexed(tx: Tx, pad: Pad, cell_id: str, content: str) -> Written:
     """Return the pad after a cell of it was written, which can be found from now on."""
-    index.put_cells(tx, pad, cells.whole(tx, pad.scratch_id, [cell_id]))
-    return written(tx, pad, [cell_id])
+    done = written(tx, pad, [cell_id])
+    own = next(cell for cell in done.cells if cell.cell_id == cell_id)
+    index.put_cells(tx, pad, [replace(own, content=content)])
+    return done

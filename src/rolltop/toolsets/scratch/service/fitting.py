@@ -1,4 +1,4 @@
-"""A write's answer within its budget: what was written is kept, so it is answered, never refused."""
+"""A write's answer within its budget: what was written is always answered, never refused."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def fitted(written: Written, results: Sequence[JsonObject], limit: int, *, one: 
     `one` names the cell that was written. A cut answer names the call that shows the rest.
     """
     whole = _answer(written, results, len(results) + len(written.cells), one=one)
-    if not limit or budget.count(whole) <= limit:
+    if budget.within(whole, limit):
         return whole
     low, high = 0, max([len(written.cells), *(_findings(result) for result in results)])
     while low < high:
         middle = (low + high + 1) // 2
-        if budget.count(_cut(written, results, middle, one=one)) <= limit:
+        if budget.within(_cut(written, results, middle, one=one), limit):
             low = middle
         else:
             high = middle - 1
     cut = _cut(written, results, low, one=one)
-    return cut if budget.count(cut) <= limit else _least(cut)
+    return cut if budget.within(cut, limit) else _least(cut)
 
 
 def _answer(
@@ -71,5 +71,5 @@ def _least(cut: JsonObject) -> JsonObject:
     pad = {name: cut["scratchpad"][name] for name in _LEAST}
     named = {name: cut[name] for name in ("cell_id",) if name in cut}
     arguments = {"scratch_id": pad["scratch_id"]}
-    least = {"ok": True, "scratchpad": {**pad, "cells": []}, **named}
+    least: JsonObject = {"ok": True, "scratchpad": {**pad, "cells": []}, **named}
     return continued(least, Continuation("scratch_list_cells", arguments))

@@ -78,7 +78,7 @@ def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> b
     following = _cursor(len(reading.chosen), reading.cells[0].cell_id, 0)
     arguments = {**sent, "max_tokens": limit, "cursor": following}
     onward = Continuation("scratch_read", arguments, following)
-    return budget.count(continued(reading.answer([cell]), onward)) <= limit
+    return budget.within(continued(reading.answer([cell]), onward), limit)
 
 
 def _page(reading: Reading, shown: list[JsonObject]) -> Page:

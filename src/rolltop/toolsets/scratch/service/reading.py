@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.text.lines import Lines
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.finding import living, selected
-from rolltop.toolsets.scratch.store import cells, names, pads
+from rolltop.toolsets.scratch.store import cells, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,8 @@ def read(  # what the tool takes
     Raises NotFound, UNAUTHORIZED, INVALID_INDEX.
     """
     pad = living(tx, scratch_id, wanted.namespaces)
-    chosen = selected(cells.places(tx, scratch_id), wanted)
+    places = cells.places(tx, scratch_id)
+    chosen = selected(places, wanted)
     first = 0 if place is None else _resumed(chosen, *place)
     ids: list[str] = []
     cost = 0
@@ -89,8 +90,11 @@ def read(  # what the tool takes
         ids.append(one.cell_id)
         cost += one.tokens
     metadata = _metadata(tx, pad) if with_metadata else None
-    tags = pads.cell_tags_of(tx, scratch_id)
-    loaded = cells.whole(tx, scratch_id, ids) if ids else []
+    tags = sorted({tag for one in places for tag in one.tags})
+    if ids == [one.cell_id for one in places]:
+        loaded = cells.all_whole(tx, scratch_id)
+    else:
+        loaded = cells.whole(tx, scratch_id, ids) if ids else []
     return Reading(pad, metadata, tags, chosen, first, loaded, tx.now)
 
 

@@ -51,7 +51,7 @@ async def find(call: Call, query: str, wanted: Wanted, limit: int, mode: Mode) -
     return Found(shown, embedder.version if embedder and used else search.NO_EMBEDDING, ran)
 
 
-def hits(  # one read
+def hits(
     tx: Tx,
     query: str,
     wanted: Wanted,
@@ -60,6 +60,7 @@ def hits(  # one read
     vector: Any,  # noqa: ANN401  # as the embedder makes it
     embedder: Embedder | None,
 ) -> list[JsonObject]:
+    """Return what a query finds, as the tool answers it, best first."""
     found = search.query(
         tx,
         query,

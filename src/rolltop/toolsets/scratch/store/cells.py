@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import RowMapping, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Select, bindparam, delete, insert, select, update
 
 from rolltop.core.db.types import Identifier
 from rolltop.toolsets.scratch.models import Cell, Draft, Finding, Measured, Place
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MEASURES: Final = ("sha256", "bytes", "characters", "lines", "tokens", "first_line")
 _SHORT: Final = (
-    *(cells.c.cell_id, cells.c.scratch_id, cells.c.position, cells.c.language, cells.c.tags),
+    *(cells.c.cell_id, cells.c.position, cells.c.language, cells.c.tags),
     *(cells.c.version, cells.c.validate, cells.c.finding),
     *(cells.c[name] for name in _MEASURES),
 )
@@ -34,6 +34,10 @@ _OUTLINES: Final = select(*_SHORT).where(*_IN_PAD).order_by(cells.c.position)
 _FULL: Final = select(*_SHORT, *_LONG, contents.c.content).where(
     *_IN_PAD, contents.c.user_id == _OWNER, contents.c.cell_id == cells.c.cell_id
 )
+
+_WANTED: Final = bindparam("wanted", expanding=True, type_=Identifier)
+_SOME_FULL: Final = _FULL.where(cells.c.cell_id.in_(_WANTED))
+_SOME_OUTLINES: Final = _OUTLINES.where(cells.c.cell_id.in_(_WANTED))
 
 
 def places(tx: Tx, scratch_id: str) -> list[Place]:
@@ -52,14 +56,19 @@ def outlines(tx: Tx, scratch_id: str, limit: int | None = None) -> list[Cell]:
 
 def outlined(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
     """Return some of a pad's cells as `outlines` does, in order."""
-    return _cells(tx, scratch_id, _OUTLINES.where(cells.c.cell_id.in_(cell_ids)))
+    return _cells(tx, scratch_id, _SOME_OUTLINES, wanted=list(cell_ids))
 
 
 def whole(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
     """Return some of a pad's cells with all they hold, in the order of the ids."""
-    found = _cells(tx, scratch_id, _FULL.where(cells.c.cell_id.in_(cell_ids)))
+    found = _cells(tx, scratch_id, _SOME_FULL, wanted=list(cell_ids))
     by_id = {cell.cell_id: cell for cell in found}
     return [by_id[cell_id] for cell_id in cell_ids if cell_id in by_id]
+
+
+def all_whole(tx: Tx, scratch_id: str) -> list[Cell]:
+    """Return all of a pad's cells with all they hold, in order."""
+    return sorted(_cells(tx, scratch_id, _FULL), key=lambda cell: cell.index)
 
 
 def at(tx: Tx, scratch_id: str, position: int) -> Cell | None:
@@ -194,18 +203,40 @@ def _bound(tx: Tx, scratch_id: str) -> dict[str, str]:
     return {"owner": tx.scope.user_id, "pad": scratch_id}
 
 
-def _cells(tx: Tx, scratch_id: str, statement: Select[Any]) -> list[Cell]:
-    return [_cell(row) for row in tx.execute(statement, _bound(tx, scratch_id)).mappings()]
+def _cells(tx: Tx, scratch_id: str, statement: Select[Any], **bound: object) -> list[Cell]:
+    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound})
+    return [_cell(scratch_id, *row) for row in rows]
 
 
-def _cell(row: RowMapping) -> Cell:
-    values: dict[str, Any] = {**row}
-    measured = Measured(**{name: values.pop(name) for name in _MEASURES})
-    finding = values.pop("finding")
+def _cell(  # noqa: PLR0913, PLR0917  # the columns of _SHORT, then those of _FULL
+    scratch_id: str,
+    cell_id: str,
+    position: int,
+    language: str,
+    tags: list[str],
+    version: int,
+    validate: bool,  # noqa: FBT001  # a column
+    finding: dict[str, Any] | None,
+    sha256: str,
+    size: int,
+    characters: int,
+    lines: int,
+    tokens: int,
+    first_line: str,
+    *long: Any,  # noqa: ANN401  # as above
+) -> Cell:
+    json_schema, metadata, content = long or (None, None, None)
     return Cell(
-        index=values.pop("position"),
-        tags=tuple(values.pop("tags")),
-        measured=measured,
-        finding=finding and Finding(**finding),
-        **values,
+        cell_id,
+        scratch_id,
+        position,
+        language,
+        tuple(tags),
+        version,
+        Measured(sha256, size, characters, lines, tokens, first_line),
+        validate,
+        json_schema,
+        metadata,
+        Finding(**finding) if finding else None,
+        content,
     )

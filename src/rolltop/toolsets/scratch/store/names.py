@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import delete, func, insert, literal, select, update
+from sqlalchemy import bindparam, delete, func, insert, literal, select, update
 
 from rolltop.core.db import upsert
-from rolltop.core.db.types import CodePointString
+from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.toolsets.scratch.models import SchemaEntry
 from rolltop.toolsets.scratch.store.pads import COLUMNS, live, pad_of
 from rolltop.toolsets.scratch.store.tables import namespaces, pads, schemas
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.toolsets.scratch.models import Pad
+
+_SCHEMAS: Final = select(
+    schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
+).where(
+    schemas.c.user_id == bindparam("owner", type_=Identifier),
+    schemas.c.scratch_id == bindparam("pad", type_=Identifier),
+)
 
 
 def register(tx: Tx, namespace: str) -> bool:
@@ -89,12 +96,8 @@ def rename(tx: Tx, old: str, new: str) -> None:
 
 def schemas_of(tx: Tx, scratch_id: str) -> list[SchemaEntry]:
     """Return a pad's schemas, by description, then by name."""
-    found = select(schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema).where(
-        schemas.c.user_id == tx.scope.user_id, schemas.c.scratch_id == scratch_id
-    )
-    entries = [
-        SchemaEntry(row.id, row.name, row.description, row.schema) for row in tx.execute(found)
-    ]
+    found = tx.execute(_SCHEMAS, {"owner": tx.scope.user_id, "pad": scratch_id})
+    entries = [SchemaEntry(*row) for row in found]
     return sorted(entries, key=lambda entry: (entry.description, entry.name))
 
 

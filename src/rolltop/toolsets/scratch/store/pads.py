@@ -43,6 +43,14 @@ _ONE: Final = select(*COLUMNS).where(
     pads.c.deleted_at.is_(None),
 )
 _HELD: Final = _ONE.with_for_update(key_share=True)
+_CELL_TAGS: Final = (
+    select(cell_tags.c.tag)
+    .where(
+        cell_tags.c.user_id == bindparam("owner", type_=Identifier),
+        cell_tags.c.scratch_id == bindparam("wanted", type_=Identifier),
+    )
+    .distinct()
+)
 _UNTITLED: Final = case((pads.c.title_key == "", 1), else_=0)
 
 
@@ -125,10 +133,8 @@ def put_tags(tx: Tx, pad: Pad, tags: Sequence[str]) -> Pad:
 
 def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
     """Return the tags of a pad's cells, each once, by code point."""
-    found = select(cell_tags.c.tag).where(
-        cell_tags.c.user_id == tx.scope.user_id, cell_tags.c.scratch_id == scratch_id
-    )
-    return sorted(set(tx.execute(found.distinct()).scalars()))
+    found = tx.execute(_CELL_TAGS, {"owner": tx.scope.user_id, "wanted": scratch_id})
+    return sorted(found.scalars())
 
 
 def page(
