@@ -8,7 +8,8 @@ from rolltop.core.embed import DEFAULT_MODEL, model_names
 from rolltop.core.settings import Setting
 from rolltop.core.toolset import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.scratch.jobs import JOBS
-from rolltop.toolsets.scratch.models import ErrorAnswer, continued
+from rolltop.toolsets.scratch.models import continued
+from rolltop.toolsets.scratch.models.answers import ErrorAnswer
 from rolltop.toolsets.scratch.tools import REFERENCES, TOOLS
 
 if TYPE_CHECKING:

@@ -10,16 +10,12 @@ from rolltop.core.budget import Page, Text
 from rolltop.core.call import Call
 from rolltop.core.lazy import lazy
 from rolltop.core.toolset import Actions, Reference, SeedName, Tool
-from rolltop.toolsets.scratch.models import (
-    LONGEST_PAGE,
-    MOST_HITS,
+from rolltop.toolsets.scratch.models import LONGEST_PAGE, MOST_HITS, JsonObject, Mode, Order
+from rolltop.toolsets.scratch.models.answers import (
     CellsAnswer,
     DeletedAnswer,
-    JsonObject,
     ListAnswer,
-    Mode,
     NamespaceAnswer,
-    Order,
     PadAnswer,
     RestoreAnswer,
     SchemaAnswer,

@@ -26,7 +26,9 @@ def upgrade() -> None:
     )
     _create_pads()
     _create_cells()
-    _create_sides()
+    _create_contents()
+    _create_tags()
+    _create_schemas_and_accesses()
 
 
 def _create_pads() -> None:
@@ -91,6 +93,9 @@ def _create_cells() -> None:
         "scratch_cells",
         ["user_id", "scratch_id", "position"],
     )
+
+
+def _create_contents() -> None:
     op.create_table(
         "scratch_contents",
         sa.Column("user_id", Identifier, nullable=False),
@@ -101,7 +106,7 @@ def _create_cells() -> None:
     )
 
 
-def _create_sides() -> None:
+def _create_tags() -> None:
     op.create_table(
         "scratch_pad_tags",
         sa.Column("user_id", Identifier, nullable=False),
@@ -124,6 +129,9 @@ def _create_sides() -> None:
     op.create_index(
         "ix_scratch_cell_tags_user_id_scratch_id", "scratch_cell_tags", ["user_id", "scratch_id"]
     )
+
+
+def _create_schemas_and_accesses() -> None:
     op.create_table(
         "scratch_schemas",
         sa.Column("user_id", Identifier, nullable=False),
