@@ -68,23 +68,26 @@ class WordIndex:
         statistics: Statistics,  # noqa: ARG002  # FTS5 weighs words by its own
         allowed: Allowed,
         most: tuple[int, int],
+        *,
+        newest: bool,
     ) -> list[int]:
         """Return the parts that answer best, best first.
 
-        They are `most[1]` of the `most[0]` newest that meet the expression.
+        They are `most[1]` of the `most[0]` that meet the expression, the newest where it is met
+        by more (`newest`; to go by their order costs FTS5 much).
         """
         ranked, wanted = most
         c = search_parts.c
         rank: ColumnElement[float] = func.bm25(literal_column(WORDS_TABLE, Integer), type_=Float)
-        newest = (
+        met = (
             select(c.id, rank.label("rank"))
             .select_from(search_words.join(search_parts, c.id == search_words.c.rowid))
             .where(_match(expression), *allowed.conditions())
-            .order_by(search_words.c.rowid.desc())
-            .limit(ranked)
-            .subquery()
         )
-        best = select(newest.c.id).order_by(newest.c.rank, newest.c.id).limit(wanted)
+        if newest:
+            met = met.order_by(search_words.c.rowid.desc())
+        looked_at = met.limit(ranked).subquery()
+        best = select(looked_at.c.id).order_by(looked_at.c.rank, looked_at.c.id).limit(wanted)
         return list(self.tx.execute(best).scalars())
 
     @cached_property

@@ -27,7 +27,6 @@ class Candidate:
     kind: str
     ref: str
     part: int
-    text: str
     words: float
     meaning: float | None
 

@@ -14,14 +14,14 @@ from rolltop.core.search.documents import NO_EMBEDDING, Hit
 from rolltop.core.search.ranking import Candidate, ranked
 from rolltop.core.search.sizes import size
 from rolltop.core.search.snippets import snippet
-from rolltop.core.search.tables import owner_of, search_items, search_parts, search_texts
+from rolltop.core.search.tables import fetched, owner_of, search_items, search_parts, search_texts
 from rolltop.core.search.terms import PROPOSED, Statistics, chosen, relevance, terms_of
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import ColumnElement, Row
 
     from rolltop.core.db import Tx
     from rolltop.core.search import tsearch, vectors
@@ -34,7 +34,7 @@ else:  # a process needs one of the first two at most, and numpy only with an em
     tsearch = lazy("rolltop.core.search.tsearch")
     vectors = lazy("rolltop.core.search.vectors")
 
-_WEIGHED: Final = 200
+_WEIGHED: Final = 64
 """Parts that each kind of nearness may propose."""
 
 _ALL_WEIGHED: Final = 500
@@ -56,10 +56,19 @@ class Question:
     version: str
     vector: vectors.Matrix | None
 
+
+@dataclass(frozen=True)
+class Sought:
+    """The words of a query: where they are looked up, what is known of them, what they weigh."""
+
+    index: WordIndex
+    statistics: Statistics
+    weights: tuple[tuple[str, float], ...]
+
     @property
-    def wanted(self) -> int:
-        """Return how many parts are to be proposed."""
-        return max(_WEIGHED, 4 * self.limit)
+    def mean_length(self) -> float:
+        """The mean length of the tenant's parts, in words."""
+        return self.statistics.mean_length
 
 
 def query(  # noqa: PLR0913  # the seam's own parameters
@@ -79,62 +88,72 @@ def query(  # noqa: PLR0913  # the seam's own parameters
     open_to = allowed(tx, kinds, filters)
     question = Question(tx, text, open_to, limit, mode, version, vector)
     few = _parts_of(question) if open_to.items is not None else None
-    weights, statistics, proposed = _by_words(question, few)
-    rows = _rows(question, proposed)
-    cosines: dict[int, float] = {}
+    nearness = None
     if vector is not None and mode != "words":
         nearness = vectors.nearest(tx, version, vector, few)
-        rows |= _near_rows(question, nearness)
-        cosines = nearness.cosines_of(list(rows))
-    candidates = (
-        _candidate(row, weights, statistics, cosines.get(row.id)) for row in rows.values()
-    )
-    return [_hit(question, best) for best in ranked(candidates, mode, limit)]
+    words = _sought(question)
+    for wanted in (max(_WEIGHED, 3 * limit), PROPOSED):
+        rows = _rows(question, _by_words(question, words, few, wanted))
+        if nearness is not None:
+            rows |= _near_rows(question, nearness, wanted)
+        if len(rows) < wanted or len({row.item_id for row in rows.values()}) >= limit:
+            break  # otherwise a long text's parts leave no place for other things
+    cosines = nearness.cosines_of(list(rows)) if nearness is not None else {}
+    candidates = (_candidate(tx, row, words, cosines.get(row.id)) for row in rows.values())
+    best = ranked(candidates, mode, limit)
+    texts = _texts(tx, best)
+    return [_hit(question, found, texts[found.number]) for found in best]
+
+
+def _sought(question: Question) -> Sought:
+    """Return the words to look for, none where the query is to go by meaning alone."""
+    tx, terms = question.tx, terms_of(question.text)
+    index = fts5.WordIndex(tx) if tx.kind == "sqlite" else tsearch.WordIndex(tx)
+    if not terms or question.mode == "meaning":
+        return Sought(index, Statistics(0, 0.0, {}), ())
+    parts, mean_length = size(tx)
+    statistics = Statistics(parts, mean_length, index.occurrences(terms))
+    return Sought(index, statistics, tuple((term, statistics.weight(term)) for term in terms))
 
 
 def _by_words(
-    question: Question, few: Sequence[int] | None
-) -> tuple[list[tuple[str, float]], Statistics, list[int]]:
-    """Return the query's terms with their weights, what is known of words, proposed parts."""
-    tx, terms = question.tx, terms_of(question.text)
-    if not terms or question.mode == "meaning":
-        return [], Statistics(0, 0.0, {}), []
-    index = fts5.WordIndex(tx) if tx.kind == "sqlite" else tsearch.WordIndex(tx)
-    parts, mean_length = size(tx)
-    statistics = Statistics(parts, mean_length, index.occurrences(terms))
-    weights = [(term, statistics.weight(term)) for term in terms]
-    if not any(statistics.occurrences.values()):
-        return weights, statistics, []
+    question: Question, words: Sought, few: Sequence[int] | None, wanted: int
+) -> Sequence[int]:
+    """Return the parts that the words propose."""
+    if not any(words.statistics.occurrences.values()):
+        return []
     if few is not None and len(few) <= _ALL_WEIGHED:
-        return weights, statistics, list(few)
-    return weights, statistics, _proposed(question, index, statistics)
+        return few
+    return _proposed(question, words, wanted)
 
 
-def _proposed(question: Question, index: WordIndex, statistics: Statistics) -> list[int]:
+def _proposed(question: Question, words: Sought, wanted: int) -> list[int]:
     """Return the parts that answer best by their words, of a bounded number that is looked at."""
 
-    def ask(expression: Expression) -> list[int]:
-        most = (PROPOSED, question.wanted)
-        return index.propose(expression, statistics, question.allowed, most)
+    def ask(expression: Expression, *, newest: bool) -> list[int]:
+        most = (PROPOSED, wanted)
+        return words.index.propose(
+            expression, words.statistics, question.allowed, most, newest=newest
+        )
 
-    expression, widest = chosen(statistics.occurrences, index.count)
+    expression, widest, is_cut = chosen(words.statistics.occurrences, words.index.count)
     if question.allowed.items is not None:  # the filter leaves few: look at all of them
-        return ask(widest)
-    found = ask(expression)
+        return ask(widest, newest=True)
+    found = ask(expression, newest=is_cut)
     if len(found) >= question.limit or expression == widest:
         return found
-    return list(dict.fromkeys([*found, *ask(widest)]))
+    return list(dict.fromkeys([*found, *ask(widest, newest=True)]))
 
 
-def _near_rows(question: Question, nearness: vectors.Nearness) -> dict[int, Row[Any]]:
+def _near_rows(question: Question, nearness: vectors.Nearness, wanted: int) -> dict[int, Row[Any]]:
     """Return enough of the nearest parts that the query may find, looking further where few are."""
     found: dict[int, Row[Any]] = {}
-    seen, count = 0, question.wanted
+    seen, count = 0, wanted
     while seen < len(nearness.parts) and len(found) < question.limit:
         best = nearness.best(count)
         found |= _rows(question, best[seen:])
         seen, count = len(best), count * _GROWTH
-    if seen > 2 * question.wanted and len(found) < seen // 2 and not question.allowed.filters:
+    if seen > 2 * wanted and len(found) < seen // 2 and not question.allowed.filters:
         vectors.forget(question.tx, question.version)  # most of what is kept is gone
     return found
 
@@ -151,9 +170,15 @@ def _parts_of(question: Question) -> list[int]:
 def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
     """Return the rows of the parts that the query may find, by their numbers."""
     c, owner = search_parts.c, question.tx.scope.tenant_id
-    columns = [c.id, c.kind, search_items.c.ref, c.part, c.length, search_texts.c.text]
-    if question.tx.kind == "sqlite":
-        columns.append(search_texts.c.words)
+    columns = [
+        c.id,
+        c.item_id,
+        c.kind,
+        search_items.c.ref,
+        c.part,
+        c.length,
+        _weighed_text(question.tx),
+    ]
     found: dict[int, Row[Any]] = {}
     for start in range(0, len(parts), _AT_ONCE):
         statement = (
@@ -172,28 +197,36 @@ def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
     return found
 
 
-def _candidate(
-    row: Row[Any],
-    weights: Sequence[tuple[str, float]],
-    statistics: Statistics,
-    cosine: float | None,
-) -> Candidate:
-    split = getattr(row, "words", None)
-    if split is None:
-        split = joined_words(row.text)
-    words = relevance(split, row.length, weights, statistics.mean_length)
-    return Candidate(row.id, row.kind, row.ref, row.part, row.text, words, cosine)
+def _weighed_text(tx: Tx) -> ColumnElement[str]:
+    """Return the column that holds a part's words, or on PostgreSQL the text they are made of."""
+    texts = search_texts.c
+    return (texts.words if tx.kind == "sqlite" else texts.text).label("weighed")
 
 
-def _hit(question: Question, found: Candidate) -> Hit:
-    nearness = found.meaning is not None and question.mode != "words"
+def _candidate(tx: Tx, row: Row[Any], words: Sought, cosine: float | None) -> Candidate:
+    split = row.weighed if tx.kind == "sqlite" else joined_words(row.weighed)
+    relevant = relevance(split, row.length, words.weights, words.mean_length)
+    return Candidate(row.id, row.kind, row.ref, row.part, relevant, cosine)
+
+
+def _texts(tx: Tx, candidates: Sequence[Candidate]) -> dict[int, str]:
+    texts = search_texts.c
+    statement = select(texts.id, texts.text).where(
+        texts.id.in_([candidate.number for candidate in candidates]),
+        owner_of(tx, search_texts) == tx.scope.tenant_id,
+    )
+    return dict(fetched(tx, statement))
+
+
+def _hit(question: Question, found: Candidate, text: str) -> Hit:
+    by_meaning = found.meaning is not None and question.mode != "words"
     return Hit(
         kind=found.kind,
         id=found.ref,
         part=found.part,
         score=found.score(question.mode),
-        snippet=snippet(found.text, question.text),
+        snippet=snippet(text, question.text),
         words=found.words > 0,
-        meaning=nearness,
-        embedding_version=question.version if nearness else NO_EMBEDDING,
+        meaning=by_meaning,
+        embedding_version=question.version if by_meaning else NO_EMBEDDING,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MOST_TERMS: Final = 32
-PROPOSED: Final = 3000
+PROPOSED: Final = 2000
 """Rows an expression may propose to be ranked."""
 
 K1: Final = 1.2
@@ -95,19 +95,19 @@ def expressions(occurrences: Mapping[str, int], most: int = PROPOSED) -> Iterato
 
 def chosen(
     occurrences: Mapping[str, int], count: Callable[[Expression, int], int], most: int = PROPOSED
-) -> tuple[Expression, Expression]:
-    """Return the expression to propose rows by, and the widest one.
+) -> tuple[Expression, Expression, bool]:
+    """Return the expression to propose rows by, the widest one, and whether `most` cut the first.
 
     `count(expression, most)` says how many rows meet one, counting no further than `most`.
     """
     offered = list(expressions(occurrences, most))
     widest = offered[0]
     if sum(occurrences.values()) <= most:
-        return widest, widest
+        return widest, widest, False
     for expression in offered:
         if _least(expression, occurrences) <= most and count(expression, most + 1) <= most:
-            return expression, widest
-    return offered[-1], widest
+            return expression, widest, False
+    return offered[-1], widest, True
 
 
 def _least(expression: Expression, occurrences: Mapping[str, int]) -> int:

@@ -51,14 +51,16 @@ class WordIndex:
         statistics: Statistics,
         allowed: Allowed,
         most: tuple[int, int],
+        *,
+        newest: bool,  # noqa: ARG002  # the order costs little here
     ) -> list[int]:
         """Return the parts that answer best, best first.
 
-        They are `most[1]` of the `most[0]` newest that meet the expression.
+        They are `most[1]` of the `most[0]` that meet the expression, the newest of more.
         """
         ranked, wanted = most
         c = search_parts.c
-        newest = (
+        looked_at = (
             select(c.id, c.length, search_texts.c.words)
             .join(search_texts, search_texts.c.id == c.id)
             .where(
@@ -70,12 +72,12 @@ class WordIndex:
             .limit(ranked)
             .subquery()
         )
-        norm = K1 * (1 - B + B * newest.c.length / max(statistics.mean_length, 1.0))
+        norm = K1 * (1 - B + B * looked_at.c.length / max(statistics.mean_length, 1.0))
         total: ColumnElement[float] = literal(0.0, Float)
         for term in dict.fromkeys(term for clause in expression for term in clause):
-            found = _occurrences_from_rank(newest.c.words, term)
+            found = _occurrences_from_rank(looked_at.c.words, term)
             total += statistics.weight(term) * found / (found + norm)
-        best = select(newest.c.id).order_by(total.desc(), newest.c.id).limit(wanted)
+        best = select(looked_at.c.id).order_by(total.desc(), looked_at.c.id).limit(wanted)
         return list(self.tx.execute(best).scalars())
 
 
