@@ -89,7 +89,9 @@ class VectorSet:
             return Nearness(parts[rows], vectors[rows], vector, self.is_sorted)
         heads = None
         if self.heads is not None and self.axes is not None:
-            heads = self.heads[: self.count] @ (vector @ self.axes).astype(np.float32)
+            head = (vector @ self.axes).astype(np.float32)
+            # Not by BLAS: its threads wait by spinning, which costs other calls more than it gains.
+            heads = np.einsum("ij,j->i", self.heads[: self.count], head)
         return Nearness(parts, vectors, vector, self.is_sorted, heads)
 
 
@@ -130,7 +132,7 @@ class Nearness:
             return np.empty(0, dtype=np.float32)
         every = len(rows) == len(self.parts)
         chosen = self.vectors if every else self.vectors[rows]
-        return chosen.astype(np.float32, copy=False) @ self.vector
+        return np.einsum("ij,j->i", chosen.astype(np.float32, copy=False), self.vector)
 
 
 def rows_of(known: Numbers, parts: Sequence[int], *, is_sorted: bool) -> Numbers:
