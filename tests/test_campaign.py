@@ -29,9 +29,11 @@ def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, giv
 @pytest.mark.parametrize(
     ("node_id", "part"),
     [
-        ("tests/toolsets/tasks/test_store.py::test_a", "tasks"),
-        ("tests/toolsets/reader/formats/test_pdf.py::test_a", "reader"),
+        ("tests/toolsets/notes/test_store.py::test_a", "notes"),
+        ("tests/toolsets/notes/formats/test_json.py::test_a", "notes"),
         ("tests/toolsets/test_all.py::test_a", "foundation"),
+        ("tests/toolsets/tasks/test_store.py::test_a", "foundation"),
+        ("tests/toolsets/reader/formats/test_pdf.py::test_a", "foundation"),
         ("tests/core/test_budget.py::TestFit::test_a", "foundation"),
     ],
 )

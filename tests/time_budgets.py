@@ -1,6 +1,7 @@
 """Prints what each part of the product took of its share of the test time.
 
-The foundation has 150 seconds and each toolset 90: sums over the tests, which two workers share.
+The foundation, with the toolsets tasks and reader, has 150 seconds and each further toolset 90, on
+two cores: a part's share of the run is the sum over its tests, divided by the workers.
 Nothing fails here. A part that is over its budget is named, and someone makes its tests cheaper.
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 FOUNDATION: Final = "foundation"
 SECONDS: Final = {FOUNDATION: 150.0}
 TOOLSET_SECONDS: Final = 90.0
+OF_THE_FOUNDATION: Final = frozenset({"tasks", "reader"})
 
 
 @dataclass
@@ -32,11 +34,10 @@ SHARES: defaultdict[str, Share] = defaultdict(Share)
 
 
 def part_of(node_id: str) -> str:
-    """The part a test belongs to: the toolset's name below tests/toolsets, else the foundation."""
+    """The part a test belongs to: a further toolset's name below tests/toolsets, or the rest."""
     folders = node_id.partition("::")[0].split("/")
-    if folders[:2] == ["tests", "toolsets"] and len(folders) > 3:
-        return folders[2]
-    return FOUNDATION
+    in_toolset = folders[:2] == ["tests", "toolsets"] and len(folders) > 3
+    return folders[2] if in_toolset and folders[2] not in OF_THE_FOUNDATION else FOUNDATION
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -50,9 +51,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a line for each part that ran."""
     if not SHARES:
         return
-    terminalreporter.section("test time")
+    workers: int = getattr(terminalreporter.config.option, "numprocesses", None) or 1
+    terminalreporter.section(f"test time, shared by {workers}")
     for part, share in sorted(SHARES.items()):
         budget = SECONDS.get(part, TOOLSET_SECONDS)
-        line = f"{part:<12} {share.tests:>5} tests {share.seconds:>7.1f} s of {budget:.0f} s"
-        over = share.seconds > budget and factor() <= 1
+        seconds = share.seconds / workers
+        line = f"{part:<12} {share.tests:>5} tests {seconds:>7.1f} s of {budget:.0f} s"
+        over = seconds > budget and factor() <= 1
         terminalreporter.write_line(f"{line}  OVER" if over else line)

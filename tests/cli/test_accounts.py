@@ -30,6 +30,13 @@ def test_users_come_and_go(shell: Shell) -> None:
     assert "`rolltop user list`" in missing.err
 
 
+def test_the_listed_id_names_the_user_in_a_call(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    listed = next(line for line in shell("user", "list").out.splitlines() if ADA in line)
+    shell("call", "add_task", "title=hers", f"user_id={listed.split()[1]}")
+    assert '"hers"' in shell("call", "list_tasks", "--user", ADA).out
+
+
 def test_nothing_is_deleted_unless_it_is_confirmed(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

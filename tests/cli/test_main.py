@@ -64,7 +64,7 @@ def test_every_command_explains_itself(shell: Shell, command: str) -> None:
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["tools", "--nonsense"], "unrecognized arguments: --nonsense"),
         (["tools", "--tool", "x"], "unrecognized arguments: --tool"),
-        (["config", "max_result_token"], "did you mean max_result_tokens?"),
+        (["config", "max_result_token"], "did you mean max_result_tokens? `rolltop config`"),
         (["serve", "--http", "a:b:c"], "Write HOST:PORT"),
         (["serve", "--http", "localhost:99999"], "http.port (command line) cannot be '99999'"),
         (["serve", "--socket", "/x"], "--socket needs --http"),

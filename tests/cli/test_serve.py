@@ -11,10 +11,13 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+import pytest
+
 from tests.cli.conftest import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tests.cli.conftest import Shell
 
@@ -104,3 +107,62 @@ def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
     outcome = shell.process("serve", "--http", "0.0.0.0:0")
     assert (outcome.code, outcome.out) == (2, "")
     assert "http.allowed_hosts" in outcome.err
+
+
+def serve_without(closed: int, said: str) -> subprocess.CompletedProcess[str]:
+    """Return what became of a server that was started with one standard stream closed."""
+    program = (
+        f"import os, sys; os.close({closed}); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'rolltop', 'serve'])"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+@pytest.mark.usefixtures("shell")
+def test_without_stdin_or_stdout_it_says_so(closed: int) -> None:
+    ended = serve_without(closed, "")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("rolltop: stdin or stdout is closed.")
+
+
+@pytest.mark.usefixtures("shell")
+def test_without_stderr_it_serves_and_stdout_carries_protocol_only() -> None:
+    ended = serve_without(2, lines(HELLO, READY, request(2, "tools/list")))
+    assert ended.returncode == 0
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_server_is_still_being_imported_ends_it_well(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    # The program asks for the signal itself, at the first import that comes after its own.
+    source = (
+        "import os, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'mcp': os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['rolltop', 'serve']\n"
+        "from rolltop.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        check=False,
+        capture_output=True,
+        stdin=subprocess.PIPE,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, b"")

@@ -154,3 +154,15 @@ def test_everything_public_says_what_it_answers() -> None:
         for name in public_without_docstring(module.tree)
     ]
     assert silent == []
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """Python before 3.11.5 matches them wrongly (gh-106052); of one character they are fine."""
+    found = [
+        f"{module.path}:{node.lineno}"
+        for module in modules("src/")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.search(r"[^\\]\)[*+?]\+", node.value)
+    ]
+    assert found == []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
 from rolltop.core.budget import Continuation, Page, Text
-from rolltop.core.call import Call
 from rolltop.core.errors import Conflict, RolltopError, Unavailable
 from rolltop.core.toolset import Actions, SeedName, Tool, Toolset
+
+if TYPE_CHECKING:
+    from rolltop.core.call import Call
 
 RELEASE = threading.Event()
 """Set it to let a `stuck` call end."""

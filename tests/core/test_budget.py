@@ -113,6 +113,27 @@ def test_an_object_over_the_budget_is_cut_in_its_texts_and_says_so() -> None:
     assert answer["data"]["title"].endswith("…")
 
 
+def test_an_object_of_many_short_texts_keeps_the_first_of_them() -> None:
+    answer = budget.fit_object({"id": "x" * 36, "tags": [f"tag{n}" for n in range(400)]}, 200)
+    assert budget.count(answer) <= 200
+    assert answer["id"] == "x" * 36
+    assert answer["tags"][:2] == ["tag0", "tag1"]
+    assert answer["tags"][-1] == "…"
+
+
+def test_what_a_write_kept_is_answered_in_a_few_words_rather_than_refused() -> None:
+    kept = {"numbers": list(range(500)), "said": "é" * 30, "names": ["a", "b"]}
+    answer = budget.fit_object(kept, 200, was_kept=True)
+    assert answer == {
+        "numbers": kept["numbers"],
+        "said": "…",
+        "names": ["…"],
+        "truncated": True,
+    }
+    with pytest.raises(Invalid):
+        budget.fit_object(kept, 200)
+
+
 def test_a_budget_too_small_for_anything_says_how_much_it_takes() -> None:
     page = budget.Page([{"ids": list(range(500))}], lambda part: {"data": part}, str)
     with pytest.raises(Invalid, match=r"takes at least \d+") as caught:
@@ -125,3 +146,17 @@ def test_lone_surrogates_are_replaced_everywhere() -> None:
     sent = budget.sendable(value)
     assert sent == {"a\ufffd": ["\ufffd", {"b": "ok"}]}
     assert json.loads(budget.compact(sent)) == sent
+
+
+def test_a_cut_object_names_the_call_that_gets_it_whole() -> None:
+    whole = {"data": {"title": "x y " * 900}}
+    asked: list[int] = []
+
+    def larger(needed: int) -> dict[str, Any]:
+        asked.append(needed)
+        return {"tool": "t", "arguments": {"max_tokens": needed}}
+
+    answer = budget.fit_object(whole, 200, larger=larger)
+    assert budget.count(answer) <= 200
+    assert answer["next"] == {"tool": "t", "arguments": {"max_tokens": budget.count(whole)}}
+    assert budget.fit_object(whole, asked[0], larger=larger) == whole

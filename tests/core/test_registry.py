@@ -34,8 +34,9 @@ def test_a_caller_who_may_not_write_cannot_find_a_writing_tool() -> None:
     registry = Registry([EXAMPLE])
     assert registry.find("fail", ME).name == "fail"
     for name in ("fail", "save_thing"):
-        with pytest.raises(UnknownTool):
+        with pytest.raises(UnknownTool) as caught:
             registry.find(name, READER)
+        assert f'"{name}" is not offered here' in caught.value.message
 
 
 def test_seed_names_are_listed_instead_and_both_are_always_found() -> None:
@@ -51,6 +52,10 @@ def test_seed_names_are_listed_instead_and_both_are_always_found() -> None:
 def test_selection_narrows() -> None:
     assert _names(Selection(tools=("say", "count"), exclude=("count",))) == ["say"]
     assert _names(Selection(toolsets=())) == []
+    for selection in (Selection(tools=("say",)), Selection(toolsets=())):
+        with pytest.raises(UnknownTool, match="recite") as caught:
+            Registry([EXAMPLE], selection).find("recite", ME)
+        assert "is not offered here" in caught.value.message
 
 
 def test_a_name_that_does_not_exist_stops_the_start_naming_the_nearest() -> None:

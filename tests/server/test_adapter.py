@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference, TextContent
 
+from rolltop.core import tokens
 from rolltop.core.scope import Scope
 from rolltop.toolsets import TOOLSETS
 from tests.server.apps import make_app
@@ -231,6 +232,29 @@ def test_a_resource_that_is_not_there_is_a_protocol_error(
 
 
 @ERAS
+def test_a_resource_the_caller_can_mend_is_no_fault_of_the_servers(
+    tmp_path: Path, era: str
+) -> None:
+    with pytest.raises(MCPError) as raised:
+        talk(make_app(tmp_path), era, lambda client: client.read_resource("rolltop://thing/large"))
+    assert raised.value.code == -32602
+    assert raised.value.data == {"code": "THING_TOO_LARGE", "hint": "Make it smaller."}
+
+
+@ERAS
+@pytest.mark.parametrize("place", ["gone.md#s", "gone.md", "a.md", "a.md#szzzzzzz", "#x"])
+def test_a_section_that_is_not_there_is_a_resource_that_is_not_found(
+    tmp_path: Path, era: str, place: str
+) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    app = make_app(tmp_path, retrieval__roots={"docs": tmp_path})
+    with pytest.raises(MCPError) as raised:
+        talk(app, era, lambda client: client.read_resource(f"rolltop://section/docs/{place}"))
+    assert raised.value.code == (-32602 if era == MODERN else -32002)
+    assert raised.value.data["hint"]
+
+
+@ERAS
 def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -> None:
     template = ResourceTemplateReference(uri="rolltop://thing/{name}")
 
@@ -241,6 +265,8 @@ def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -
         assert (found.completion.total, found.completion.has_more) == (120, True)
         nothing = await client.complete(PromptReference(name="x"), {"name": "a", "value": ""})
         assert nothing.completion.values == []
+        missing = await client.complete(template, {"name": "name", "value": "missing"})
+        assert missing.completion.values == []
         unknown = ResourceTemplateReference(uri="rolltop://things/{name}")
         with pytest.raises(MCPError, match="did you mean"):
             await client.complete(unknown, {"name": "name", "value": ""})
@@ -315,3 +341,33 @@ def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:
             return [*told, *[event async for event in stream]]
 
     assert len(talk(app, MODERN, ask)) == 1
+
+
+@ERAS
+def test_a_resource_over_the_bound_is_cut_at_a_line_and_says_so(tmp_path: Path, era: str) -> None:
+    text = "# A\n\n" + "".join(f"line {n} of many\n" for n in range(5000))
+    (tmp_path / "a.md").write_text(text)
+    app = make_app(tmp_path, retrieval__roots={"docs": tmp_path}, max_result_tokens=500)
+
+    async def read(client: Client) -> str:
+        outline = await client.call_tool("list_sections", {"file_path": "a.md"})
+        place = f"rolltop://section/docs/a.md#{outline.structured_content['outline'][0]['id']}"
+        found = await client.read_resource(place)
+        return found.contents[0].model_dump()["text"]
+
+    cut = talk(app, era, read)
+    *lines, note = cut.split("\n")
+    assert text.startswith("\n".join(lines) + "\n")
+    assert "cut here" in note
+    assert 450 < tokens.count(cut) <= 500
+
+
+@ERAS
+def test_a_prompt_whose_tools_are_left_out_is_not_offered(tmp_path: Path, era: str) -> None:
+    async def names(client: Client) -> set[str]:
+        return {prompt.name for prompt in (await client.list_prompts()).prompts}
+
+    assert "plan_work" in talk(make_app(tmp_path / "all"), era, names)
+    reading = talk(make_app(tmp_path / "reading", read_only=True), era, names)
+    assert "plan_work" not in reading
+    assert "digest_document" in reading

@@ -62,3 +62,11 @@ def test_the_id_is_found_in_a_line_that_is_not_utf_8(identifier: int | str, junk
     assert isinstance(read, list)
     [refusal] = read
     assert (refusal.id, refusal.code) == (identifier, -32700)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
+    line = b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"ping"}'
+    assert envelope.read(line) == envelope.read(line[3:])
+    refused = envelope.read(line[:-1] + b',"params":{"x":"\xff"}}')
+    assert isinstance(refused, list)
+    assert refused[0].id == 7

@@ -164,6 +164,21 @@ def test_a_body_over_the_limit_is_refused(server: HttpServer, *, declared: bool)
     connection.close()
 
 
+def test_a_refused_request_is_logged_by_its_status_and_never_by_its_words(tmp_path: Path) -> None:
+    refused: list[tuple[dict[str, str], bytes, int]] = [
+        ({"host": "private.example"}, b"{}", 421),
+        ({"origin": "http://private.example"}, b"{}", 403),
+        ({"authorization": "Bearer private"}, b"{}", 401),
+        ({}, b'{"my": "private words"}', 400),
+        ({}, b"private" * 1000, 413),
+    ]
+    with HttpServer(tmp_path, http__max_body=1024) as server:
+        for headers, body, status in refused:
+            assert server.ask("POST", "/mcp", body, headers)[0] == status
+            server.stderr.until(rf"request refused.* status={status}")
+        assert not any("private" in line for line in server.stderr.seen)
+
+
 def test_there_is_no_stream_to_open_and_no_session_to_end(server: HttpServer) -> None:
     for method in ("GET", "DELETE", "PUT"):
         status, headers, _ = server.ask(method, "/mcp")

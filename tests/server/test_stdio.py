@@ -57,6 +57,15 @@ def test_every_malformed_line_is_answered_and_the_connection_lives_on(tmp_path: 
         assert server.call("say", text="still here")["structuredContent"]["said"]
 
 
+def test_a_refused_line_is_logged_by_its_code_and_never_by_its_words(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        assert refusal(server, '{"my": "private words"') == (None, -32700)
+        server.stderr.until(r"line refused.* code=-32700")
+        assert refusal(server, '{"my": "private words"}') == (None, -32600)
+        server.stderr.until(r"line refused.* code=-32600")
+        assert not any("private" in line for line in server.stderr.seen)
+
+
 def test_each_entry_of_a_batch_that_waits_for_an_answer_gets_one(tmp_path: Path) -> None:
     entries = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
     with StdioServer(tmp_path) as server:
@@ -108,15 +117,15 @@ def test_the_other_eras_requests_are_refused(tmp_path: Path, *, early: bool) -> 
 
 def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
-        server.send("initialize", handshake(), id="start")
-        server.send("notifications/initialized")
+        server.initialize()
+        server.call("list_tasks")  # the store is open; what is left of the end is for answers
         for number in range(20):
             server.send("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, id=number)
         server.stdin.close()
         lines = [json.loads(line) for line in server.stdout.rest()]
         assert server.ends() == 0
     answered = {line["id"]: line for line in lines}
-    assert set(answered) == {"start", *range(20)}
+    assert set(answered) == set(range(20))
     assert not any(answered[n]["result"]["isError"] for n in range(20))
 
 
@@ -211,6 +220,18 @@ def test_stdout_carries_protocol_only(tmp_path: Path) -> None:
         server.ends()
         server.stdout.rest()
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.stdout.seen)
+
+
+def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> None:
+    with StdioServer(tmp_path, database_url="postgresql://nobody@127.0.0.1:1/desk") as server:
+        server.initialize()
+        failed = server.call("list_tasks")
+        assert failed["structuredContent"]["code"] == "UNAVAILABLE"
+        server.stderr.until(r" call .*request_id=2 tool=list_tasks .*outcome=error code=UNAVAIL")
+        unknown = server.request("tools/call", {"name": "my_private_words"})
+        assert unknown["error"]["code"] == -32602
+        server.stderr.until(r" call .*request_id=3 .*outcome=error code=UNKNOWN_TOOL")
+        assert not any("private" in line for line in server.stderr.seen)
 
 
 def test_progress_is_told_in_order_and_never_after_the_answer(tmp_path: Path) -> None:

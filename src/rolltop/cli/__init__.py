@@ -75,7 +75,8 @@ def _prepare_output() -> None:
 def _failed(error: Exception) -> int:
     """Print the one line of a failure and return its exit code."""
     if isinstance(error, RolltopError):
-        line = f"{error.message.rstrip('.')}. {error.hint}".rstrip()
+        end = "" if error.message.endswith((".", "?")) else "."
+        line = f"{error.message}{end} {error.hint}".rstrip()
         print(f"rolltop: {line}", file=sys.stderr)  # noqa: T201  # the command's answer
         return USAGE if isinstance(error, ConfigInvalid) else FAILURE
     logs = import_module("rolltop.core.logs")

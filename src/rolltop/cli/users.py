@@ -42,8 +42,10 @@ def run(arguments: Namespace) -> int:
             return _delete(database, arguments.email, sure=arguments.yes)
         else:
             users = database.read_now(db.SYSTEM, accounts.list_users)
-            rows = [(u.email, day(u.created_at), day(u.last_login_at) or "never") for u in users]
-            for line in options.table([("user", "since", "last login"), *rows]):
+            rows = [
+                (u.email, u.id, day(u.created_at), day(u.last_login_at) or "never") for u in users
+            ]
+            for line in options.table([("user", "id", "since", "last login"), *rows]):
                 options.show(line)
     return 0
 

@@ -133,6 +133,10 @@ class Parameters:
         config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
         return create_model(self._tool.name, __config__=config, **fields)
 
+    def prepare(self) -> None:
+        """Build now what the first check would wait for."""
+        _ = self._model, self.schema
+
     @cached_property
     def _fields(self) -> dict[str, FieldInfo]:
         """The declared parameters by the names a caller uses, in order."""
@@ -184,15 +188,18 @@ class Parameters:
             own = name if name in fields else self._own_name(name, given)
             if value is not None:
                 if own in arguments:
-                    raise self._invalid(f"{own} is given twice, once as {shown(name)}")
+                    raise self._given_twice(own, name)
                 arguments[own] = value
         return arguments
 
     def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
         fields = self._fields
-        for own, others in OTHER_NAMES.items():
-            if own in fields and name in others and given.get(own) is None:
+        meant = [own for own, others in OTHER_NAMES.items() if own in fields and name in others]
+        for own in meant:
+            if given.get(own) is None:
                 return own
+        if meant:
+            raise self._given_twice(meant[0], name)
         close = nearest(name, fields)
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(fields) or "no arguments"
@@ -224,18 +231,26 @@ class Parameters:
 
     def _failure(self, detail: ErrorDetails) -> Invalid:
         name = str(detail["loc"][0])
-        place = name + "".join(f"[{part}]" for part in detail["loc"][1:] if isinstance(part, int))
+        indexes = [part for part in detail["loc"][1:] if isinstance(part, int)]
+        place = name + "".join(f"[{index}]" for index in indexes)
         given = detail["input"]
         kind = TYPE if detail["type"].endswith("_type") else VALUE
         fault = self._tool.faults.get(name)
         code = self._code
-        message = f"{place} must be {self._allowed(name)}; got {shown(given)}"
+        message = f"{place} must be {self._allowed(name, len(indexes))}; got {shown(given)}"
         if fault and kind in fault.when:
             code, message = fault.code, fault.message or message
         return self._invalid(message, code=code, name=name)
 
-    def _allowed(self, name: str) -> str:
-        return describe(self.schema["properties"][name], self.schema)
+    def _given_twice(self, own: str, name: str) -> Invalid:
+        return self._invalid(f"{own} is given twice, once as {shown(name)}")
+
+    def _allowed(self, name: str, depth: int = 0) -> str:
+        """Return what a parameter allows, or `depth` lists down what its entries may be."""
+        part = self.schema["properties"][name]
+        for _ in range(depth):
+            part = part.get("items", part)
+        return describe(part, self.schema)
 
     def _invalid(
         self, message: str, *, code: str | None = None, hint: str = "", name: str = ""

@@ -23,12 +23,16 @@ _ELLIPSIS = "…"
 _CHARACTERS_PER_TOKEN = 4
 _PROBES = 24
 _LABEL = 40
-"""Characters: ids, dates and names are shorter than that and are never cut."""
+"""Characters: ids, dates and names are ASCII, no longer than that, and never cut."""
+_FEWER = (None, 20, 5, 1, 0)
+"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough."""
 _EXACT = frozenset({"next", "next_cursor"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, Any]]
 """`finish(result, changed_arguments, cursor)` marks a cut result and says how it goes on."""
+Larger = Callable[[int], "dict[str, Any] | None"]
+"""`larger(tokens)` is the call whose answer may be that long, None where none may."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def within(value: object, limit: int) -> bool:
         return True
     text = compact(value)
     # A token stands for at least one byte, so a short text need not be counted.
-    return len(text.encode("utf-8", "replace")) <= limit or tokens.count(text) <= limit
+    return len(text.encode("utf-8", "surrogatepass")) <= limit or tokens.count(text) <= limit
 
 
 def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -185,25 +189,50 @@ def fit(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     return _first_shortened(cut, limit, finish)
 
 
-def fit_object(result: JsonObject, limit: int) -> JsonObject:
+def fit_object(
+    result: JsonObject, limit: int, *, was_kept: bool = False, larger: Larger | None = None
+) -> JsonObject:
     """Return the object within `limit` tokens (0: no bound), its longest texts cut with `…`.
 
-    For answers that are one thing and cannot be continued; a cut one says `truncated`.
+    For answers that are one thing. A cut one says `truncated`, and `larger(tokens)`, where it
+    answers one, is the call that gets it whole. What a write kept (`was_kept`) is answered as
+    short as can be even where that is over the limit.
+
+    Raises:
+        Invalid: not even the shortest answer fits; says how many tokens it takes.
+
     """
     if within(result, limit):
         return result
-    shortened = shorten({**result, "truncated": True}, limit)
-    if shortened is None:
-        raise _too_small(count(_with_cap(result, 1)))
-    return shortened
+    whole = {**result, "truncated": True}
+    again = larger(count(result)) if larger else None
+    shortened = shorten({**whole, "next": again}, limit) if again else None
+    shortened = shortened or shorten(whole, limit)
+    if shortened is not None:
+        return shortened
+    if was_kept:
+        return _shortest(whole)
+    raise _too_small(count(_shortest(whole)))
 
 
 def shorten(result: JsonObject, limit: int) -> JsonObject | None:
-    """Return the object with its long texts cut to the longest cap that fits; None if none does."""
-    low, high, best = 1, max(2, limit * _CHARACTERS_PER_TOKEN), None
+    """Return the object with its texts, then its lists of texts, cut to fit; None if none does."""
+    for most in _FEWER:
+        if count(_with_cap(result, 1, most)) <= limit:
+            return _with_longest_cap(result, limit, most)
+    return None
+
+
+def _shortest(result: JsonObject) -> JsonObject:
+    return _with_cap(result, 1, _FEWER[-1])
+
+
+def _with_longest_cap(result: JsonObject, limit: int, most: int | None) -> JsonObject:
+    """Return the object with its texts cut to the longest cap that fits, where one of 1 does."""
+    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN), _with_cap(result, 1, most)
     while low <= high:
         middle = (low + high) // 2
-        candidate = _with_cap(result, middle)
+        candidate = _with_cap(result, middle, most)
         if count(candidate) <= limit:
             low, best = middle + 1, candidate
         else:
@@ -211,15 +240,22 @@ def shorten(result: JsonObject, limit: int) -> JsonObject | None:
     return best
 
 
-def _with_cap(value: Any, cap: int) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value with each long text cut to `cap` characters, the mark counted."""
+def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value with texts cut to `cap` characters, lists of texts to `most` entries.
+
+    The mark is counted in a text and is one entry more in a list.
+    """
     if isinstance(value, str):
-        return value if len(value) <= max(cap, _LABEL) else value[: cap - 1] + _ELLIPSIS
+        is_label = len(value) <= _LABEL and value.isascii()
+        return value if is_label or len(value) <= cap else value[: cap - 1] + _ELLIPSIS
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        return {k: entry if k in _EXACT else _with_cap(entry, cap) for k, entry in items}
+        return {k: entry if k in _EXACT else _with_cap(entry, cap, most) for k, entry in items}
     if isinstance(value, list):
-        return [_with_cap(entry, cap) for entry in cast("list[Any]", value)]
+        entries = cast("list[Any]", value)
+        if most is not None and most < len(entries) and all(isinstance(e, str) for e in entries):
+            entries = [*entries[:most], _ELLIPSIS]
+        return [_with_cap(entry, cap, most) for entry in entries]
     return value
 
 
@@ -264,7 +300,7 @@ def _first_shortened(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     first = _part(cut, min(1, cut.size), finish)
     shortened = shorten(first, limit) if isinstance(cut, Page) else None
     if shortened is None:
-        raise _too_small(count(_with_cap(first, 1)))
+        raise _too_small(count(_shortest(first)))
     return shortened
 
 

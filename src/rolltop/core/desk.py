@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from rolltop.core.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +33,12 @@ class Desk:
         self.registry = registry
         self.stopping = False
         self.listeners: list[Callable[[Scope, str], None]] = []
-        self._workers: ThreadPoolExecutor | None = None
+        self._workers = Workers(settings["threads"], "rolltop-work")
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return `function(…)`, run on a worker thread that holds no transaction."""
-        if self._workers is None:
-            self._workers = ThreadPoolExecutor(
-                max_workers=self.settings["threads"], thread_name_prefix="work"
-            )
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._workers, partial(function, *args, **kwargs))
+        future = self._workers.submit(lambda: function(*args, **kwargs))
+        return await asyncio.wrap_future(future)
 
     def changed(self, scope: Scope, uri: str) -> None:
         """Tell those who listen that the resource `uri` of the scope's user has changed."""

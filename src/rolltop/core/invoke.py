@@ -126,20 +126,30 @@ async def _run(
             f"{offer.name} passed its limit of {allowed:g} s",
             hint="Ask for less, or read back what a write may already have kept.",
         ) from None
-    return _fitted(result, offer, given, limit)
+    return _fitted(desk, result, offer, given, limit)
 
 
-def _fitted(result: object, offer: Offer, given: Mapping[str, Any], limit: int) -> JsonObject:
+def _fitted(
+    desk: Desk, result: object, offer: Offer, given: Mapping[str, Any], limit: int
+) -> JsonObject:
+    most: int = desk.settings["max_result_tokens"]
+
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         arguments = {**given, **changed}
         continuation = budget.Continuation(offer.name, arguments, cursor)
         return offer.toolset.continued(part, continuation)
 
+    def larger(tokens: int) -> JsonObject | None:
+        if not offer.tool.bounded or (most and tokens > most):
+            return None
+        return {"tool": offer.name, "arguments": {**given, "max_tokens": tokens}}
+
     if isinstance(result, budget.Page | budget.Text):
         return budget.fit(result, limit, finish)
     if not isinstance(result, dict):
         raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
-    return budget.fit_object(cast("JsonObject", result), limit)
+    kept = not offer.tool.reads
+    return budget.fit_object(cast("JsonObject", result), limit, was_kept=kept, larger=larger)
 
 
 def _limit(setting: int, asked: int | None) -> int:

@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 
 class UnknownTool(LookupError):
-    """No tool of that name is offered; `nearest` is the closest one that is, if any."""
+    """No tool of that name is offered; `nearest` is the closest one that is, if any.
 
-    def __init__(self, name: str, close: str | None) -> None:
+    `exists` says that there is such a tool, which the settings or the caller's rights leave out.
+    """
+
+    def __init__(self, name: str, close: str | None, *, exists: bool = False) -> None:
         """Keep the name as given and its nearest known name."""
         super().__init__(name)
         self.name = name
         self.nearest = close
+        self.exists = exists
 
     @property
     def message(self) -> str:
         """What to tell the caller."""
+        if self.exists:
+            return f"Tool {shown(self.name)} is not offered here: tools/list has those that are"
         guess = f"; did you mean {self.nearest}?" if self.nearest else ""
         return f"Unknown tool {shown(self.name)}{guess}"
 
@@ -72,6 +78,12 @@ class Registry:
         _check_names("tools", self._selection.tools, names)
         _check_names("exclude_tools", self._selection.exclude, names)
         chosen = self._selection.toolsets
+        self._existing = {
+            name
+            for toolset in toolsets
+            for tool in toolset.tools
+            for name in (tool.name, *(seed.name for seed in tool.seeds))
+        }
         self.toolsets = tuple(t for t in toolsets if chosen is None or t.name in chosen)
         self._reading = self._offers(only_reading=True)
         self._all = self._reading if self._selection.read_only else self._offers(only_reading=False)
@@ -83,6 +95,15 @@ class Registry:
             return tuple(offer for offer in offers if offer.name == offer.tool.name)
         return tuple(o for o in offers if not o.tool.seeds or o.name != o.tool.name)
 
+    @property
+    def offered(self) -> tuple[Offer, ...]:
+        """Every tool under every name, as callers who may write get it."""
+        return tuple(self._all.values())
+
+    def offers(self, names: Iterable[str]) -> bool:
+        """Return whether every tool of these names is offered to callers who may write."""
+        return all(name in self._all for name in names)
+
     def find(self, name: str, scope: Scope) -> Offer:
         """Return the tool of that canonical or seed name.
 
@@ -93,7 +114,7 @@ class Registry:
         offers = self._for(scope)
         if name in offers:
             return offers[name]
-        raise UnknownTool(name, nearest(name, offers))
+        raise UnknownTool(name, nearest(name, offers), exists=name in self._existing)
 
     def _for(self, scope: Scope) -> dict[str, Offer]:
         return self._all if WRITE in scope.rights else self._reading

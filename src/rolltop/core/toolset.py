@@ -111,13 +111,17 @@ class PromptArgument:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt the host may offer; `render(arguments)` answers the user message's text."""
+    """A prompt the host may offer; `render(arguments)` answers the user message's text.
+
+    `tools` are those it tells the model to call: without one of them it is not offered.
+    """
 
     name: str
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
     render: Callable[[Mapping[str, str]], str]
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

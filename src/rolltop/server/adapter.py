@@ -22,6 +22,7 @@ from mcp_types import (
 )
 
 from rolltop import __version__
+from rolltop.core import logs
 from rolltop.core.errors import RolltopError
 from rolltop.core.invoke import Answer, failed, invoke, unexpected
 from rolltop.core.registry import UnknownTool
@@ -130,6 +131,8 @@ class _Tools:
         try:
             answer = await self._answer(context, params, progress)
         except UnknownTool as unknown:
+            # Its name is the caller's own text, and so stays out of the log.
+            _log_failed(context, tool="", code="UNKNOWN_TOOL")
             raise MCPError(INVALID_PARAMS, unknown.message) from None
         finally:
             await progress.finish()
@@ -139,15 +142,13 @@ class _Tools:
         self, context: Context, params: CallToolRequestParams, progress: Progress
     ) -> Answer:
         identifier = request_id(context)
-        toolset = self._desk.registry.find(
-            params.name, token_scope(context) or Scope.of("")
-        ).toolset
+        offer = self._desk.registry.find(params.name, token_scope(context) or Scope.of(""))
         try:
             scope = await self._identify(context)
         except RolltopError as failure:
-            return failed(self._desk, toolset, failure)
+            return self._refused(context, offer, failure)
         except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference
-            return failed(self._desk, toolset, unexpected(failure, identifier))
+            return self._refused(context, offer, unexpected(failure, identifier))
         return await invoke(
             self._desk,
             params.name,
@@ -156,6 +157,12 @@ class _Tools:
             report=progress.report,
             request_id=identifier,
         )
+
+    def _refused(self, context: Context, offer: Offer, failure: RolltopError) -> Answer:
+        """Return the answer of a call that failed before anybody knew whose it is; log it."""
+        answer = failed(self._desk, offer.toolset, failure)
+        _log_failed(context, tool=offer.tool.name, code=answer.code or "")
+        return answer
 
     def _result(self, answer: Answer) -> CallToolResult:
         text = _STRUCTURED_ONLY if self._output == "structured" else answer.text
@@ -180,6 +187,19 @@ class _Tools:
                 open_world_hint=tool.open_world,
             ),
         )
+
+
+def _log_failed(context: Context, *, tool: str, code: str) -> None:
+    """Log a call that never came to its tool."""
+    caller = token_scope(context)
+    logs.call(
+        tool=tool,
+        user=caller.user_id if caller else "",
+        duration_ms=0,
+        outcome="error",
+        code=code,
+        request_id=request_id(context),
+    )
 
 
 def client_name(context: Context) -> str:

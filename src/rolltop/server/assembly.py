@@ -118,7 +118,8 @@ class App:
 
     def start(self) -> None:
         """Open the store and load what calls need, in the background, and start the jobs."""
-        threading.Thread(target=self._warm, name="rolltop-warm", daemon=True).start()
+        for work in (self._open_store, self._load_tools):
+            threading.Thread(target=work, name="rolltop-warm", daemon=True).start()
         for toolset in self.desk.registry.toolsets:
             for job in toolset.jobs:
                 self._jobs.append(asyncio.create_task(repeated(self.desk, job)))
@@ -143,8 +144,8 @@ class App:
         threading.Thread(target=close, name="rolltop-close", daemon=True).start()
         await asyncio.wait([asyncio.create_task(closed.wait())], timeout=timeout)
 
-    def _warm(self) -> None:
-        """Do now, on a thread of its own, what the first call would wait for."""
+    def _open_store(self) -> None:
+        """Open the store now, on a thread of its own, before the first call waits for it."""
         try:
             self.desk.database.open()
         except StoreRefused as refusal:
@@ -153,7 +154,12 @@ class App:
             return
         except Unavailable:
             logs.event("the store is out of reach", level="warn")
-        tokens.count("")
+
+    def _load_tools(self) -> None:
+        """Load now, on a thread of its own, what the first calls would wait for."""
+        tokens.count("a")  # of nothing, the tokenizer would not be built
+        for offer in self.desk.registry.offered:
+            offer.parameters.prepare()
         for toolset in self.desk.registry.toolsets:
             for module in {tool.function.__module__ for tool in toolset.tools}:
                 for value in tuple(vars(sys.modules[module]).values()):

@@ -48,9 +48,10 @@ class Ending:
 
 def leave(code: int) -> NoReturn:
     """End the process now: threads that never return would hold up an ordinary exit."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.__stdout__, sys.__stderr__):
         try:
-            stream.flush()
+            if stream is not None:
+                stream.flush()
         except (OSError, ValueError):  # the other end is gone, or the stream is closed
             continue
     os._exit(code)

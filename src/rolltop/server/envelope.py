@@ -52,7 +52,8 @@ class _NotJson(ValueError):
 def read(data: bytes) -> JSONRPCMessage | list[Refusal]:
     """Return the message, or the refusals to answer with: one, or one for each of a batch."""
     try:
-        value = json.loads(data.decode(), parse_constant=_refuse_constant)
+        # A byte order mark, as some consoles send it, is no part of the message.
+        value = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
         return [Refusal(None, PARSE_ERROR, "Parse error: nested too deeply")]
     except ValueError as failure:
@@ -110,7 +111,7 @@ def _id_of(value: object) -> RequestId | None:
 def _readable_id(data: bytes) -> RequestId | None:
     """Return the id of a message that is JSON but for its encoding or a number JSON lacks."""
     try:
-        return _id_of(json.loads(data.decode(errors="replace")))
+        return _id_of(json.loads(data.decode("utf-8-sig", errors="replace")))
     except (ValueError, RecursionError):
         return None
 

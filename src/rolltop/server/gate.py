@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from rolltop.core import logs
 from rolltop.server.replies import Headers, refuse
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class Gate:
         headers = Headers(scope)
         hosts, origins = headers.all("host"), headers.all("origin")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
+            logs.event("request refused", status=421)
             await refuse(send, 421, "This server does not answer to that Host")
         elif any(not self._may_call(origin) for origin in origins):
+            logs.event("request refused", status=403)
             await refuse(send, 403, "Pages of that Origin may not call this server")
         else:
             await self._app(scope, receive, send)

@@ -9,7 +9,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
 
 from rolltop.core.arguments import nearest, shown
-from rolltop.core.errors import NotFound, RolltopError, Unavailable
+from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError, Unavailable
 from rolltop.core.invoke import unexpected
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _shown(failure: RolltopError) -> MCPError:
-    mendable = isinstance(failure, NotFound) or failure.code.startswith("INVALID")
+    mendable = isinstance(failure, Invalid | NotFound | Conflict)
     code = INVALID_PARAMS if mendable else INTERNAL_ERROR
     data = {"code": failure.code, "hint": failure.hint, **failure.data}
     return MCPError(code, failure.message, {k: v for k, v in data.items() if v})

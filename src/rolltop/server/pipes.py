@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
+import select
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 LONGEST_LINE: Final = 64 << 20
 """Bytes. A longer line is not kept; it is read to its end and answered with a refusal."""
 _ROOM: Final = 8 << 20
+_LOOK_EVERY: Final = 0.2
+"""Seconds between looks at what else may end a wait for room."""
 _BUFFER: Final = 1 << 16
 _FIRST_FREE: Final = 3
 
@@ -36,10 +40,11 @@ class LineWriter:
             self._waiting += len(line) + 1
         self._lines.put(line)
 
-    def wait_for_room(self) -> None:
-        """Wait while the other end is far behind with its reading."""
+    def wait_for_room(self, is_over: Callable[[], bool]) -> None:
+        """Wait while the other end is far behind with its reading, until `is_over()`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting < _ROOM)
+            while self._waiting >= _ROOM and not is_over():
+                self._changed.wait(_LOOK_EVERY)
 
     def flush(self, timeout: float) -> bool:
         """Return whether everything was written within `timeout` seconds."""
@@ -112,18 +117,34 @@ class LineReader:
                     self._on_line(stripped)
 
 
+def has_ended(descriptor: int) -> bool:
+    """Whether nobody can write to the pipe any more, even if there is something left to read."""
+    if sys.platform == "win32":
+        return False
+    poller = select.poll()
+    poller.register(descriptor, getattr(select, "POLLRDHUP", 0))  # a socket half closed; Linux
+    return any(event & ~select.POLLIN for _, event in poller.poll(0))
+
+
 def claim_standard_streams() -> tuple[int, int]:
     """Return private descriptors of stdin and stdout, and point the public ones elsewhere.
 
     From here on whoever reads stdin reads nothing, and whoever prints, a child process too,
-    prints to stderr: the wire carries protocol only.
+    prints to stderr, if there is one: the wire carries protocol only.
+
+    Raises:
+        OSError: there was no stdin or no stdout when the process started.
+
     """
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        # Their descriptors may belong to any file that was opened since.
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     incoming, outgoing = _private(0), _private(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    os.dup2(nothing if sys.__stderr__ is None else 2, 1)
     os.close(nothing)
-    os.dup2(2, 1)
     return incoming, outgoing
 
 

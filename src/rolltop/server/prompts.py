@@ -34,7 +34,8 @@ class Prompts:
     def __init__(self, desk: Desk) -> None:
         """Read the declarations."""
         toolsets = desk.registry.toolsets
-        self.offered: dict[str, Prompt] = {p.name: p for t in toolsets for p in t.prompts}
+        prompts = [prompt for toolset in toolsets for prompt in toolset.prompts]
+        self.offered = {p.name: p for p in prompts if desk.registry.offers(p.tools)}
 
     def routes(self) -> list[Route]:
         """Return the methods to serve; none where no toolset offers a prompt."""

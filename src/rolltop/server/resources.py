@@ -22,9 +22,10 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from rolltop.core import tokens
 from rolltop.core.arguments import shown
 from rolltop.core.call import Call
-from rolltop.core.errors import NotFound, TimedOut
+from rolltop.core.errors import Invalid, NotFound, TimedOut
 from rolltop.server.guard import Route, refuse_cursor, unknown
 from rolltop.server.uris import Template
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MOST_COMPLETIONS: Final = 100
 _LEGACY_NOT_FOUND: Final = -32002
+_SEAM: Final = 2  # tokens that two texts may gain where they meet
 
 
 class Resources:
@@ -100,7 +102,8 @@ class Resources:
             text = await self._in_time(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
-        contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=text)
+        bounded = _within(text, call.budget)
+        contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=bounded)
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
@@ -114,7 +117,11 @@ class Resources:
         call = await self._call(context, reference)
         given = (params.context and params.context.arguments) or {}
         name, prefix = params.argument.name, params.argument.value
-        return _completed(await self._in_time(reference.complete(call, name, prefix, given)))
+        try:
+            found = await self._in_time(reference.complete(call, name, prefix, given))
+        except (Invalid, NotFound):  # what was typed so far names nothing yet
+            found = []
+        return _completed(found)
 
     def _find(self, context: Context, uri: str) -> tuple[Reference, dict[str, str]]:
         for reference, template in self.offered:
@@ -141,6 +148,15 @@ class Resources:
             raise TimedOut(
                 f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
             ) from None
+
+
+def _within(text: str, limit: int) -> str:
+    """Return the text, or its first lines of at most `limit` tokens (0: no bound) and a note."""
+    if not limit or tokens.count(text) <= limit:
+        return text
+    note = "[cut here: the resource is longer than max_result_tokens; a tool reads the rest]"
+    end = tokens.prefix(text, limit - tokens.count(note) - _SEAM)
+    return text[: text.rfind("\n", 0, end) + 1 or end].rstrip("\n") + "\n" + note
 
 
 def _completed(values: Sequence[str]) -> CompleteResult:

@@ -104,10 +104,12 @@ class Routes:
         limit = self._desk.settings["http.max_body"]
         body = await read_body(scope, receive, limit)
         if body is None:
+            logs.event("request refused", status=413)
             await refuse(send, 413, f"A request may have at most {limit} bytes", _GOODBYE)
             return
         message = envelope.read(body)
         if isinstance(message, list):
+            logs.event("request refused", status=400, code=message[0].code)
             await reply_bytes(send, 400, message[0].body())
             return
         denied = self._authentication.forbids(caller, message)
@@ -119,5 +121,6 @@ class Routes:
 
 
 async def _deny(send: Send, denied: Denied) -> None:
+    logs.event("request refused", status=denied.status)
     headers = {"www-authenticate": denied.challenge}
     await refuse(send, denied.status, denied.message, headers)

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
@@ -33,7 +34,13 @@ from rolltop.core.errors import StartFailed
 from rolltop.server import assembly, envelope
 from rolltop.server.ending import Ending, leave
 from rolltop.server.envelope import Refusal
-from rolltop.server.pipes import LONGEST_LINE, LineReader, LineWriter, claim_standard_streams
+from rolltop.server.pipes import (
+    LONGEST_LINE,
+    LineReader,
+    LineWriter,
+    claim_standard_streams,
+    has_ended,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,26 +161,35 @@ class _Incoming:
         writer: LineWriter,
         in_flight: _InFlight,
         messages: MemoryObjectSendStream[SessionMessage | Exception],
+        has_ended: Callable[[], bool],
     ) -> None:
         self._writer = writer
         self._in_flight = in_flight
         self._messages = messages
+        self._has_ended = has_ended
         self._loop = asyncio.get_running_loop()
 
     def line(self, line: bytes) -> None:
-        """Take one line, on the reading thread; waits while the client doesn't read."""
-        self._writer.wait_for_room()
+        """Take one line, on the reading thread; waits while the client doesn't read.
+
+        Once the client's end is closed, what is left are few lines, and the end must be seen.
+        """
+        self._writer.wait_for_room(self._has_ended)
         message = envelope.read(line)
         if isinstance(message, list):
             for refusal in message:
-                self._writer.put(refusal.body())
+                self._refuse(refusal)
             return
         self._hand_over(message)
 
     def long_line(self) -> None:
         """Refuse a line that was not kept."""
         text = f"Invalid request: a line may have at most {LONGEST_LINE} bytes"
-        self._writer.put(Refusal(None, INVALID_REQUEST, text).body())
+        self._refuse(Refusal(None, INVALID_REQUEST, text))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        logs.event("line refused", code=refusal.code)
+        self._writer.put(refusal.body())
 
     def _hand_over(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
@@ -205,7 +221,7 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     in_flight = _InFlight()
     writer = LineWriter(outgoing, lambda: ending.begin("stdout was closed"))
     messages, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    lines = _Incoming(writer, in_flight, messages)
+    lines = _Incoming(writer, in_flight, messages, partial(has_ended, incoming))
     answers = _Answers(writer, in_flight, app.start)
     options = app.server.create_initialization_options()
     serving = asyncio.create_task(app.server.run(received, answers, options))

@@ -101,6 +101,29 @@ def test_a_row_kept_by_another_for_too_long_is_unavailable(
     assert database.write_now(SYSTEM, lambda tx: tx.execute(rename).rowcount) == 1
 
 
+def test_a_store_lost_while_it_commits_does_not_say_that_nothing_was_kept(
+    postgresql_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(postgresql_url)
+
+    def end_own_connection(tx: Tx) -> None:
+        own = tx.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        with psycopg.connect(postgresql_url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [own])
+
+    def lose_before_the_commit(tx: Tx) -> None:
+        end_own_connection(tx)
+        add_user(tx, "ada@x")
+
+    with pytest.raises(Unavailable) as lost:
+        database.write_now(SYSTEM, end_own_connection)
+    assert "may have been kept" in lost.value.hint
+    with pytest.raises(Unavailable) as lost:
+        database.write_now(SYSTEM, lose_before_the_commit)
+    assert "Nothing of this call was kept" in lost.value.hint
+    assert database.read_now(SYSTEM, emails) == []
+
+
 def test_a_statement_over_its_limit_ends_and_keeps_nothing(
     database_url: str, make_database: MakeDatabase
 ) -> None:

@@ -64,6 +64,17 @@ def code_of(roots: Roots, path: str, *, root: str | None = None, reader: bool = 
     return caught.value.code
 
 
+def test_what_is_not_found_teaches_where_files_are(roots: Roots, place: Path) -> None:
+    for path in ("missing.md", "docs/.hidden/x.md", str(place / "docs/missing.md")):
+        with pytest.raises(PathProblem) as caught:
+            roots.locate(path, reader=True)
+        for allowed in ("docs", "code", "extra", "here"):
+            assert str(place / allowed) in caught.value.hint
+    with pytest.raises(PathProblem, match="There is no file") as caught:
+        roots.locate("missing.md")
+    assert "the root docs, the root code" in caught.value.hint
+
+
 def test_roots_come_docs_first_then_code_then_by_name(tmp_path: Path) -> None:
     named = dict.fromkeys(["zeta", "code", "alpha", "docs"], tmp_path)
     opened = Roots.open(named, base=tmp_path)

@@ -54,6 +54,12 @@ def test_special_files_are_refused_and_never_waited_for(roots: Roots, tmp_path: 
             assert code_of_opening(roots, path) == "FILE_UNREADABLE"
 
 
+def test_a_root_that_is_no_file_is_named(roots: Roots, tmp_path: Path) -> None:
+    with pytest.raises(PathProblem, match="/root' is not a regular file"):
+        roots.open_regular(roots.locate("code"))
+    assert roots.locate("code").within == (tmp_path / "root").resolve()
+
+
 def test_a_device_is_refused(tmp_path: Path) -> None:
     devices = Roots.open({"dev": "/dev"}, base=tmp_path)
     assert code_of_opening(devices, "null") == "FILE_UNREADABLE"

@@ -48,6 +48,24 @@ def test_legacy_encodings_are_detected(text: str, encoding: str, before: str) ->
     assert decode((before + text * 3).encode(encoding)).text == before + text * 3
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("La città è bella.", "cp1252"),
+        ("Perché no?", "cp1252"),
+        ("È così.", "cp1252"),
+        ("Il caffè è già pronto, però il tè no.", "cp1252"),
+        ("Perché è così difficile? La città è più bella.", "cp1252"),
+        ("Привет, world! Python и Linux.", "cp1251"),
+        ("Ответ: API-сервер и web-клиент работают.", "cp1251"),
+    ],
+)
+def test_a_short_text_is_not_taken_for_one_that_changes_script_within_words(
+    text: str, encoding: str
+) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
 def test_a_large_legacy_file_is_read_whole() -> None:
     text = ENGLISH * 2_000 + GERMAN
     assert decode(text.encode("cp1252")).text == text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.invoke import invoke
+from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import Identity
 from rolltop.toolsets.reader.service import documents
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
@@ -233,6 +234,29 @@ class TestStore:
         shelf.put("p.md", LONG)
         database.close()
         assert self.call(shelf, "smart_read", file_path="p.md")["type"] == "summary"
+
+    def test_a_store_that_hangs_never_delays_reading(
+        self, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("p.md", LONG)
+        released, ended = threading.Event(), threading.Event()
+
+        def hang(*_given: object) -> None:
+            released.wait(20)
+            ended.set()
+
+        monkeypatch.setattr(store, "find_outline", hang)
+
+        async def read() -> dict[str, Any]:
+            answer = await invoke(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
+            assert not ended.is_set()
+            released.set()
+            await documents.until_kept()
+            return answer.structured
+
+        assert asyncio.run(read())["type"] == "summary"
+        assert ended.wait(20)
 
     def test_a_locked_store_never_delays_reading(
         self, tmp_path: Path, sqlite_url: str, make_database: Any

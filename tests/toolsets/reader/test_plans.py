@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import tokens
+from rolltop.core import budget, tokens
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -45,12 +46,12 @@ def two(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def plan(shelf: Shelf, query: str, budget: int, **more: Any) -> dict[str, Any]:
+def plan(shelf: Shelf, query: str, room: int, **more: Any) -> dict[str, Any]:
     return shelf.ok(
         "read_plan",
         file_paths=["manual.md", "notes.md"],
         query=query,
-        budget_tokens=budget,
+        budget_tokens=room,
         **more,
     )
 
@@ -89,12 +90,48 @@ def test_a_part_of_a_section_fills_the_rest_and_continues(two: Shelf) -> None:
     assert part["content"] + rest["content"] == whole["content"]
 
 
-@pytest.mark.parametrize("budget", [200, 300, 500, 1000, 5000])
+@pytest.mark.parametrize("room", [200, 300, 500, 1000, 5000])
 @pytest.mark.parametrize("answer_budget", [200, 400, 20_000])
-def test_both_budgets_hold(two: Shelf, budget: int, answer_budget: int) -> None:
-    answer = plan(two, "upload committee weather", budget, max_tokens=answer_budget)
-    assert sum(tokens.count(s["content"]) for s in answer["sections"]) <= budget
-    assert answer["tokens"] <= budget
+def test_both_budgets_hold(two: Shelf, room: int, answer_budget: int) -> None:
+    answer = plan(two, "upload committee weather", room, max_tokens=answer_budget)
+    assert sum(tokens.count(s["content"]) for s in answer["sections"]) <= room
+    assert answer["tokens"] <= room
+
+
+@pytest.mark.parametrize("answer_budget", [500, 1000, 2000])
+def test_a_small_answer_to_a_large_budget_still_reads_what_fits(
+    shelf: Shelf, answer_budget: int
+) -> None:
+    shelf.put("manual.md", "\n".join(f"## Upload {n}\n\n{FILLER}\n" for n in range(90)))
+    shelf.put("notes.md", NOTES)
+    answer = plan(shelf, "upload committee weather", 20_000, max_tokens=answer_budget)
+    assert answer["tokens"] > answer_budget / 4
+    assert budget.count(answer) <= answer_budget
+
+
+def test_no_line_is_read_twice_nor_priced_where_it_was_read(shelf: Shelf) -> None:
+    words = ("upload", "retry", "committee", "weather", "birds")
+    for name in ("manual.md", "notes.md"):
+        shelf.put(
+            name,
+            "\n".join(
+                f"{'#' * (n * 7 % 4 + 1)} {words[n % 5]} {n}\n\nbody {n}\n" for n in range(60)
+            ),
+        )
+    answer = plan(shelf, "upload retry birds", 400)
+    spans = sorted((s["path"], s["start_line"], s["end_line"]) for s in answer["sections"])
+    assert len(spans) > 10
+    for before, after in pairwise(spans):
+        assert before[0] < after[0] or before[2] < after[1]
+    outlines = {
+        path: {s["id"]: s for s in shelf.ok("list_sections", file_path=path)["outline"]}
+        for path in {span[0] for span in spans}
+    }
+    for priced in answer["left_out"]:
+        section = outlines[priced["path"]][priced["id"]]
+        for path, start, end in spans:
+            apart = section["end_line"] < start or end < section["start_line"]
+            assert path != priced["path"] or apart
 
 
 def test_no_word_of_the_query_occurs(two: Shelf) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core import tokens
-from tests.toolsets.reader.shelf import Shelf, make_shelf, paper
+from tests.desks import call_tool
+from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,6 +207,17 @@ class TestSummary:
         assert answer["summary_tokens"] < answer["original_tokens"]
         assert answer["reduction_factor"] >= 1
 
+    @pytest.mark.parametrize("style", ["structured", "extractive", "abstract"])
+    def test_a_file_just_over_ten_thousand_tokens_shrinks_to_a_tenth(
+        self, shelf: Shelf, style: str
+    ) -> None:
+        text = LONG[: tokens.prefix(LONG, 10_050)]
+        shelf.put("p.md", text)
+        answer = shelf.ok("smart_read", file_path="p.md", summary_style=style)
+        assert 10_000 < answer["original_tokens"] < 10_100
+        assert answer["summary_tokens"] * 10 < answer["original_tokens"]
+        assert len(answer["content"]) > 100
+
     @pytest.mark.parametrize("budget", [200, 260, 330, 420, 600, 1000])
     def test_small_budgets_shrink_content_then_headers_then_preamble(
         self, tmp_path: Path, budget: int
@@ -213,12 +225,13 @@ class TestSummary:
         shelf = make_shelf(tmp_path / "d")
         shelf.put("p.md", LONG)
         path = str(shelf.folder.resolve() / "p.md")
-        least = 200 + 3 * tokens.count(path)
-        if budget < least:
-            error = shelf.fails("smart_read", file_path="p.md", max_tokens=budget)
-            found = re.search(r"at least (\d+)", error["error"])
-            assert error["code"] == "INVALID_ARGUMENT"
+        refused = call_tool(shelf.desk, SOMEBODY, "smart_read", file_path="p.md", max_tokens=budget)
+        if refused.is_error:
+            assert tokens.count(refused.text) <= budget
+            assert refused.code == "INVALID_ARGUMENT"
+            found = re.search(r"at least (\d+)", refused.structured["error"])
             assert found is not None
+            assert budget < int(found.group(1)) <= 200 + 4 * tokens.count(path)
             budget = int(found.group(1))
         answer = shelf.ok("smart_read", file_path="p.md", max_tokens=budget)
         assert answer["type"] == "summary"

@@ -224,6 +224,12 @@ class TestFindings:
         assert len(lines) > 5
         assert lines == sorted(lines)
 
+    def test_data_without_a_sentence_shows_how_it_begins(self, shelf: Shelf) -> None:
+        rows = "".join(f'  "key {n}": [{n}, {n * 7}, {n * 13}],\n' for n in range(3000))
+        content = summary(shelf, "{\n" + rows + '  "last": 0\n}\n', "d.json")["content"]
+        assert 'BEGINNING:\nL1: {\nL2: "key 0": [0, 0, 0],\n' in content
+        assert "SECTIONS (tokens):\n- key 0 (" in content
+
     def test_a_log_tells_its_errors_once(self, shelf: Shelf) -> None:
         usual = "2026-01-31 12:00:00 INFO request served in some milliseconds by worker one\n"
         error = "2026-01-31 12:00:01 ERROR the disk of the queue is full and writes are refused\n"

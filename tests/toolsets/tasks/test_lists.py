@@ -16,11 +16,12 @@ from rolltop.toolsets.tasks import validate
 from rolltop.toolsets.tasks.models import Filters, Place
 from rolltop.toolsets.tasks.store import reading
 from tests.contracts.statements import watched
+from tests.desks import make_desk
+from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
-    from rolltop.core.db import Tx
+    from rolltop.core.db import Database, Tx
     from tests.databases import Clock, MakeDatabase
-    from tests.toolsets.tasks.caller import Caller
 
 
 def pages(caller: Caller, **arguments: object) -> list[list[str]]:
@@ -121,6 +122,35 @@ def test_long_lists_fit_any_budget_and_are_read_to_the_end(mine: Caller, limit: 
     parts = pages(mine, max_tokens=limit)
     assert all(parts[:-1])  # the last task's own text may be what was cut
     assert sorted(chain(*parts)) == sorted(ids)
+
+
+def test_a_task_with_every_list_full_is_read_within_the_least_budget(mine: Caller) -> None:
+    others = [mine.add(f"other {n}") for n in range(9)]
+    links = [f"rolltop://note/{n}{'x' * 400}" for n in range(9)]
+    full = mine.add("full", tags=[f"tag {n}" for n in range(50)], links=links, blocked_by=others)
+    assert full in list(chain(*pages(mine, max_tokens=200)))
+
+
+def test_a_write_is_acknowledged_however_small_answers_must_be(
+    database: Database, me: Scope
+) -> None:
+    small = Caller(make_desk(database, settings={"max_result_tokens": 200}), me)
+    blockers = [small.add(f"blocker {n}") for n in range(9)]
+    answer = small.whole(
+        "add_task",
+        title="é" * 200,
+        description="ü" * 2000,
+        priority=1,
+        due_at="2026-12-01T00:00:00Z",
+        tags=[f"tag {n}" for n in range(50)],
+        parent_id=blockers[0],
+        blocked_by=blockers,
+        links=[f"rolltop://note/{n}" for n in range(50)],
+    )
+    assert answer["truncated"] is True
+    assert answer["data"]["tags"][-1] == "…"
+    kept = Caller(make_desk(database), me).task(answer["data"]["task_id"])
+    assert len(kept["tags"]) == len(kept["links"]) == 50
 
 
 @pytest.mark.parametrize(

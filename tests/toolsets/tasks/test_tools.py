@@ -293,3 +293,11 @@ def test_every_text_comes_back_as_it_was_sent_apart_from_white_space_around_it(
     mine.ok("delete_task", task_id=task["task_id"])
     assert (task["title"], task["description"] or "") == (title, description)
     assert task["tags"] == [tag]
+
+
+@pytest.mark.parametrize("tool", ["add_task", "list_tasks", "next_task"])
+def test_a_user_that_may_not_be_named_is_to_be_left_out(mine: Caller, tool: str) -> None:
+    arguments = {"title": "t"} if tool == "add_task" else {}
+    error = mine.fails(tool, user_id=UNKNOWN, **arguments)
+    assert (error["code"], error["error"]) == ("NOT_FOUND", "Task not found or access denied")
+    assert "without user_id" in error["hint"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core.db.address import parse
 from rolltop.core.db.transaction import Tx
-from rolltop.core.db.workers import Workers
 from rolltop.core.db.writer_lock import WriterLock
 from rolltop.core.errors import StoreRefused, Unavailable
 from rolltop.core.lazy import lazy
+from rolltop.core.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

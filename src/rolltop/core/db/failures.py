@@ -66,7 +66,7 @@ def damaged(address: Address, detail: str) -> StoreRefused:
     """Return the refusal of a store that cannot be read as one."""
     return StoreRefused(
         f"The store {address.shown} is damaged or is no Rolltop store: {detail}.",
-        hint="It was left untouched. Put a backup in its place (`rolltop restore`), or name "
+        hint="It was left untouched. Put a backup in its place while no server runs, or name "
         "another store with DATABASE_URL.",
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rolltop.core.db.address import Address
 
 T = TypeVar("T")
+_IN_DOUBT: Final = "This call may have been kept: read what it was to change before trying again."
 
 
 class OpenedStore:
@@ -41,10 +42,20 @@ class OpenedStore:
             return function(connection)
 
     def write(self, function: Callable[[Connection], T]) -> T:
-        """Return `function(connection)` once its transaction is on disk; none of it on failure."""
-        with coded(self._address), self._engines.writing.begin() as connection:
-            result = function(connection)
-            self._require_own_file()
+        """Return `function(connection)` once its transaction is on disk; none of it on failure.
+
+        A PostgreSQL that is lost while it commits may have kept all of it: the error says so.
+        """
+        committing = False
+        try:
+            with coded(self._address), self._engines.writing.begin() as connection:
+                result = function(connection)
+                self._require_own_file()
+                committing = self._address.path is None
+        except Unavailable as failure:
+            if committing:
+                raise Unavailable(failure.message, hint=_IN_DOUBT) from failure
+            raise
         return result
 
     def require_reachable(self) -> None:
@@ -58,7 +69,7 @@ class OpenedStore:
         if source is None:
             raise Invalid(
                 "A PostgreSQL store is backed up by its own tools.",
-                hint="Use pg_dump, or `rolltop export` for plain files.",
+                hint="Use pg_dump.",
             )
         if target.exists():
             raise Invalid(f"{target} exists already.", hint="Name a file that does not exist.")

@@ -108,6 +108,14 @@ class Roots:
                 FILE_UNREADABLE.
             KeyError: `root` names no root.
         """
+        try:
+            return self._locate(path, root, reader=reader)
+        except PathProblem as problem:
+            if problem.code != "FILE_NOT_FOUND":
+                raise
+            raise not_found(path, self._allowed(reader=reader)) from None
+
+    def _locate(self, path: str, root: str | None, *, reader: bool) -> Located:
         if not path.strip():
             raise PathProblem(
                 "PATH_EMPTY",
@@ -151,7 +159,7 @@ class Roots:
             )
             return self._shows(moved)
 
-        shown = located.relative
+        shown = str(located.within) if located.relative == "." else located.relative
         try:
             return open_admitted(str(located.path), admits)
         except NotRegularFile:

@@ -17,6 +17,9 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Never wait for a FIFO's writer, never become a terminal's process, never leak to a child.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_FILES = "/proc/self/fd"
+_UNLINKED = " (deleted)"
+_REPLACEMENTS = 100
+"""How often a file may be replaced while it is being opened: editors save by renaming."""
 
 
 class NotRegularFile(Exception):
@@ -25,6 +28,10 @@ class NotRegularFile(Exception):
 
 class NotAdmitted(Exception):
     """The path names another file than the one that was found, and one that may not be read."""
+
+
+class _Replaced(Exception):
+    """The file was unlinked, or another put in its place, while it was being opened."""
 
 
 def is_binary(first_8k: bytes) -> bool:
@@ -40,9 +47,14 @@ def open_admitted(path: str, admits: Admits) -> BinaryIO:
     Raises:
         NotRegularFile, NotAdmitted, OSError.
     """
-    if sys.platform == "linux" and os.path.isdir(OPEN_FILES):  # noqa: PTH112 - never raises
-        return _open_by_handle(path, admits)
-    return _open_and_compare(path, admits)
+    by_handle = sys.platform == "linux" and os.path.isdir(OPEN_FILES)  # noqa: PTH112 - never raises
+    opened = _open_by_handle if by_handle else _open_and_compare
+    for _ in range(_REPLACEMENTS):
+        try:
+            return opened(path, admits)
+        except _Replaced:
+            continue  # the path names the new file already
+    raise FileNotFoundError(path)
 
 
 def _open_by_handle(path: str, admits: Admits) -> BinaryIO:
@@ -65,20 +77,30 @@ def _open_and_compare(path: str, admits: Admits) -> BinaryIO:
     try:
         after = os.fstat(opened)
 
-        def is_the_same(real_path: str, status: os.stat_result) -> bool:
-            return os.path.samestat(before, status) and admits(real_path, status)
-
-        _require(os.path.realpath(path), after, is_the_same)
+        _require(os.path.realpath(path), after, admits, same_as=before)
     except BaseException:
         os.close(opened)
         raise
     return os.fdopen(opened, "rb")
 
 
-def _require(real_path: str, status: os.stat_result, admits: Admits) -> None:
+def _require(
+    real_path: str,
+    status: os.stat_result,
+    admits: Admits,
+    *,
+    same_as: os.stat_result | None = None,
+) -> None:
+    if same_as is not None and not os.path.samestat(same_as, status):
+        raise _Replaced
     if not stat.S_ISREG(status.st_mode):
         raise NotRegularFile
-    if not status.st_nlink:
-        raise FileNotFoundError(real_path)
+    if not status.st_nlink or _is_unlinked(real_path):
+        raise _Replaced
     if not admits(real_path, status):
         raise NotAdmitted
+
+
+def _is_unlinked(real_path: str) -> bool:
+    """Whether the kernel names a file that has lost this name since it was pinned."""
+    return real_path.endswith(_UNLINKED) and not os.path.lexists(real_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rolltop.core.errors import ConfigInvalid, RolltopError
+from rolltop.core.errors import ConfigInvalid, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ _WHAT_IS_WRONG: dict[RootReason, str] = {
 }
 
 
-class PathProblem(RolltopError):
+class PathProblem(NotFound):
     """A path that names no file the caller may read.
 
     `code` is one of `PathCode`; `candidates` lists, for PATH_AMBIGUOUS, every path that would
@@ -53,12 +53,12 @@ class RootProblem(ConfigInvalid):
         )
 
 
-def not_found(path: str) -> PathProblem:
+def not_found(path: str, allowed: str = "the roots") -> PathProblem:
     """The problem of a path that names nothing, or nothing the caller may know of."""
     return PathProblem(
         "FILE_NOT_FOUND",
         f"There is no file {path!r}.",
-        hint="List or search the root, and give the path as it is shown there.",
+        hint=f"Call again with the path of a file in {allowed}, exactly as it is written.",
     )
 
 

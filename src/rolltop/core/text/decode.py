@@ -41,6 +41,9 @@ _MAGIC: Final = (
 )
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
+_BEYOND_LATIN: Final = "\u0370-\u06ff"  # Greek, Cyrillic, Armenian, Hebrew, Arabic
+_MIXED_WORD: Final = re.compile(rf"[A-Za-z][{_BEYOND_LATIN}]|[{_BEYOND_LATIN}][A-Za-z]")
+_WORD_BEYOND_LATIN: Final = re.compile(rf"(?<!\w)[{_BEYOND_LATIN}]{{2,}}(?!\w)")
 _CONTEXT: Final = 120
 """Bytes of the same line kept before and after a byte beyond ASCII: letters next to it speak."""
 
@@ -133,8 +136,17 @@ def _detected(data: bytes) -> str:
     # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed
     # wrongly far more often than they occur.
     era = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
-    name = detect(_telling(data), encoding_era=era)["encoding"] or "cp1252"
-    return codecs.lookup(name).name
+    telling = _telling(data)
+    name = codecs.lookup(detect(telling, encoding_era=era)["encoding"] or "cp1252").name
+    return "cp1252" if _mixes_scripts(telling.decode(name, "replace")) else name
+
+
+def _mixes_scripts(text: str) -> bool:
+    """Return whether more words change their script than keep to one that is not Latin.
+
+    Short texts with few accents look so where they are taken for Cyrillic or Greek.
+    """
+    return len(_MIXED_WORD.findall(text)) > len(_WORD_BEYOND_LATIN.findall(text))
 
 
 def _telling(data: bytes) -> bytes:

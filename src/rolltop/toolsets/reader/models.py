@@ -208,6 +208,8 @@ class Plan(TypedDict):
     left_out_count: int
     left_out_tokens: int
     note: NotRequired[str]
+    truncated: NotRequired[Literal[True]]
+    next: NotRequired[JsonObject]
 
 
 class ErrorAnswer(TypedDict):

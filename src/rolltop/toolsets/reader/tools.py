@@ -35,7 +35,7 @@ Position = Annotated[int | None, Field(ge=0, description="0-based; from next")]
 
 async def smart_read(
     call: Call,
-    file_path: str,
+    file_path: Annotated[str, Field(description="absolute, or relative to a root")],
     mode: Mode = "auto",
     summary_style: Style = "structured",
     max_summary_tokens: Annotated[int, Field(ge=LEAST_SUMMARY, le=MOST_SUMMARY)] = DEFAULT_SUMMARY,
@@ -90,7 +90,7 @@ async def read_plan(
 async def read_resource(call: Call, **variables: str) -> str:
     """Return the text of a section."""
     path = f"{variables['root']}/{variables['path']}"
-    return await service.section_text(call, path, variables["id"])
+    return await service.section_text(call, path, variables.get("id", ""))
 
 
 async def complete(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context

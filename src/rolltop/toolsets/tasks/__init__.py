@@ -81,6 +81,7 @@ TOOLSET: Final = Toolset(
             "Break a goal into tasks with their order.",
             (PromptArgument("goal", "What is to be done.", required=True),),
             _plan_work,
+            tools=("add_task", "next_task"),
         ),
     ),
 )

@@ -31,6 +31,7 @@ _TOKEN_BYTES: Final = 12
 _COMPLETED_IDS: Final = 100
 _TITLES_READ: Final = 1000
 _NEXT: Final = "next_task answers a task that is ready."
+_OWN: Final = "Call again without user_id: then it is about your own tasks."
 
 
 def owner_of(scope: Scope, user_id: str | None) -> str:
@@ -48,7 +49,7 @@ def add_task(tx: Tx, given: Given, user_id: str | None = None) -> Task:
     _require_living(tx, owner, fields)
     added = writing.add(tx, owner, fields)
     if added is None:
-        raise _not_found()
+        raise _not_found(hint=_OWN)
     return added
 
 
@@ -65,7 +66,7 @@ def list_tasks(
         raise _not_found("parent_id")
     found = reading.page(tx, owner, wanted, after, limit + 1)
     if not found and not reading.exists(tx, owner):
-        raise _not_found("user_id")
+        raise _not_found(hint=_OWN)
     return found[:limit], len(found) > limit
 
 
@@ -82,7 +83,7 @@ def next_task(tx: Tx, user_id: str | None = None) -> Task | None:
     owner = owner_of(tx.scope, user_id)
     found = reading.best_ready(tx, owner)
     if found is None and not reading.exists(tx, owner):
-        raise _not_found("user_id")
+        raise _not_found(hint=_OWN)
     return found
 
 

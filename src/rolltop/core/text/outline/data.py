@@ -14,39 +14,37 @@ from rolltop.core.text.outline.sections import Heading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_COMMENT: Final = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?"
-_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"?'
+_COMMENT: Final = r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*(?:\*/)?"
+_STRING: Final = r'"(?:[^"\\\n]++|\\.)*"?'
 # Inside nested values all up to the next bracket is passed over in one step.
 _NESTED: Final = re.compile(
-    rf"(?:[^\"{{}}\[\]/]++|{_STRING}|{_COMMENT}|/)*+([{{}}\[\]]?)", re.DOTALL
+    rf"(?:[^\"{{}}\[\]/]++|{_STRING}|{_COMMENT}|/)*([{{}}\[\]]?)", re.DOTALL
 )
 _AT_TOP: Final = re.compile(
-    rf"""(?P<key>"(?:[^"\\\n]++|\\.)*+")\s*+:
+    rf"""(?P<key>"(?:[^"\\\n]++|\\.)*")\s*+:
       | (?<![\w$])(?P<bare>[A-Za-z_$][\w$]*+)\s*+:
       | {_STRING} | {_COMMENT} | (?P<bracket>[{{}}\[\]])""",
     re.VERBOSE | re.DOTALL,
 )
 
 _YAML_KEY: Final = re.compile(
-    r"""^(?P<key>"(?:[^"\\\n]++|\\.)*+"
-      | '(?:[^'\n]++|'')*+'
+    r"""^(?P<key>"(?:[^"\\\n]++|\\.)*"
+      | '(?:[^'\n]++|'')*'
       | (?![-?:][ \t\r\n]|[\s#%@`&*!|>'"{}\[\],]|---|\.\.\.)
-        [^\n:#]*+(?:(?::(?=[^\s])|(?<=\S)\#)[^\n:#]*+)*+
+        [^\n:#]*+(?:(?::(?=[^\s])|(?<=\S)\#)[^\n:#]*+)*
       )[ \t]*+:(?=[ \t\r\n]|\Z)[ \t]*+(?P<value>[^\n]?)""",
     re.VERBOSE | re.MULTILINE,
 )
-_DOUBLE_QUOTED: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_SINGLE_QUOTED: Final = re.compile(r"'(?:[^']++|'')*+'")
-_FLOW: Final = re.compile(
-    r"""[{}\[\]]|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\n]++|'')*+'|(?<=\s)\#[^\n]*+"""
-)
+_DOUBLE_QUOTED: Final = re.compile(r'"(?:[^"\\]++|\\.)*"', re.DOTALL)
+_SINGLE_QUOTED: Final = re.compile(r"'(?:[^']++|'')*'")
+_FLOW: Final = re.compile(r"""[{}\[\]]|"(?:[^"\\\n]++|\\.)*"|'(?:[^'\n]++|'')*'|(?<=\s)\#[^\n]*+""")
 
 _TOML_TABLE: Final = re.compile(
-    r"""\"\"\"(?:[^"\\]++|\\.|"(?!""))*+(?:\"\"\")?
-      | '''(?:[^']++|'(?!''))*+(?:''')?
-      | \#[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+'
+    r"""\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
+      | '''(?:[^']++|'(?!''))*(?:''')?
+      | \#[^\n]*+ | "(?:[^"\\\n]++|\\.)*" | '[^'\n]*+'
       | ^[ \t]*+(?P<open>\[{1,2})[ \t]*+
-        (?P<name>(?:[\w.-]++|[ \t]++|"[^"\n]*+"|'[^'\n]*+')++)\]{1,2}[ \t\r]*+(?:\#[^\n]*+)?$
+        (?P<name>(?:[\w.-]++|[ \t]++|"[^"\n]*+"|'[^'\n]*+')+)\]{1,2}[ \t\r]*+(?:\#[^\n]*+)?$
       | (?P<bracket>[\[\]])""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )

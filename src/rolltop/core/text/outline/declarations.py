@@ -37,8 +37,11 @@ class Language:
 
 
 def _words(*words: str) -> str:
-    """Return a pattern for any number of modifiers."""
-    return rf"(?:(?:{'|'.join(words)})[ \t]++)*+"
+    """Return a pattern for any number of modifiers, none of which is given back.
+
+    Python before 3.11.5 gets possessive groups wrong; a lookahead never backtracks.
+    """
+    return rf"(?=(?P<words>(?:(?:{'|'.join(words)})[ \t]++)*))(?P=words)"
 
 
 _JS_WORDS = _words("export", "default", "declare", "abstract", "async", "const")
@@ -46,7 +49,7 @@ _JS_MEMBER = _words(
     "public", "private", "protected", "static", "readonly", "override", "abstract", "async",
     "get", "set", "accessor",
 )  # fmt: skip
-_ANNOTATION = r"(?:@[\w.]++(?:\([^()\n]*+\))?[ \t]++)*+"
+_ANNOTATION = r"(?:@[\w.]++(?:\([^()\n]*+\))?[ \t]++)*"
 _JVM_WORDS = _ANNOTATION + _words(
     "public", "private", "protected", "internal", "static", "final", "abstract", "sealed",
     "non-sealed", "partial", "readonly", "override", "virtual", "async", "unsafe", "extern",
@@ -75,8 +78,8 @@ JAVASCRIPT: Final = Language(
     method=re.compile(
         rf"{_JS_MEMBER}\*?[ \t]*+(?P<name>\#?[\w$]++)[ \t]*+\??(?:<[^\n(){{}};]{{0,200}}>)?\("
     ),
-    hidden=r"//[^\n]*+|`(?:[^`\\]++|\\.)*+`|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
-    r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++/",
+    hidden=r"//[^\n]*+|`(?:[^`\\]++|\\.)*`|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
+    r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
 )
 
 JAVA: Final = Language(
@@ -86,7 +89,7 @@ JAVA: Final = Language(
     ),
     function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
     method=re.compile(_MEMBER),
-    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?|@"(?:[^"]++|"")*+"|^[ \t]*+\#[^\n]*+',
+    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
 )
 
 KOTLIN: Final = Language(
@@ -98,7 +101,7 @@ KOTLIN: Final = Language(
         rf"{_JVM_WORDS}fun[ \t]++(?:<[^\n(){{}}]{{0,200}}>[ \t]++)?(?:[\w.<>?, ]{{1,200}}\.)?"
         r"(?P<name>\w++|`[^`\n]++`)[ \t]*+\("
     ),
-    hidden=r'//[^\n]*+|"""(?:[^"]++|"(?!""))*+(?:""")?',
+    hidden=r'//[^\n]*+|"""(?:[^"]++|"(?!""))*(?:""")?',
     bodiless=True,
 )
 
@@ -109,7 +112,7 @@ SWIFT: Final = Language(
     function=re.compile(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
-    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?',
+    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?',
 )
 
 C: Final = Language(
@@ -127,7 +130,7 @@ C: Final = Language(
           (?P<name>~?[A-Za-z_][\w:~]*+(?:operator[^\s(]{1,3})?)[ \t]*+\(""",
         re.VERBOSE,
     ),
-    hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*+"
+    hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*"
     r"|(?<!\w)(?:u8|[uUL])?R\"(?P<d>[^()\\\s]{0,16})\((?>.*?\)(?P=d)\"|.*)",
     bare_functions=True,
 )
@@ -147,7 +150,7 @@ RUST: Final = Language(
     ),
     function=re.compile(
         r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?"
-        r"(?:(?:const|async|unsafe|default|extern(?:[ \t]++\"[^\"\n]*+\")?)[ \t]++)*+"
+        r"(?:(?:const|async|unsafe|default|extern(?:[ \t]++\"[^\"\n]*+\")?)[ \t]++)*"
         r"fn[ \t]++(?P<name>\w++)"
     ),
     hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",

@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _REST_OF_TAG: Final = re.compile(
-    r"""[^\s/>]*+(?:[\s/]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+|(?=>))|[^\s/>=]++|=)*+>"""
+    r"""[^\s/>]*+(?:[\s/]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+|(?=>))|[^\s/>=]++|=)*>"""
 )
 _COMMENT_END: Final = re.compile(r"--!?>")
 _TAG: Final = re.compile(r"<[!/?A-Za-z][^<>]*+>")

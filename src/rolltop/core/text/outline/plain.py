@@ -21,23 +21,20 @@ LONGEST_TITLE: Final = 120
 FEWEST_NUMBERED: Final = 2
 """Numbered titles that make an outline; a single one may be anything."""
 
-_TITLE_START: Final = r"[^\W_]|[\"'(\[#§«“¿¡]"
-# A title and its underline, after a blank line; both are at the left margin.
-_UNDERLINED: Final = re.compile(
-    rf"""(?:\A|(?<=\n)[ \t\r]*\n)
-      (?P<title>(?={_TITLE_START})[^\n]{{1,{LONGEST_TITLE}}})\n
-      (?P<line>([=\-~^*+_\#])\3{{2,{LONGEST_TITLE}}})[ \t\r]*(?=\n|\Z)""",
-    re.VERBOSE,
+# Both begin with a line break, for which a search is quickest; what stands before is looked at
+# where one is found.
+_UNDERLINE: Final = re.compile(
+    rf"\n(?P<line>([=\-~^*+_#])\2{{2,{LONGEST_TITLE}}})[ \t\r]*(?=\n|\Z)"
 )
-# `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, alone between blank lines.
+_UNDERLINED: Final = re.compile(r"(?:[^\W_]|[\"'(\[#§«“¿¡])[^\n]*")
+# `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, before a blank line.
 _NUMBERED: Final = re.compile(
-    rf"""(?:\A|(?<=\n)[ \t\r\f]*\n)[ ]{{0,3}}
-      (?P<title>(?:
-          (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})(?P<dot>\.?)[ \t]+(?=[^\W\d_]|["'(<`])
-        | (?i:chapter|appendix|part|section)[ \t]+(?P<mark>[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
+    rf"""\n[ ]{{0,3}}(?P<title>(?:
+          (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\.?[ \t]+(?=[^\W\d_]|["'(<`])
+        | (?i:chapter|appendix|part|section)[ \t]+(?i:[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
       )[^\n]{{0,{LONGEST_TITLE}}})
       (?=\n[ \t\r\f]*(?:\n|\Z)|\Z)""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 _LEADERS: Final = re.compile(r"(?:\.[ ]?){3,}|\s{3,}\d+\s*$")
 _SENTENCE_END: Final = re.compile(r"[.;:,!][\s\"')]*$")
@@ -46,15 +43,16 @@ _LENGTHS_APART: Final = 2
 
 def headings(text: str) -> Iterator[Heading]:
     """Yield underlined and numbered titles in order of their lines."""
-    numbered = list(_numbered(text))
+    source = "\n" + text  # so that the first line is found as the others are
+    numbered = list(_numbered(source))
     if len(numbered) < FEWEST_NUMBERED:
         numbered = []
-    found = sorted([*_underlined(text), *numbered], key=lambda item: item[0])
-    line, counted_to = 1, 0
+    found = sorted([*_underlined(source), *numbered], key=lambda item: item[0])
+    line, counted_to = 0, 0
     taken = -1
     for start, level, title in found:
         if start != taken:
-            line += text.count("\n", counted_to, start)
+            line += source.count("\n", counted_to, start)
             counted_to = taken = start
             yield Heading(title, level, line)
 
@@ -62,20 +60,30 @@ def headings(text: str) -> Iterator[Heading]:
 def _underlined(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield offset, level and text of titles with an underline of their own length."""
     styles: dict[str, int] = {}
-    for found in _UNDERLINED.finditer(text):
-        title = found["title"].rstrip()
-        if abs(len(title) - len(found["line"])) <= _LENGTHS_APART:
-            level = styles.setdefault(found["line"][0], len(styles) + 1)
-            yield found.start("title"), level, title
+    for found in _UNDERLINE.finditer(text):
+        longest = len(found["line"]) + _LENGTHS_APART + 1
+        start = text.rfind("\n", max(0, found.start() - longest), found.start()) + 1
+        title = text[start : found.start()].rstrip()
+        if abs(len(title) - len(found["line"])) > _LENGTHS_APART or not start:
+            continue
+        if _UNDERLINED.match(title) and _follows_blank_line(text, start):
+            yield start, styles.setdefault(found["line"][0], len(styles) + 1), title
 
 
 def _numbered(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield offset, level and text of lines that begin with a number and stand alone."""
     for found in _NUMBERED.finditer(text):
-        title = found["title"].strip()
-        if not _LEADERS.search(title) and not _SENTENCE_END.search(title):
-            level = found["number"].count(".") + 1 if found["number"] else 1
-            yield found.start("title"), level, title
+        title, start = found["title"].strip(), found.start() + 1
+        if _LEADERS.search(title) or _SENTENCE_END.search(title):
+            continue
+        if _follows_blank_line(text, start):
+            yield start, found["number"].count(".") + 1 if found["number"] else 1, title
+
+
+def _follows_blank_line(text: str, start: int) -> bool:
+    """Return whether a line is the text's first or has a blank one before it."""
+    before = text.rfind("\n", 0, start - 1) + 1
+    return not text[before : start - 1].strip(" \t\r\f")
 
 
 def parts(text: str) -> Iterator[Heading]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.lazy import lazy
 from rolltop.core.text.lines import line_count
 from rolltop.core.text.outline import (
     data,
@@ -15,15 +16,17 @@ from rolltop.core.text.outline import (
     plain,
     python,
     restructured,
-    source,
 )
 from rolltop.core.text.outline.sections import Outline, sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rolltop.core.text.outline import source
     from rolltop.core.text.outline.kinds import Kind
     from rolltop.core.text.outline.sections import Heading
+else:
+    source = lazy("rolltop.core.text.outline.source")
 
 _SCANNERS: Final[dict[str, Callable[[str], Iterator[Heading]]]] = {
     "markdown": markdown.headings,

@@ -23,7 +23,7 @@ _NOT_TEXT: Final = re.compile(
     r"""[-+*\u2022\u2023\u2043](?:[ ]|\s*$)        # a bullet
       | (?:\.\.|__)(?:[ ]|\s*$)     # explicit markup, an anonymous target
       | \|(?:[ ]|\s*$)              # a line of a line block
-      | :(?![: ])(?:[^:\\\n]|\\.|:(?!(?:[ `]|\s*$)))*+(?<![ ]):(?:[ ]|\s*$)  # a field
+      | :(?![: ])(?:[^:\\\n]|\\.|:(?!(?:[ `]|\s*$)))*(?<![ ]):(?:[ ]|\s*$)  # a field
       | \+-[-+]+-\+\s*$             # the top of a grid table
     """,
     re.VERBOSE,

@@ -70,8 +70,8 @@ class _Scan:
 @cache
 def _tokens(hidden: str) -> re.Pattern[str]:
     return re.compile(
-        rf"""(?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?
-            |"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?)
+        rf"""(?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*(?:\*/)?
+            |"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?)
           | ^(?P<indent>[ \t]*+)(?=[^\s/\#*])
           | (?P<mark>[{{}}();])""",
         re.VERBOSE | re.MULTILINE | re.DOTALL,

@@ -12,6 +12,7 @@ from rolltop.toolsets.reader.formats.rendering import Rendered
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_HOLDING: Final = ("cells", "worksheets")
 _FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
 
 
@@ -26,7 +27,7 @@ def render(text: str) -> Rendered | None:
     notebook = cast("dict[str, Any]", notebook)
     language = _language(notebook)
     blocks = [block for cell in _cells(notebook) if (block := _block(cell, language))]
-    if not blocks and "cells" not in notebook and "worksheets" not in notebook:
+    if not blocks and not any(isinstance(notebook.get(key), list) for key in _HOLDING):
         return None
     rendered = "\n\n".join(blocks) + ("\n" if blocks else "")
     return Rendered(rendered, outline(rendered, "notebook"), "Outputs of cells are left out.")

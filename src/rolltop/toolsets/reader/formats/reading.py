@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.lazy import lazy
 from rolltop.core.text.decode import decode, is_binary
 from rolltop.core.text.outline import Outline, kind_of, outline
-from rolltop.toolsets.reader.formats import epub, notebook, office, pdf
 from rolltop.toolsets.reader.formats.archive import open_archive
 from rolltop.toolsets.reader.formats.failures import binary, encrypted, unsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rolltop.toolsets.reader.formats import epub, notebook, office, pdf
     from rolltop.toolsets.reader.formats.rendering import Rendered
+else:
+    epub = lazy("rolltop.toolsets.reader.formats.epub")
+    notebook = lazy("rolltop.toolsets.reader.formats.notebook")
+    office = lazy("rolltop.toolsets.reader.formats.office")
+    pdf = lazy("rolltop.toolsets.reader.formats.pdf")
 
 _ZIP: Final = b"PK\x03\x04"
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

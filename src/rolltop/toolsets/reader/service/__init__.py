@@ -130,7 +130,7 @@ async def read_plan(call: Call, paths: Sequence[str], query: str, room: int) -> 
     if not 1 <= len(paths) <= MOST_FILES:
         raise Invalid(
             f"file_paths must list 1 to {MOST_FILES} files; got {len(paths)}",
-            hint="Call read_plan again with fewer files.",
+            hint=f"Call read_plan again with 1 to {MOST_FILES} files.",
         )
     documents: dict[str, Opened] = {}
     for done, path in enumerate(paths):

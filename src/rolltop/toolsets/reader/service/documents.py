@@ -29,7 +29,7 @@ from rolltop.core.text.lines import line_starts
 from rolltop.toolsets.reader.formats import read_document
 from rolltop.toolsets.reader.models import Identity, KeptOutline
 from rolltop.toolsets.reader.service import outlines
-from rolltop.toolsets.reader.summary import Entry, Material, analyse
+from rolltop.toolsets.reader.summary import SAMPLE, Entry, Material, analyse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,6 @@ _WORTH_KEEPING: Final = 32_768
 _BYTES_PER_SECTION: Final = 400
 _BYTES_OF_MATERIAL: Final = 8
 """Bytes of what a summary is made of, by the character it was read from."""
-_MOST_READ_FOR_SUMMARY: Final = 320_000
 
 
 @dataclass
@@ -105,7 +104,7 @@ class Opened:
     def weight(self) -> int:
         """About how many bytes of memory the document takes."""
         text = sys.getsizeof(self.text)
-        read = min(len(self.text), _MOST_READ_FOR_SUMMARY)
+        read = min(len(self.text), SAMPLE)
         return text + _BYTES_OF_MATERIAL * read + _BYTES_PER_SECTION * len(self.sections)
 
     def offsets(self, section: Section) -> tuple[int, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import budget, tokens
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _MOST_LEFT_OUT: Final = 20
 _FEWEST_LEFT_OUT: Final = 3
+_FINE: Final = 32
+"""How close, as a part of the whole, the content comes to the most that fits."""
 _LEAST_PART: Final = 100
 """Tokens: less of a section than this is not worth cutting one for."""
 _NOTHING: Final = "No section holds a word of the query; left_out lists what there is."
@@ -39,12 +43,6 @@ class _Candidate:
     def cost(self) -> int:
         return self.opened.costs[self.at]
 
-    def overlaps(self, other: _Candidate) -> bool:
-        """Whether the two share lines of one document."""
-        mine, theirs = self.section, other.section
-        same = self.opened is other.opened
-        return same and mine.start_line <= theirs.end_line and theirs.start_line <= mine.end_line
-
 
 @dataclass(frozen=True)
 class _Part:
@@ -53,6 +51,28 @@ class _Part:
     candidate: _Candidate
     text: str
     whole: bool
+
+
+class _Taken:
+    """The lines of each document that are read already: spans that never overlap, in order."""
+
+    def __init__(self, parts: Sequence[_Part] = ()) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        for part in parts:
+            self.add(part.candidate)
+
+    def add(self, candidate: _Candidate) -> None:
+        """Take a candidate that overlaps nothing taken before."""
+        spans = self._spans.setdefault(candidate.opened.path, [])
+        insort(spans, (candidate.section.start_line, candidate.section.end_line))
+
+    def overlaps(self, candidate: _Candidate) -> bool:
+        """Whether the candidate shares lines with one that was taken."""
+        spans = self._spans.get(candidate.opened.path)
+        if not spans:
+            return False
+        before = bisect_right(spans, candidate.section.end_line, key=itemgetter(0))
+        return before > 0 and spans[before - 1][1] >= candidate.section.start_line
 
 
 def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) -> JsonObject:
@@ -66,19 +86,31 @@ def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) 
     if not terms:
         raise Invalid("query holds no word", hint="Give the words the sections should hold.")
     candidates = _candidates(documents, terms)
-    most = _MOST_LEFT_OUT
-    while True:
-        answer = _answer(_chosen(candidates, room), candidates, most)
-        over = budget.count(answer) - limit if limit else 0
-        if over <= 0:
-            return answer
-        if room == 0 and most == 0:
-            raise Invalid(
-                f"max_tokens is too small for a plan: it takes at least {limit + over}",
-                hint=f"Call again with max_tokens {limit + over} or more.",
-            )
-        most = _FEWEST_LEFT_OUT if most > _FEWEST_LEFT_OUT else most if room else 0
-        room = max(0, room - over) if room > over else 0
+    answer = _answer(_chosen(candidates, room), candidates, _MOST_LEFT_OUT)
+    if not limit or budget.count(answer) <= limit:
+        return answer
+    return _fitted(candidates, min(room, limit), limit)
+
+
+def _fitted(candidates: Sequence[_Candidate], room: int, limit: int) -> JsonObject:
+    """Return the plan with about the most content that `limit` has place for."""
+    least = 0
+    for most in (_FEWEST_LEFT_OUT, 0):
+        low, high, best = 0, room, None
+        while low <= high and (best is None or high - low > room // _FINE):
+            middle = (low + high) // 2
+            answer = _cut(_answer(_chosen(candidates, middle), candidates, most), candidates)
+            least = budget.count(answer)
+            if least <= limit:
+                low, best = middle + 1, answer
+            else:
+                high = middle - 1
+        if best is not None:
+            return best
+    raise Invalid(
+        f"max_tokens is too small for a plan: it takes at least {least}",
+        hint=f"Call again with max_tokens {least} or more.",
+    )
 
 
 def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Candidate]:
@@ -95,14 +127,16 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
     """Return whole sections, best first, while they fit; then a part of the best that did not."""
     parts: list[_Part] = []
     passed: list[_Candidate] = []
+    taken = _Taken()
     left = room
     for candidate in candidates:
         if not candidate.score or left < 1:
             break
-        if any(candidate.overlaps(part.candidate) for part in parts):
+        if taken.overlaps(candidate):
             continue
         if candidate.cost <= left:
             left -= candidate.cost
+            taken.add(candidate)
             start, end = candidate.opened.offsets(candidate.section)
             parts.append(_Part(candidate, candidate.opened.text[start:end], whole=True))
         else:
@@ -110,7 +144,7 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
     for candidate in passed:
         if left < _LEAST_PART:
             break
-        if not any(candidate.overlaps(part.candidate) for part in parts):
+        if not taken.overlaps(candidate):
             parts.append(_Part(candidate, _beginning(candidate, left), whole=False))
             break
     return parts
@@ -125,8 +159,8 @@ def _beginning(candidate: _Candidate, room: int) -> str:
 
 
 def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
-    read = [part.candidate for part in parts]
-    left = [c for c in candidates if not any(c.overlaps(other) for other in read)]
+    taken = _Taken(parts)
+    left = [candidate for candidate in candidates if not taken.overlaps(candidate)]
     answer: JsonObject = {
         "type": "plan",
         "sections": [_shown(part) for part in parts],
@@ -136,6 +170,18 @@ def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int)
         "left_out_tokens": _without_children(left),
     }
     return answer if any(c.score for c in candidates[:1]) else {**answer, "note": _NOTHING}
+
+
+def _cut(answer: JsonObject, candidates: Sequence[_Candidate]) -> JsonObject:
+    """Return the answer marked as cut, with the call that reads the best section not given."""
+    given = {(shown["path"], shown["id"]) for shown in answer["sections"] if "next" not in shown}
+    for candidate in candidates:
+        place = (candidate.opened.path, candidate.section.id)
+        if candidate.score and place not in given:
+            arguments = {"file_path": place[0], "section_heading": place[1]}
+            call = {"tool": "read_section", "arguments": arguments}
+            return {**answer, "truncated": True, "next": call}
+    return answer
 
 
 def _without_children(left: Sequence[_Candidate]) -> int:

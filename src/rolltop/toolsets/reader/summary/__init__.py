@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
+    "SAMPLE",
     "Entry",
     "Material",
     "Sentence",
@@ -35,9 +36,9 @@ __all__ = [
     "short_title",
 ]
 
-_SAMPLE: Final = 320_000
+SAMPLE: Final = 160_000
 """Characters of a document that are read for sentences; a longer one is sampled evenly."""
-_WINDOWS: Final = 64
+_WINDOWS: Final = 40
 _MOST_SENTENCES: Final = 6_000
 _KEYWORDS: Final = 8
 _OPENING: Final = 40
@@ -65,7 +66,7 @@ class Material:
     ranking: Ranking
     sentences: int
     opening: tuple[Sentence, ...]
-    """The first lines, for a document in which nothing else says anything."""
+    """The first lines, for a document without a sentence."""
     seen: Seen
     citing: frozenset[int]
     """Lines of sentences that cite; holds 0 where there is a list of references."""
@@ -103,7 +104,7 @@ def analyse(text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int
         seen=seen,
         citing=frozenset(cited),
         methods=frozenset(lines),
-        sampled=len(text) > _SAMPLE,
+        sampled=len(text) > SAMPLE,
     )
 
 
@@ -127,7 +128,7 @@ def _sentences(
     text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int], seen: Seen
 ) -> list[Sentence]:
     """Return the document's telling sentences, from an even sample where it is long."""
-    stretches = windows(text, _SAMPLE, _WINDOWS, list(starts))
+    stretches = windows(text, SAMPLE, _WINDOWS, list(starts))
     headings = {entry.start_line for entry in entries}
     by_line = cues.genre_of(kind, text[:40_000].split("\n"), []) in {"log", "transcript"}
     fences = [""] * len(stretches)

@@ -17,6 +17,7 @@ Style = Literal["structured", "extractive", "abstract"]
 _LONGEST_TITLE: Final = 60
 _ABSTRACT_SHARE: Final = 0.35
 _TREE_SHARE: Final = 0.45
+_TREE_SHARE_OF_DATA: Final = 0.7
 _POOL: Final = 134
 _TOKENS_PER_SENTENCE: Final = 6
 """Fewer than any sentence has on average: the pool of candidates grows with the bound."""
@@ -140,10 +141,10 @@ def _structured(material: Material, sheet: _Sheet) -> Summary:
     elif material.terms:
         keywords = sheet.write(f"KEYWORDS (extracted): {', '.join(material.terms)}")
     abstract = sheet.block("ABSTRACT:", said.abstract, sheet.left - int(whole * _ABSTRACT_SHARE))
-    reserve = sheet.left - int(sheet.left * _TREE_SHARE) if material.sentences else 0
-    tree = _tree(material.entries, sheet, reserve)
+    share = _TREE_SHARE if material.sentences else _TREE_SHARE_OF_DATA
+    tree = _tree(material.entries, sheet, sheet.left - int(sheet.left * share))
     findings = sheet.block("KEY FINDINGS:", material.ranking.best(_pool(sheet.left)))
-    if not (abstract or tree or findings):
+    if not (abstract or findings):
         sheet.block("BEGINNING:", material.opening)
     return _summary(
         sheet, keywords=keywords, abstract=abstract, section_headers=tree, key_findings=findings

@@ -16,6 +16,7 @@ LONGEST: Final = 600
 _SHORTEST: Final = 16
 _FEWEST_WORDS: Final = 4
 _WIDE_STOP: Final = "[\u3002\uff01\uff1f]+[\u201d\u2019\u300d\u300f\uff09]*"
+_ASCII_END: Final = re.compile(r"[.!?]+[\"')\]*_]*\s+")
 _END: Final = re.compile(rf"[.!?]+[\"'\u201d\u2019)\]*_]*\s+|{_WIDE_STOP}\s*")
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(\[])(?:[A-Za-z]|[eE]\.g|[iI]\.e|etc|vs|cf|approx|resp|Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|"
@@ -75,7 +76,8 @@ def is_telling(text: str) -> bool:
 
 def _ends(text: str) -> Iterator[int]:
     """Yield the offset behind each sentence of a paragraph."""
-    for found in _END.finditer(text):
+    ending = _ASCII_END if text.isascii() else _END
+    for found in ending.finditer(text):
         end = found.end()
         following = text[end : end + 1]
         if following.islower() or (text[found.start()] == "." and _is_inner(text, found.start())):

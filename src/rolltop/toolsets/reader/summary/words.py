@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Vector = dict[str, float]
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_ASCII_WORD: Final = re.compile(r"[a-z]{2,}")
 _WIDE_RUN: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 _ADDRESS: Final = re.compile(r"\w+://\S+|\]\(\S+")
 _FUNCTION_WORDS: Final = """
@@ -43,8 +44,10 @@ def _telling(text: str) -> list[str]:
     """Return the words of a text that are no function words nor parts of addresses."""
     if "://" in text or "](" in text:
         text = _ADDRESS.sub(" ", text)
+    if text.isascii():
+        return [word for word in _ASCII_WORD.findall(text.lower()) if word not in _STOP]
     words = [word for word in _WORD.findall(text.lower()) if word not in _STOP]
-    if text.isascii() or not _WIDE_RUN.search(text):
+    if not _WIDE_RUN.search(text):
         return words
     pairs = [a + b for run in _WIDE_RUN.findall(text) for a, b in pairwise(run)]
     return [word for word in words if not _WIDE_RUN.search(word)] + pairs

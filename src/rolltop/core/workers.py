@@ -58,7 +58,9 @@ class Workers:
         job = _Job(function)
         with self._guard:
             if self._closed:
-                raise Unavailable("The store is closed.", hint="The server is stopping.")
+                raise Unavailable(
+                    "This is closed and takes no more work.", hint="The server is stopping."
+                )
             self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
             if not self._idle.acquire(blocking=False) and len(self._threads) < self._limit:
                 self._start_thread()

@@ -1,0 +1,77 @@
+"""The two ends of a stdio connection, on pipes whose other ends the test holds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.server.pipes import LineReader, LineWriter, has_ended
+from tests.server.processes import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MUCH = 9 << 20
+"""Bytes: more than a writer takes in before lines have to wait."""
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        try:
+            os.close(end)
+        except OSError:  # the test closed it
+            continue
+
+
+@pytest.fixture
+def unread() -> Iterator[LineWriter]:
+    """A writer that is far ahead of a client which reads nothing."""
+    reading, writing = os.pipe()
+    broken = threading.Event()
+    writer = LineWriter(writing, broken.set)
+    writer.put(b"x" * MUCH)
+    yield writer
+    os.close(reading)
+    assert broken.wait(PATIENCE)
+    os.close(writing)
+
+
+def test_the_end_of_stdin_is_seen_though_nobody_reads_the_answers(
+    unread: LineWriter, pipe: tuple[int, int]
+) -> None:
+    reading, writing = pipe
+    ended = threading.Event()
+    seen: list[bytes] = []
+
+    def take(line: bytes) -> None:
+        unread.wait_for_room(partial(has_ended, reading))
+        seen.append(line)
+
+    LineReader(reading, take, ended.clear, ended.set).start()
+    os.write(writing, b"one\ntwo\nthree")
+    os.close(writing)
+    assert ended.wait(PATIENCE)
+    assert seen == [b"one", b"two", b"three"]
+
+
+def test_lines_wait_while_answers_are_not_read_and_more_may_come(
+    unread: LineWriter, pipe: tuple[int, int]
+) -> None:
+    reading, writing = pipe
+    looks: list[bool] = []
+
+    def is_over() -> bool:
+        looks.append(has_ended(reading))
+        if len(looks) == 2:
+            os.close(writing)
+        return looks[-1]
+
+    unread.wait_for_room(is_over)
+    assert looks == [False, False, True]
