@@ -108,7 +108,7 @@ class Parameters:
         """
         self._tool = tool
         self._code = code
-        self._only_reading = only_reading
+        self.only_reading = only_reading
         self._fixed = dict(fixed or {})
 
     @cached_property
@@ -149,7 +149,7 @@ class Parameters:
         cleaned = clean(schema)
         cleaned.pop("description", None)
         actions = self._tool.actions
-        if self._only_reading and actions and actions.parameter not in self._fixed:
+        if self.only_reading and actions and actions.parameter not in self._fixed:
             allowed = cleaned["properties"][actions.parameter]
             allowed["enum"] = [name for name in allowed["enum"] if name in actions.reading]
         return {**cleaned, "additionalProperties": False}
@@ -220,7 +220,7 @@ class Parameters:
 
     def _check_action(self, arguments: Mapping[str, Any]) -> None:
         actions = self._tool.actions
-        if not (self._only_reading and actions) or actions.parameter in self._fixed:
+        if not (self.only_reading and actions) or actions.parameter in self._fixed:
             return
         chosen = arguments.get(actions.parameter)
         if chosen not in actions.reading:

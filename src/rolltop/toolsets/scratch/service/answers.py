@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rolltop.core import cursor
+from rolltop.core import budget, cursor
 from rolltop.core.budget import Page
 from rolltop.toolsets.scratch.models import LONGEST_PAGE, Written, moment
 from rolltop.toolsets.scratch.service import (
@@ -90,7 +91,9 @@ async def delete_cell(
     wanted_id, named = checks.identifier(scratch_id), checks.identifier(cell_id, "cell_id")
     written = await call.write(cells.delete_cell, wanted_id, named, if_version)
     call.desk.changed(call.scope, f"rolltop://cell/{named}")
-    return {**_written(call, written, []), "cell_id": named, "deleted": True}
+    told: JsonObject = {"cell_id": named, "deleted": True}
+    room = replace(call, budget=max(1, call.budget - budget.count(told))) if call.budget else call
+    return {**_written(room, written, []), **told}
 
 
 async def update(

@@ -11,9 +11,9 @@ from typing import Final
 from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place
 
 _TOKEN: Final = re.compile(
-    r"""/\*(?:[^*]|\*(?!/))*+(?P<comment>\*/)?
-    |(?P<quote>["'])(?:\\(?:\r\n|.)|(?!(?P=quote))[^\\\n\r\f])*+(?P<string>(?P=quote))?
-    |(?P<link>(?i:url)\()[ \t\r\n\f]*(?!["'\s])(?:\\.|[^)\\])*+(?P<linked>\))?
+    r"""/\*(?:[^*]|\*(?!/))*(?P<comment>\*/)?
+    |(?P<quote>["'])(?:\\(?:\r\n|.)|(?!(?P=quote))[^\\\n\r\f])*(?P<string>(?P=quote))?
+    |(?P<link>(?i:url)\()[ \t\r\n\f]*(?!["'\s])(?:\\.|[^)\\])*(?P<linked>\))?
     |\\.
     |(?P<bracket>[(){}\[\]])""",
     re.DOTALL | re.VERBOSE,

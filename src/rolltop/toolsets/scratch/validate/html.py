@@ -18,11 +18,11 @@ from .html_elements import (
 from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place
 
 _TOKEN: Final = re.compile(
-    r"""<!--(?P<comment>>|->|(?:(?!--!?>).)*+(?:--!?>)?)
+    r"""<!--(?P<comment>>|->|(?:(?!--!?>).)*(?:--!?>)?)
     |<(?P<declaration>[!?])[^>]*+>?
     |<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)
      (?P<attributes>(?:[\s/]++|(?:=?[^\s/>=]++(?:\s*+=\s*+
-        (?:"[^"]*+(?:"|(?P<double>\Z))|'[^']*+(?:'|(?P<single>\Z))|[^\s>"'][^\s>]*+)?)?))*+)
+        (?:"[^"]*+(?:"|(?P<double>\Z))|'[^']*+(?:'|(?P<single>\Z))|[^\s>"'][^\s>]*+)?)?))*)
      (?P<close>>)?""",
     re.DOTALL | re.VERBOSE,
 )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .results import Path
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _CONSTANTS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _PATH: Final = "path"
 

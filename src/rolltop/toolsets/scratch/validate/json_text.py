@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .results import Path, Place
 
 DEEPEST: Final = 1000
-_NESTING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_NESTING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 # Longer integers would be converted in quadratic time.
 _MOST_DIGITS: Final = 4000
 
