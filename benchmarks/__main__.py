@@ -8,7 +8,16 @@ from pathlib import Path
 
 from benchmarks.measure import Table, machine
 
-PARTS = ("startup", "roundtrip", "tasks", "counting", "reading", "memory")
+PARTS = (
+    "startup",
+    "roundtrip",
+    "tasks",
+    "scratch",
+    "counting",
+    "reading",
+    "memory",
+    "search_quality",
+)
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 

@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.core import tokens
 from rolltop.core.budget import compact
+from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -48,4 +49,4 @@ def test_the_list_is_narrowed_as_the_servers_is(
 def test_an_unknown_toolset_exits_2_naming_those_there_are(shell: Shell) -> None:
     outcome = shell("tools", "--toolsets", "taks")
     assert outcome.code == 2
-    assert "any of tasks, reader" in outcome.err
+    assert f"any of {', '.join(toolset.name for toolset in TOOLSETS)}" in outcome.err

@@ -21,6 +21,8 @@ from tests.compat.content import answers, fill
 from tests.postgresql import PostgreSQLServer, new_folder
 
 STORES: Final = Path(__file__).with_name("stores")
+# What full-text tables hold lies in tables of their own, which are dumped.
+VIRTUAL: Final = ('INSERT INTO "search_words" VALUES', 'INSERT INTO "search_terms" VALUES')
 
 
 def dump_sqlite(folder: Path) -> tuple[str, object]:
@@ -30,7 +32,8 @@ def dump_sqlite(folder: Path) -> tuple[str, object]:
     said = answers(database)
     database.close()
     with closing(sqlite3.connect(folder / "desk.db")) as connection:
-        return "".join(f"{line}\n" for line in connection.iterdump()), said
+        lines = (line for line in connection.iterdump() if not line.startswith(VIRTUAL))
+        return "".join(f"{line}\n" for line in lines), said
 
 
 def dump_postgresql(folder: Path) -> tuple[str, object]:

@@ -47,6 +47,38 @@ class Stage:
         }
         return self.call("add_task", **full)["data"]["task_id"]
 
+    def pad(self, **fields: Any) -> str:
+        """Return the id of a new scratchpad with three cells and all a pad can hold."""
+        full = {
+            "metadata": {"title": "A pad", "summary": "Storms", "kept": [1, None]},
+            "tags": ["alpha", "beta"],
+            "cells": [
+                {"language": "md", "content": f"# Harbour {n}\n\n{_DESCRIPTION}", "tags": ["c"]}
+                for n in range(3)
+            ],
+            **fields,
+        }
+        return self.call("scratch_create", **full)["scratchpad"]["scratch_id"]
+
+    def deleted_pad(self) -> str:
+        """Return the id of a scratchpad in the trash."""
+        pad = self.pad()
+        self.call("scratch_delete", scratch_id=pad)
+        return pad
+
+    def cell(self) -> dict[str, str]:
+        """Return the ids of a new scratchpad and its first cell."""
+        pad = self.pad()
+        cells = self.call("scratch_list_cells", scratch_id=pad)["cells"]
+        return {"scratch_id": pad, "cell_id": cells[0]["cell_id"]}
+
+    def schema(self) -> dict[str, str]:
+        """Return the ids of a new scratchpad and of a schema it keeps."""
+        pad = self.pad()
+        entry = {"name": "pair", "schema": {"type": "array", "minItems": 2}}
+        kept = self.call("scratch_schema", action="upsert", scratch_id=pad, schema=entry)
+        return {"scratch_id": pad, "schema_id": kept["schema"]["id"]}
+
     def deleted_task(self) -> str:
         """Return the id of a task in the trash."""
         task = self.task()
@@ -58,6 +90,10 @@ def fill(stage: Stage) -> None:
     """Put more on the desk than any budget holds."""
     for _ in range(60):
         stage.task()
+    for n in range(20):
+        stage.pad(namespace=f"space {n}", tags=[f"tag {n} {part}" for part in range(20)])
+    for _ in range(20):
+        stage.deleted_pad()
     write_long_document(stage.folder / LONG_DOCUMENT)
 
 
@@ -87,6 +123,28 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "claim_task": lambda stage: {"task_id": stage.task()},
     "reopen_task": lambda stage: {"task_id": stage.task()},
     "restore_task": lambda stage: {"task_id": stage.deleted_task()},
+    "scratch_create": lambda _: {"cells": [{"language": "txt", "content": "x"}] * 30},
+    "scratch_read": lambda stage: {"scratch_id": stage.pad()},
+    "scratch_list_cells": lambda stage: {"scratch_id": stage.pad()},
+    "scratch_append_cell": lambda stage: {
+        "scratch_id": stage.pad(),
+        "cell": {"language": "json", "content": "[1,", "validate": True},
+    },
+    "scratch_replace_cell": lambda stage: {
+        **stage.cell(),
+        "cell": {"language": "txt", "content": "other"},
+    },
+    "scratch_edit_cell": lambda stage: {**stage.cell(), "edits": [{"old": "# ", "new": "## "}]},
+    "scratch_delete_cell": lambda stage: stage.cell(),
+    "scratch_update": lambda stage: {"scratch_id": stage.pad(), "tags": ["gamma"]},
+    "scratch_delete": lambda stage: {"scratch_id": stage.pad()},
+    "scratch_restore": lambda stage: {"scratch_id": stage.deleted_pad()},
+    "scratch_list": lambda _: {},
+    "scratch_list_tags": lambda _: {},
+    "scratch_validate": lambda stage: {"scratch_id": stage.pad()},
+    "scratch_search": lambda _: {"query": "harbour", "limit": 50},
+    "scratch_schema": lambda stage: {**stage.schema(), "action": "list"},
+    "scratch_namespace": lambda _: {"action": "list"},
     "smart_read": lambda _: {"file_path": LONG_DOCUMENT},
     "read_section": lambda _: {"file_path": LONG_DOCUMENT, "section_heading": "The long document"},
     "list_sections": lambda _: {"file_path": LONG_DOCUMENT},

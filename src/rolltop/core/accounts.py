@@ -20,6 +20,7 @@ from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, Invalid, NotFound
+from rolltop.core.search import drop_all
 
 if TYPE_CHECKING:
     from rolltop.core.db import Tx
@@ -149,6 +150,7 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
+    drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
     tx.execute(delete(users).where(users.c.id == user.id))
     return counts
 

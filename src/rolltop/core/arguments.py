@@ -17,6 +17,7 @@ from rolltop.core.toolset import MISSING, TYPE, VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from rolltop.core.toolset import JsonObject, Tool
@@ -107,7 +108,7 @@ class Parameters:
         """
         self._tool = tool
         self._code = code
-        self._only_reading = only_reading
+        self.only_reading = only_reading
         self._fixed = dict(fixed or {})
 
     @cached_property
@@ -122,6 +123,9 @@ class Parameters:
         fields: dict[str, Any] = {
             p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
         }
+        for name in [name for name in fields if hasattr(BaseModel, name)]:
+            kind, default = fields.pop(name)  # a model's own attribute would be shadowed
+            fields[f"{name}_"] = (Annotated[kind, Field(alias=name)], default)
         if self._tool.continues:
             fields["cursor"] = (str | None, None)
         if self._tool.bounded:
@@ -134,13 +138,18 @@ class Parameters:
         _ = self._model, self.schema
 
     @cached_property
+    def _fields(self) -> dict[str, FieldInfo]:
+        """The declared parameters by the names a caller uses, in order."""
+        return {field.alias or name: field for name, field in self._model.model_fields.items()}
+
+    @cached_property
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, without titles, nulls and defaults of null."""
         schema = self._model.model_json_schema()
         cleaned = clean(schema)
         cleaned.pop("description", None)
         actions = self._tool.actions
-        if self._only_reading and actions and actions.parameter not in self._fixed:
+        if self.only_reading and actions and actions.parameter not in self._fixed:
             allowed = cleaned["properties"][actions.parameter]
             allowed["enum"] = [name for name in allowed["enum"] if name in actions.reading]
         return {**cleaned, "additionalProperties": False}
@@ -148,7 +157,7 @@ class Parameters:
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
-        return tuple(self._model.model_fields)
+        return tuple(self._fields)
 
     def check(self, given: object) -> dict[str, Any]:
         """Return the arguments by name, those left out missing.
@@ -173,7 +182,7 @@ class Parameters:
 
     def _named(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments under their own names, nulls of optional ones left out."""
-        fields = self._model.model_fields
+        fields = self._fields
         arguments: dict[str, Any] = {}
         for name, value in given.items():
             own = name if name in fields else self._own_name(name, given)
@@ -184,7 +193,7 @@ class Parameters:
         return arguments
 
     def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
-        fields = self._model.model_fields
+        fields = self._fields
         meant = [own for own, others in OTHER_NAMES.items() if own in fields and name in others]
         for own in meant:
             if given.get(own) is None:
@@ -200,7 +209,7 @@ class Parameters:
         )
 
     def _check_missing(self, arguments: Mapping[str, Any]) -> None:
-        for name, field in self._model.model_fields.items():
+        for name, field in self._fields.items():
             if field.is_required() and name not in arguments:
                 fault = self._tool.faults.get(name)
                 if fault and MISSING in fault.when:
@@ -211,7 +220,7 @@ class Parameters:
 
     def _check_action(self, arguments: Mapping[str, Any]) -> None:
         actions = self._tool.actions
-        if not (self._only_reading and actions) or actions.parameter in self._fixed:
+        if not (self.only_reading and actions) or actions.parameter in self._fixed:
             return
         chosen = arguments.get(actions.parameter)
         if chosen not in actions.reading:
@@ -249,7 +258,7 @@ class Parameters:
         if name and not hint:
             hint = f"Call {self._tool.name} again with {name} as {self._allowed(name)}."
         if not hint:
-            hint = f"{self._tool.name} takes: {', '.join(self._model.model_fields)}."
+            hint = f"{self._tool.name} takes: {', '.join(self._fields)}."
         return Invalid(message, code=code or self._code, hint=hint)
 
 

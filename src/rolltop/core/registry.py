@@ -50,6 +50,11 @@ class Offer:
     description: str
     fixed: Mapping[str, object] = field(default_factory=dict[str, object])
 
+    @property
+    def reads(self) -> bool:
+        """Whether the tool, with what it is offered for, changes nothing."""
+        return self.tool.reads or self.parameters.only_reading
+
 
 @dataclass(frozen=True)
 class Selection:

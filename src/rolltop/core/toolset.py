@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rolltop.core.budget import Continuation
     from rolltop.core.errors import RolltopError
-    from rolltop.core.settings import Setting
+    from rolltop.core.settings import Setting, Settings
 
 JsonObject = dict[str, Any]
 ToolFunction = Callable[..., Awaitable[object]]
@@ -126,10 +126,13 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Job:
-    """Background work: `run(desk)` every `every` seconds while the server is up."""
+    """Background work: `run(desk)` every `every` seconds while the server is up.
+
+    `every` may be a function of the settings.
+    """
 
     name: str
-    every: float
+    every: float | Callable[[Settings], float]
     run: Callable[..., Awaitable[None]]
 
 

@@ -181,9 +181,9 @@ class _Tools:
             input_schema=offer.parameters.schema,
             output_schema=None if self._output == "text" else output_schema(offer.toolset, tool),
             annotations=ToolAnnotations(
-                read_only_hint=tool.reads,
-                destructive_hint=tool.destructive,
-                idempotent_hint=tool.idempotent or tool.reads,
+                read_only_hint=offer.reads,
+                destructive_hint=tool.destructive and not offer.reads,
+                idempotent_hint=tool.idempotent or offer.reads,
                 open_world_hint=tool.open_world,
             ),
         )

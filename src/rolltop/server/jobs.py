@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 async def repeated(desk: Desk, job: Job) -> NoReturn:
     """Run the job every so often until cancelled; a failed run is logged and tried again."""
+    every = job.every(desk.settings) if callable(job.every) else job.every
     while True:
-        await asyncio.sleep(job.every)
+        await asyncio.sleep(every)
         try:
             await job.run(desk)
         except RolltopError as failure:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.reader import TOOLSET as READER
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 if TYPE_CHECKING:
     from rolltop.core.toolset import Toolset
 
-TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS, READER)
+TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS, SCRATCH, READER)

@@ -54,7 +54,8 @@ class Setting:
     such a name with the one entry of a table it sets. `unlimited` is a value allowed beside
     the bounds that means no limit. `unit` is what a bare number of a duration counts.
     `untrusted` says what a file in the working directory may do with it: nothing, set it to
-    paths inside that directory, lower it, or set it freely.
+    paths inside that directory, lower it, or set it freely. `family` is a prefix of variables
+    that are ours as well: those that name no setting are reported once and ignored.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Setting:
     entries: tuple[tuple[str, str], ...] = ()
     unlimited: int | None = None
     unit: Unit = "s"
+    family: str = ""
 
     @property
     def variable(self) -> str:

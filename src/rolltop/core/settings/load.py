@@ -118,6 +118,10 @@ class _Reading:
                 raise unknown("variable", name, "environment", self.variables)
             if text:
                 self._take_text(setting, entry, text, source)
+        families = tuple({s.family for s in self.by_key.values() if s.family})
+        for name in sorted(environment):
+            if families and name.startswith(families) and name not in self.variables:
+                self.notices.append(Notice(f"environment {name} is no setting and is ignored"))
 
     def command_line(self, given: Mapping[str, str]) -> None:
         """Take keys and texts; `key.entry` sets one entry of a table. Raises ConfigInvalid."""

@@ -1,0 +1,62 @@
+"""What is put into the index and what comes out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+Mode = Literal["hybrid", "words", "meaning"]
+Filters = Mapping[str, str | Sequence[str]]
+NO_EMBEDDING = "none"
+"""The embedding version where no vector took part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One part of something that can be found: `part` 0, 1, … of the thing `kind`, `id`.
+
+    `filters` belong to the thing, not to the part: what they name may be asked for in a query.
+    The tenant is the transaction's.
+    """
+
+    kind: str
+    id: str
+    part: int
+    text: str
+    filters: Filters = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing that was found, by its best part.
+
+    `score` is between 0 and about 1, higher is better, comparable within one answer. `words` and
+    `meaning` say what found it; `embedding_version` is "none" where no vector took part.
+    """
+
+    kind: str
+    id: str
+    part: int
+    score: float
+    snippet: str
+    words: bool
+    meaning: bool
+    embedding_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A text that has no vector of the present model yet."""
+
+    part_id: int
+    user_id: str
+    text: str
+
+
+def storable(text: str) -> str:
+    """Return the text with what a database cannot hold (NUL, lone surrogates) replaced."""
+    return _UNSTORABLE.sub("\ufffd", text)

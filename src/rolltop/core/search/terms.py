@@ -1,0 +1,134 @@
+"""What a query looks for: its words with their weight, and the rows worth looking at.
+
+Ranking every row with a common word would cost time that grows with the store. So the rows are
+proposed by an expression that a bounded number of rows meet: those with a rare word or with two
+of the common ones. The proposed rows are then ranked by all words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.search.stem import stem
+from rolltop.core.search.words import is_paired, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+MOST_TERMS: Final = 32
+PROPOSED: Final = 2000
+"""Rows an expression may propose to be ranked."""
+
+K1: Final = 1.2
+B: Final = 0.75
+
+_FUNCTION_WORDS: Final = (
+    "a an and are as at be by can could did do does for from had has have how i if in into is it "
+    "its me my not of on or our shall should so than that the their them then there these they "
+    "this those to us was we were what when where which who whom why will with would you your"
+)
+_STOP: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(map(stem, _FUNCTION_WORDS.split()))
+
+Clause = tuple[str, ...]
+"""Words a row must all have."""
+
+Expression = tuple[Clause, ...]
+"""Clauses of which a row must meet one."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What is known of a tenant's words: parts, their mean length, parts with each word."""
+
+    parts: int
+    mean_length: float
+    occurrences: Mapping[str, int]
+
+    def weight(self, term: str) -> float:
+        """Return how much a term tells: its inverse document frequency, never below 0."""
+        having = min(self.occurrences.get(term, 0), self.parts)
+        return log(1 + (self.parts - having + 0.5) / (having + 0.5))
+
+
+def terms_of(query: str) -> list[str]:
+    """Return the words of a query to look for, each once; function words if there are no others."""
+    found = list(dict.fromkeys(words(query)))
+    telling = [word for word in found if word not in _STOP] or found
+    ends = {word[-1] for word in telling if len(word) > 1}
+    # The last character of a run of pairs is in the pair before it.
+    return [w for w in telling if not (is_beginning(w) and w in ends)][:MOST_TERMS]
+
+
+def is_beginning(term: str) -> bool:
+    """Whether a term is one character of a script of pairs: it then stands for all it begins."""
+    return len(term) == 1 and is_paired(term)
+
+
+def expressions(occurrences: Mapping[str, int], most: int = PROPOSED) -> Iterator[Expression]:
+    """Return expressions for the terms that occur, from the one that proposes most rows down.
+
+    The first whose rows number at most `most` is the one to use.
+    """
+    terms = sorted((t for t, n in occurrences.items() if n), key=lambda t: (occurrences[t], t))
+    rare: list[str] = []
+    total = 0
+    for term in terms:
+        total += occurrences[term]
+        if total > most:
+            break
+        rare.append(term)
+    common = terms[len(rare) :]
+    alone: Expression = tuple((term,) for term in rare)
+    yield tuple((term,) for term in terms)
+    if len(common) > 1:
+        if len(common) <= 6:  # noqa: PLR2004  # 15 pairs
+            yield (*alone, *combinations(common, 2))
+        yield (*alone, tuple(common))
+    if alone and common:
+        yield alone
+    if len(terms) > 1:
+        yield (tuple(terms),)
+
+
+def chosen(
+    occurrences: Mapping[str, int], count: Callable[[Expression, int], int], most: int = PROPOSED
+) -> tuple[Expression, Expression, bool]:
+    """Return the expression to propose rows by, the widest one, and whether `most` cut the first.
+
+    `count(expression, most)` says how many rows meet one, counting no further than `most`.
+    """
+    offered = list(expressions(occurrences, most))
+    widest = offered[0]
+    if sum(occurrences.values()) <= most:
+        return widest, widest, False
+    for expression in offered:
+        if _least(expression, occurrences) <= most and count(expression, most + 1) <= most:
+            return expression, widest, False
+    return offered[-1], widest, True
+
+
+def _least(expression: Expression, occurrences: Mapping[str, int]) -> int:
+    """Return a number of rows that surely meet the expression."""
+    return max((occurrences[c[0]] for c in expression if len(c) == 1), default=0)
+
+
+def relevance(
+    split: str, length: int, weights: Sequence[tuple[str, float]], mean_length: float
+) -> float:
+    """Return how well a part answers, 0 to 1: BM25 as a share of the most it could be.
+
+    `split` is the part's words with a space between two. BM25 after Robertson and Zaragoza
+    (2009) with k1 = 1.2 and b = 0.75; a part that had every word of the query without end would
+    reach 1.
+    """
+    padded = f" {split.replace(' ', '  ')} "
+    norm = K1 * (1 - B + B * length / mean_length) if mean_length else K1
+    total = most = 0.0
+    for term, weight in weights:
+        found = padded.count(f" {term}" if is_beginning(term) else f" {term} ")
+        total += weight * found * (K1 + 1) / (found + norm)
+        most += weight
+    return total / (most * (K1 + 1)) if most else 0.0

@@ -1,0 +1,3 @@
+"""The schema of scratch, revision by revision."""
+
+HEAD = "scratch_0001"

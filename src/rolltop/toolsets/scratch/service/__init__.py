@@ -1,0 +1,1 @@
+"""What may happen to scratchpads, their cells, schemas and namespaces."""

@@ -1,0 +1,390 @@
+"""What the tools answer: calls put together, results in their envelopes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rolltop.core import budget, cursor
+from rolltop.core.budget import Page
+from rolltop.toolsets.scratch.models import LONGEST_PAGE, Written, moment
+from rolltop.toolsets.scratch.service import (
+    accesses,
+    cells,
+    checking,
+    checks,
+    drafts,
+    fitting,
+    namespaces,
+    pads,
+    parts,
+    reading,
+    schemas,
+    searching,
+    writing,
+)
+from rolltop.toolsets.scratch.store.pads import title_place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rolltop.core.budget import Text
+    from rolltop.core.call import Call
+    from rolltop.toolsets.scratch.models import JsonObject, Mode, Order, Pad
+
+Texts = "Sequence[str] | None"
+Which = tuple[
+    "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
+]
+"""cell_ids, indices, tags, namespaces."""
+_BAD_CURSOR: Final = "VALIDATION_ERROR"
+
+
+async def create(
+    call: Call,
+    scratch_id: str | None,
+    metadata: Mapping[str, Any] | None,
+    namespace: str | None,
+    tags: Sequence[str] | None,
+    given_cells: Sequence[object] | None,
+) -> JsonObject:
+    """Return the answer of scratch_create."""
+    outcome = await writing.create(call, scratch_id, metadata, namespace, tags, given_cells)
+    return _written(call, *outcome)
+
+
+async def append(call: Call, scratch_id: str, cell: object, if_version: int | None) -> JsonObject:
+    """Return the answer of scratch_append_cell."""
+    outcome = await writing.append(call, scratch_id, cell, if_version)
+    return _written(call, *outcome, one=True)
+
+
+async def replace_cell(  # what the tool takes
+    call: Call,
+    scratch_id: str,
+    cell_id: str | None,
+    position: int | None,
+    cell: object,
+    new_position: int | None,
+    if_version: int | None,
+) -> JsonObject:
+    """Return the answer of scratch_replace_cell."""
+    outcome = await writing.replace_cell(
+        call, scratch_id, cell_id, position, cell, new_position, if_version
+    )
+    return _written(call, *outcome, one=True)
+
+
+async def edit(
+    call: Call, scratch_id: str, cell_id: str, edits: Sequence[object], if_version: int | None
+) -> JsonObject:
+    """Return the answer of scratch_edit_cell."""
+    outcome = await writing.edit(call, scratch_id, cell_id, edits, if_version)
+    return _written(call, *outcome, one=True)
+
+
+async def delete_cell(
+    call: Call, scratch_id: str, cell_id: str, if_version: int | None
+) -> JsonObject:
+    """Return the answer of scratch_delete_cell."""
+    wanted_id, named = checks.identifier(scratch_id), checks.identifier(cell_id, "cell_id")
+    written = await call.write(cells.delete_cell, wanted_id, named, if_version)
+    call.desk.changed(call.scope, f"rolltop://cell/{named}")
+    told: JsonObject = {"cell_id": named, "deleted": True}
+    room = replace(call, budget=max(1, call.budget - budget.count(told))) if call.budget else call
+    return {**_written(room, written, []), **told}
+
+
+async def update(
+    call: Call,
+    scratch_id: str,
+    metadata: Mapping[str, Any] | None,
+    tags: Sequence[str] | None,
+    namespace: str | None,
+    if_version: int | None,
+) -> JsonObject:
+    """Return the answer of scratch_update."""
+    default = writing.limits(call).namespace
+    given = drafts.pad_fields(metadata, namespace, tags, default)
+    pads.require_something(given)
+    wanted_id = checks.identifier(scratch_id)
+    return _written(call, await call.write(pads.update, wanted_id, given, if_version), [])
+
+
+async def delete(call: Call, scratch_id: str) -> JsonObject:
+    """Return the answer of scratch_delete."""
+    wanted_id = checks.identifier(scratch_id)
+    deleted = await call.write(pads.delete, wanted_id)
+    if deleted:
+        call.desk.changed(call.scope, f"rolltop://pad/{wanted_id}")
+    return {"ok": True, "scratch_id": wanted_id, "deleted": deleted}
+
+
+async def restore(call: Call, scratch_id: str | None) -> Page | JsonObject:
+    """Return the answer of scratch_restore: the pad, or the trash."""
+    if scratch_id is not None:
+        return _written(call, await writing.restore(call, checks.identifier(scratch_id)), [])
+    after = _moment_and_text("trash", call.cursor)
+    found, more = await call.read(pads.trash_page, after, LONGEST_PAGE)
+
+    def cursor_after(at: int) -> str:
+        pad = found[at]
+        return cursor.encode("trash", [moment(pad.deleted_at or pad.updated_at), pad.scratch_id])
+
+    items = [{**pad.entry, "deleted_at": moment(pad.deleted_at)} for pad in found if pad.deleted_at]
+    return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
+
+
+async def read(
+    call: Call, scratch_id: str, which: Which, lines: parts.Lines, *, with_metadata: bool
+) -> Page | Text | JsonObject:
+    """Return the answer of scratch_read."""
+    wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
+    start = parts.place(call.cursor)
+    position = None if start is None else start[:2]
+    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, with_metadata)
+    accesses.note(call.desk, call.scope.user_id, wanted_id, found.at)
+    names = ("cell_ids", "indices", "tags", "namespaces")
+    asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
+    sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
+    return parts.answer(found, lines, start, call.budget, sent)
+
+
+async def list_cells(
+    call: Call, scratch_id: str, cell_ids: Sequence[str] | None, tags: Sequence[str] | None
+) -> Page:
+    """Return the answer of scratch_list_cells."""
+    wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, None, tags)
+    first = _position("outline", call.cursor)
+    pad, at, found = await call.read(cells.list_cells, wanted_id, wanted)
+    accesses.note(call.desk, call.scope.user_id, wanted_id, at)
+    envelope = {"ok": True, "scratch_id": wanted_id, "cell_count": pad.cell_count}
+    return Page(
+        [cell.outline for cell in found[first:]],
+        lambda some: {**envelope, "cells": some},
+        lambda index: cursor.encode("outline", [first + index + 1]),
+    )
+
+
+async def list_pads(
+    call: Call,
+    given_namespaces: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    limit: int,
+    order: Order,
+) -> Page:
+    """Return the answer of scratch_list."""
+    wanted = checks.wanted(None, None, tags, given_namespaces)
+    after = None if call.cursor is None else _pad_place(call.cursor, order)
+    found, more = await call.read(pads.page, wanted.namespaces, wanted.tags, order, after, limit)
+
+    def cursor_after(at: int) -> str:
+        return cursor.encode(f"pads-{order}", _place_of(found[at], order))
+
+    items = [pad.entry for pad in found]
+    return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
+
+
+async def list_tags(call: Call, given_namespaces: Sequence[str] | None) -> Page:
+    """Return the answer of scratch_list_tags."""
+    wanted = checks.wanted(None, None, None, given_namespaces)
+    first = _position("tags", call.cursor)
+    of_pads, of_cells = await call.read(pads.tags_in_use, wanted.namespaces)
+    listed = [{"pad": tag} for tag in of_pads] + [{"cell": tag} for tag in of_cells]
+    narrowed = {"namespace_filter": list(wanted.namespaces)} if wanted.namespaces else {}
+
+    def envelope(some: list[JsonObject]) -> JsonObject:
+        of = {kind: [tag[kind] for tag in some if kind in tag] for kind in ("pad", "cell")}
+        return {"ok": True, "scratchpad_tags": of["pad"], "cell_tags": of["cell"], **narrowed}
+
+    return Page(listed[first:], envelope, lambda at: cursor.encode("tags", [first + at + 1]))
+
+
+async def validate(
+    call: Call,
+    scratch_id: str,
+    cell_ids: Sequence[str] | None,
+    indices: Sequence[int] | None,
+) -> Page:
+    """Return the answer of scratch_validate."""
+    wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, indices)
+    first = _position("results", call.cursor)
+    results = await checking.validate(call, wanted_id, wanted, first)
+    return Page(
+        results,
+        lambda some: {"ok": True, "scratch_id": wanted_id, "results": some},
+        lambda at: cursor.encode("results", [first + at + 1]),
+    )
+
+
+async def search(
+    call: Call,
+    query: str,
+    given_namespaces: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    limit: int,
+    mode: Mode,
+) -> Page:
+    """Return the answer of scratch_search."""
+    wanted = checks.wanted(None, None, tags, given_namespaces)
+    first = _position("hits", call.cursor)
+    found = await searching.find(call, query, wanted, limit, mode)
+    return Page(
+        found.hits[first:],
+        lambda some: {"ok": True, "hits": some, "embedder": found.embedder, "mode": found.mode},
+        lambda at: cursor.encode("hits", [first + at + 1]),
+    )
+
+
+async def schema(
+    call: Call,
+    action: Literal["list", "get", "upsert", "delete"],
+    scratch_id: str,
+    schema_id: str | None,
+    given: Mapping[str, Any] | None,
+) -> Page | JsonObject:
+    """Return the answer of scratch_schema."""
+    wanted_id = checks.identifier(scratch_id)
+    if action == "list":
+        return await _list_schemas(call, wanted_id)
+    named = None if schema_id is None else checks.identifier(schema_id, "schema_id")
+    if action == "upsert":
+        if given is None:
+            raise checks.wrong("schema is required", "Send schema as {id?, name?, schema}.")
+        entry = drafts.schema_entry({"id": named, **given} if named else given)
+        if named not in {None, entry.id}:
+            raise checks.wrong("schema_id and schema.id differ", "Send one of the two.")
+        kept = await call.write(schemas.upsert_schema, wanted_id, entry)
+        return _changed(call, wanted_id, {"schema": kept.shown})
+    if named is None:
+        raise checks.wrong("schema_id is required", "scratch_schema with action list shows ids.")
+    if action == "delete":
+        gone = await call.write(schemas.delete_schema, wanted_id, named)
+        return _changed(call, wanted_id, {"schema_id": gone, "deleted": True})
+    return {"ok": True, "schema": (await call.read(schemas.get_schema, wanted_id, named)).shown}
+
+
+async def list_namespaces(call: Call) -> Page:
+    """Return the answer of scratch_namespace with action list."""
+    after = _moment_and_text("namespaces", call.cursor)
+    found, more = await call.read(namespaces.page, after, LONGEST_PAGE)
+    items = [
+        {"namespace": name, "scratchpad_count": used, "created_at": moment(created)}
+        for name, used, created in found
+    ]
+    return Page(
+        items,
+        lambda some: {"ok": True, "namespaces": some},
+        lambda at: cursor.encode("namespaces", [moment(found[at][2]), found[at][0]]),
+        more,
+    )
+
+
+async def rename_namespace(
+    call: Call, old: str | None, new: str | None, *, migrate: bool
+) -> JsonObject:
+    """Return the answer of scratch_namespace with action rename."""
+    before, after = _namespace(old, "old_namespace"), _namespace(new, "new_namespace")
+    moved = await call.write(namespaces.rename, before, after, migrate=migrate)
+    return {"ok": True, "namespace": after, "migrated_count": moved}
+
+
+async def namespace(
+    call: Call, action: Literal["create", "delete"], name: str | None, *, with_pads: bool
+) -> JsonObject:
+    """Return the answer of scratch_namespace with action create or delete."""
+    wanted = _namespace(name, "namespace")
+    if action == "create":
+        created = await call.write(namespaces.create, wanted)
+        return {"ok": True, "namespace": wanted, "created": created}
+    deleted, removed = await call.write(namespaces.delete, wanted, with_pads=with_pads)
+    return {
+        "ok": True,
+        "namespace": wanted,
+        "deleted": deleted,
+        "removed_scratchpads": removed,
+    }
+
+
+def _written(
+    call: Call, written: Written, results: Sequence[JsonObject], *, one: bool = False
+) -> JsonObject:
+    """Return a write's answer, after telling those who listen."""
+    call.desk.changed(call.scope, f"rolltop://pad/{written.pad.scratch_id}")
+    for cell_id in written.written:
+        call.desk.changed(call.scope, f"rolltop://cell/{cell_id}")
+    return fitting.fitted(written, results, call.budget, one=one)
+
+
+def _changed(call: Call, scratch_id: str, answer: JsonObject) -> JsonObject:
+    call.desk.changed(call.scope, f"rolltop://pad/{scratch_id}")
+    return {"ok": True, **answer}
+
+
+async def _list_schemas(call: Call, scratch_id: str) -> Page:
+    first = _position("schemas", call.cursor)
+    found = await call.read(schemas.list_schemas, scratch_id)
+    return Page(
+        [entry.shown for entry in found[first:]],
+        lambda some: {"ok": True, "schemas": some},
+        lambda at: cursor.encode("schemas", [first + at + 1]),
+    )
+
+
+def _namespace(given: str | None, what: str) -> str:
+    if given is None:
+        raise checks.wrong(f"{what} is required", f"Call again with {what}.")
+    return checks.name(given, what)
+
+
+def _position(kind: str, text: str | None) -> int:
+    """Return the number in a cursor, 0 without one. Raises Invalid."""
+    if text is None:
+        return 0
+    values = cursor.decode(kind, text, code=_BAD_CURSOR)
+    if len(values) != 1 or type(values[0]) is not int or values[0] < 0:
+        raise _bad_cursor()
+    return values[0]
+
+
+def _moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:
+    """Return a cursor's moment and text, None without one. Raises Invalid."""
+    if text is None:
+        return None
+    values = cursor.decode(kind, text, code=_BAD_CURSOR)
+    if [type(value) for value in values] != [str, str]:
+        raise _bad_cursor()
+    return _moment(values[0]), values[1]
+
+
+def _pad_place(text: str, order: Order) -> list[Any]:
+    values = cursor.decode(f"pads-{order}", text, code=_BAD_CURSOR)
+    kinds = [int, str, str] if order == "title" else [str, str]
+    if [type(value) for value in values] != kinds:
+        raise _bad_cursor()
+    checks.identifier(values[-1], "cursor")
+    return values if order == "title" else [_moment(values[0]), values[1]]
+
+
+def _place_of(pad: Pad, order: Order) -> list[Any]:
+    if order == "title":
+        return title_place(pad)
+    return [moment(pad.updated_at if order == "recent" else pad.created_at), pad.scratch_id]
+
+
+def _moment(text: str) -> datetime:
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        raise _bad_cursor() from None
+    if value.tzinfo is None:
+        raise _bad_cursor()
+    return value
+
+
+def _bad_cursor() -> Exception:
+    return checks.wrong(
+        "cursor is not one that this list answered",
+        "Send next_cursor exactly as it was answered, or leave cursor out to start again.",
+    )

@@ -1,0 +1,201 @@
+"""What may happen to scratchpads as wholes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.errors import NotFound
+from rolltop.toolsets.scratch import index
+from rolltop.toolsets.scratch.models import OTHER_CELLS, Written
+from rolltop.toolsets.scratch.service import schemas
+from rolltop.toolsets.scratch.service.capacity import discard, make_room
+from rolltop.toolsets.scratch.service.checks import wrong
+from rolltop.toolsets.scratch.service.drafts import id_taken
+from rolltop.toolsets.scratch.service.finding import held
+from rolltop.toolsets.scratch.store import cells, names, pads, trash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models import Draft, GivenPad, Limits, Order, Pad
+
+_LABELS: Final = frozenset({"title", "description", "summary"})
+
+
+def create(
+    tx: Tx,
+    scratch_id: str | None,
+    given: GivenPad,
+    drafts: Sequence[Draft],
+    limits: Limits,
+    reads: Mapping[str, datetime],
+) -> Written:
+    """Return the new pad with its cells, and what made room for it: all of it or nothing.
+
+    Raises Invalid: an id is taken, or there is no room.
+    """
+    pads.lock_tenant(tx)
+    pad_id = scratch_id or str(uuid.uuid4())
+    _require_free(tx, pad_id)
+    by_id = new_cells(tx, drafts)
+    evicted = make_room(tx, limits, reads)
+    # On creation a null is kept, as any other value the pad does not interpret.
+    nulls = dict.fromkeys(given.removed - _LABELS)
+    namespace = given.namespace or limits.namespace
+    names.register(tx, namespace)
+    pads.insert_pad(tx, pad_id, namespace, {**given.metadata, **nulls})
+    pad = held(tx, pad_id)
+    if given.tags:
+        pad = pads.put_tags(tx, pad, given.tags)
+    names.put_schemas(tx, pad_id, schemas.merged([], given.schemas))
+    if by_id:
+        cells.add(tx, pad_id, 0, by_id)
+        pad = pads.count_first_cells(tx, pad, len(by_id))
+    index.put_pad(tx, pad)
+    added = cells.whole(tx, pad_id, list(by_id))
+    index.put_cells(tx, pad, added)
+    tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
+    return Written(pad, tuple(added), frozenset(by_id), tags, tuple(evicted))
+
+
+def new_cells(tx: Tx, drafts: Sequence[Draft]) -> dict[str, Draft]:
+    """Return drafts by their ids, made where none is given. Raises Invalid for one taken."""
+    by_id = {draft.cell_id or str(uuid.uuid4()): draft for draft in drafts}
+    given = [draft.cell_id for draft in drafts if draft.cell_id is not None]
+    taken = cells.taken(tx, given) if given else set[str]()
+    if taken:
+        raise id_taken("cell_id", min(taken))
+    return by_id
+
+
+def update(tx: Tx, scratch_id: str, given: GivenPad, if_version: int | None) -> Written:
+    """Return the pad with the given fields merged in.
+
+    Raises:
+        Invalid: nothing is given.
+        NotFound: the pad is not there.
+        Conflict: it is not at `if_version`, or a schema's name is taken.
+
+    """
+    if given.namespace is not None:
+        pads.lock_tenant(tx)
+    pad = held(tx, scratch_id, if_version)
+    metadata = {k: v for k, v in pad.metadata.items() if k not in given.removed}
+    namespace = given.namespace or pad.namespace
+    names.register(tx, namespace)
+    pad = pads.put_fields(tx, pad, namespace, {**metadata, **given.metadata})
+    _merge_schemas(tx, scratch_id, given)
+    if given.tags is not None:
+        pad = pads.put_tags(tx, pad, given.tags)
+    pad = pads.touch(tx, pad)
+    if given.tags is not None or given.namespace is not None:
+        index.refilter(tx, pad)
+    index.put_pad(tx, pad)
+    return written(tx, pad, ())
+
+
+def delete(tx: Tx, scratch_id: str) -> bool:
+    """Whether the pad was there; it is in the trash now."""
+    pad = pads.hold(tx, scratch_id)
+    if pad is not None:
+        discard(tx, pad)
+    return pad is not None
+
+
+def restore(tx: Tx, scratch_id: str, limits: Limits, reads: Mapping[str, datetime]) -> Written:
+    """Return the pad, out of the trash. Raises NotFound, or Invalid where there is no room."""
+    pads.lock_tenant(tx)
+    pad = trash.hold(tx, scratch_id)
+    if pad is None:
+        raise NotFound(
+            "No such scratchpad is in the trash",
+            hint="scratch_restore without scratch_id lists it; pads stay there for 30 days.",
+        )
+    evicted = make_room(tx, limits, reads)
+    names.register(tx, pad.namespace)
+    back = pads.touch(tx, pad)
+    index.put_whole(tx, back)
+    listed = written(tx, back, ())
+    return Written(back, listed.cells, frozenset(), listed.cell_tags, tuple(evicted))
+
+
+def page(
+    tx: Tx,
+    namespaces: Sequence[str],
+    tags: Sequence[str],
+    order: Order,
+    after: Sequence[Any] | None,
+    limit: int,
+) -> tuple[list[Pad], bool]:
+    """Return up to `limit` pads after a place, and whether others follow."""
+    found = pads.page(tx, namespaces, tags, order, after, limit + 1)
+    return found[:limit], len(found) > limit
+
+
+def trash_page(tx: Tx, after: tuple[datetime, str] | None, limit: int) -> tuple[list[Pad], bool]:
+    """Return up to `limit` pads of the trash after a place, and whether others follow."""
+    found = trash.page(tx, after, limit + 1)
+    return found[:limit], len(found) > limit
+
+
+def tags_in_use(tx: Tx, namespaces: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the tags of pads and those of cells, sorted."""
+    return pads.tags_in_use(tx, namespaces)
+
+
+def purge_trash(tx: Tx) -> int:
+    """Return how many pads left the trash for good, 30 days after they came there."""
+    return trash.purge(tx)
+
+
+def idle_owners(tx: Tx, age: timedelta) -> list[str]:
+    """Return the users who have pads that were not written for that long."""
+    return trash.idle_owners(tx, tx.now - age)
+
+
+def written(tx: Tx, pad: Pad, cell_ids: Sequence[str]) -> Written:
+    """Return the pad as a write's answer shows it, with the cells written and some others."""
+    others = cells.outlines(tx, pad.scratch_id, OTHER_CELLS + len(cell_ids))
+    listed = [cell for cell in others if cell.cell_id not in cell_ids][:OTHER_CELLS]
+    own = cells.outlined(tx, pad.scratch_id, cell_ids) if cell_ids else []
+    shown = sorted((*listed, *own), key=lambda cell: cell.index)
+    tags = tuple(pads.cell_tags_of(tx, pad.scratch_id))
+    return Written(pad, tuple(shown), frozenset(cell_ids), tags)
+
+
+def require_something(given: GivenPad) -> None:
+    """Raise Invalid where an update names nothing to change."""
+    if given == type(given)():
+        raise wrong(
+            "Nothing to update: give metadata, tags or namespace",
+            "Call scratch_update again with what to change.",
+        )
+
+
+def _require_free(tx: Tx, scratch_id: str) -> None:
+    taken = trash.is_taken(tx, scratch_id)
+    if taken is None:
+        return
+    if taken.deleted_at is None:
+        raise id_taken("scratch_id", scratch_id, "scratch_read reads it; leave scratch_id out.")
+    if trash.hold(tx, scratch_id) is None:
+        trash.forget(tx, scratch_id)  # its 30 days are over
+        return
+    raise id_taken("scratch_id", scratch_id, "It is in the trash: scratch_restore brings it back.")
+
+
+def _merge_schemas(tx: Tx, scratch_id: str, given: GivenPad) -> None:
+    if not (given.schemas or given.removed_schemas or given.removes_all_schemas):
+        return
+    before = names.schemas_of(tx, scratch_id)
+    gone = [
+        entry.id
+        for entry in before
+        if given.removes_all_schemas or entry.name in given.removed_schemas
+    ]
+    names.drop_schemas(tx, scratch_id, gone)
+    kept = [entry for entry in before if entry.id not in gone]
+    names.put_schemas(tx, scratch_id, schemas.merged(kept, given.schemas))

@@ -1,0 +1,152 @@
+"""A reading as an answer that can be cut: at a cell, at a line, at a character."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core import budget, cursor
+from rolltop.core.budget import Continuation, Page, Text
+from rolltop.toolsets.scratch.models import continued
+from rolltop.toolsets.scratch.service.checks import wrong
+from rolltop.toolsets.scratch.service.reading import segment
+from rolltop.toolsets.scratch.validate import VERSION
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.models import Cell, JsonObject
+    from rolltop.toolsets.scratch.service.reading import Reading
+
+CURSOR: Final = "cells"
+_CHARACTERS_PER_TOKEN: Final = 128  # of the vocabulary's longest token
+
+Lines = tuple[int | None, int | None, int | None]
+"""line_start, line_count, char_start."""
+
+
+def place(text: str | None) -> tuple[int, str, int] | None:
+    """Return where a read goes on: the position and id of a cell, a character of its content.
+
+    Raises Invalid for a text that is no cursor of a read.
+    """
+    if text is None:
+        return None
+    values = cursor.decode(CURSOR, text, code="VALIDATION_ERROR")
+    if [type(value) for value in values] != [int, str, int] or min(values[0], values[2]) < 0:
+        raise wrong("cursor is not one that scratch_read answered", "Leave cursor out.")
+    return values[0], values[1], values[2]
+
+
+def answer(
+    reading: Reading,
+    lines: Lines,
+    start: tuple[int, str, int] | None,
+    limit: int,
+    sent: JsonObject,
+) -> Page | Text | JsonObject:
+    """Return the reading as what core cuts to the budget. Raises Invalid.
+
+    `sent` are the arguments of the call, which the one that goes on repeats.
+    """
+    if any(value is not None for value in lines):
+        if len(reading.chosen) != 1:
+            raise wrong(
+                "line_start, line_count and char_start read one cell; "
+                f"{len(reading.chosen)} are asked for",
+                "Name the cell in cell_ids.",
+            )
+        return _lines(reading, lines)
+    if not reading.cells:
+        return reading.answer([])
+    offset = 0
+    if start is not None and reading.cells[0].cell_id == start[1]:
+        offset = start[2]
+    shown = [cell.full(VERSION) for cell in reading.cells]
+    if offset:
+        shown[0] = _from(reading.cells[0], offset)
+    if _fits(reading, shown[0], limit, sent):
+        return _page(reading, shown)
+    if len(reading.chosen) == 1:
+        return _lines(reading, (1, None, offset))
+    return _part(reading, offset)
+
+
+def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> bool:
+    """Whether a cell fits whole, with the call that goes on after it."""
+    if not limit:
+        return True
+    if len(cell["content"]) > limit * _CHARACTERS_PER_TOKEN:
+        return False
+    following = _cursor(len(reading.chosen), reading.cells[0].cell_id, 0)
+    arguments = {**sent, "max_tokens": limit, "cursor": following}
+    onward = Continuation("scratch_read", arguments, following)
+    return budget.within(continued(reading.answer([cell]), onward), limit)
+
+
+def _page(reading: Reading, shown: list[JsonObject]) -> Page:
+    def cursor_after(at: int) -> str:
+        position = min(reading.first + at + 1, len(reading.chosen) - 1)
+        return _cursor(position, reading.chosen[position].cell_id, 0)
+
+    return Page(shown, reading.answer, cursor_after, reading.more)
+
+
+def _part(reading: Reading, offset: int) -> Text:
+    """Return the first cell of several, from a character on; the next call goes on in it."""
+    cell = reading.cells[0]
+    content = cell.content or ""
+    following = reading.first + 1
+
+    def resume_at(end: int) -> dict[str, object]:
+        if offset + end >= len(content) and following < len(reading.chosen):
+            return {"cursor": _cursor(following, reading.chosen[following].cell_id, 0)}
+        return {"cursor": _cursor(reading.first, cell.cell_id, offset + end)}
+
+    def envelope(part: str) -> JsonObject:
+        return reading.answer([_shown(cell, part, content, offset)])
+
+    return Text(content[offset:], envelope, resume_at, following < len(reading.chosen))
+
+
+def _lines(reading: Reading, lines: Lines) -> Text:
+    """Return lines of the one cell that is read."""
+    cell = reading.cells[0]
+    content = cell.content or ""
+    part = segment(content, lines[0] or 1, lines[1])
+    skipped = lines[2] or 0
+    if skipped > len(part.text):
+        raise wrong(
+            f"char_start is {skipped}; these lines have {len(part.text)} characters",
+            "It is counted from the start of line_start.",
+        )
+    at = len(part.text[:skipped]) + _start_of(content, part.line)
+
+    def resume_at(end: int) -> dict[str, object]:
+        return {"cell_ids": [cell.cell_id], **part.next_at(end, skipped)}
+
+    def envelope(text: str) -> JsonObject:
+        return reading.answer([_shown(cell, text, content, at)])
+
+    return Text(part.text[skipped:], envelope, resume_at)
+
+
+def _start_of(content: str, line: int) -> int:
+    start = 0
+    for _ in range(line - 1):
+        start = content.find("\n", start) + 1
+    return start
+
+
+def _from(cell: Cell, offset: int) -> JsonObject:
+    content = cell.content or ""
+    return _shown(cell, content[offset:], content, offset)
+
+
+def _shown(cell: Cell, part: str, content: str, offset: int) -> JsonObject:
+    """Return a cell with part of its content, and the line at which that begins."""
+    shown: dict[str, Any] = {**cell.full(VERSION), "content": part}
+    if part != content:
+        shown["line_start"] = content.count("\n", 0, offset) + 1
+    return shown
+
+
+def _cursor(position: int, cell_id: str, offset: int) -> str:
+    return cursor.encode(CURSOR, [position, cell_id, offset])

@@ -1,0 +1,263 @@
+"""Scratchpads: read, held, written, listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+
+from rolltop.core.db import upsert
+from rolltop.core.db.schema import users
+from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.toolsets.scratch.models import NAME_LENGTH, Order, Pad
+from rolltop.toolsets.scratch.store.tables import accesses, cell_tags, pad_tags, pads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from rolltop.core.db import Tx
+
+Condition = ColumnElement[bool]
+
+COLUMNS: Final = (
+    *(pads.c.user_id, pads.c.scratch_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
+    *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
+)
+_ONE: Final = select(*COLUMNS).where(
+    pads.c.user_id == bindparam("owner", type_=Identifier),
+    pads.c.scratch_id == bindparam("wanted", type_=Identifier),
+    pads.c.deleted_at.is_(None),
+)
+_HELD: Final = _ONE.with_for_update(key_share=True)
+_CELL_TAGS: Final = (
+    select(cell_tags.c.tag)
+    .where(
+        cell_tags.c.user_id == bindparam("owner", type_=Identifier),
+        cell_tags.c.scratch_id == bindparam("wanted", type_=Identifier),
+    )
+    .distinct()
+)
+_UNTITLED: Final = case((pads.c.title_key == "", 1), else_=0)
+
+
+def lock_tenant(tx: Tx) -> None:
+    """Wait until no other transaction makes, removes or moves pads of the caller.
+
+    PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
+    one writer anyway.
+    """
+    mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
+    tx.execute(mine.with_for_update(key_share=True))
+
+
+def get(tx: Tx, scratch_id: str) -> Pad | None:
+    """Return the caller's pad; None where it is missing, in the trash or another's."""
+    return _one(tx, _ONE, scratch_id)
+
+
+def hold(tx: Tx, scratch_id: str) -> Pad | None:
+    """Return the caller's pad as `get` does, locked until the transaction ends."""
+    return _one(tx, _HELD, scratch_id)
+
+
+def insert_pad(tx: Tx, scratch_id: str, namespace: str, metadata: Mapping[str, Any]) -> None:
+    """Add an empty pad without tags."""
+    tx.execute(
+        insert(pads).values(
+            user_id=tx.scope.user_id,
+            scratch_id=scratch_id,
+            namespace=namespace,
+            tags=[],
+            metadata=dict(metadata),
+            title_key=_title_key(metadata),
+            cell_count=0,
+            created_at=tx.now,
+            updated_at=tx.now,
+            version=1,
+        )
+    )
+
+
+def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
+    """Return a held pad, written to: its next version, with `cells` more cells."""
+    values: dict[str, Any] = {
+        "version": pad.version + 1,
+        "updated_at": tx.now,
+        "cell_count": pad.cell_count + cells,
+        "deleted_at": tx.now if deleted else None,
+    }
+    tx.execute(_update(tx, pad.scratch_id).values(values))
+    return replace(pad, **values)
+
+
+def count_first_cells(tx: Tx, pad: Pad, cells: int) -> Pad:
+    """Return a pad that was made in this transaction, with its first cells."""
+    tx.execute(_update(tx, pad.scratch_id).values(cell_count=cells))
+    return replace(pad, cell_count=cells)
+
+
+def put_fields(tx: Tx, pad: Pad, namespace: str, metadata: Mapping[str, Any]) -> Pad:
+    """Return a held pad with another namespace and metadata."""
+    values: dict[str, Any] = {"namespace": namespace, "metadata": dict(metadata)}
+    tx.execute(_update(tx, pad.scratch_id).values(title_key=_title_key(metadata), **values))
+    return replace(pad, **values)
+
+
+def put_tags(tx: Tx, pad: Pad, tags: Sequence[str]) -> Pad:
+    """Return a held pad with other tags of its own."""
+    owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
+    tx.execute(_update(tx, pad.scratch_id).values(tags=list(tags)))
+    tx.execute(
+        delete(pad_tags).where(
+            pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.scratch_id == pad.scratch_id
+        )
+    )
+    if tags:
+        tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in tags])
+    return replace(pad, tags=tuple(tags))
+
+
+def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
+    """Return the tags of a pad's cells, each once, by code point."""
+    found = tx.execute(_CELL_TAGS, {"owner": tx.scope.user_id, "wanted": scratch_id})
+    return sorted(found.scalars())
+
+
+def page(
+    tx: Tx,
+    namespaces: Sequence[str],
+    tags: Sequence[str],
+    order: Order,
+    after: Sequence[Any] | None,
+    limit: int,
+) -> list[Pad]:
+    """Return up to `limit` of the caller's pads after a place in the order."""
+    statement = select(*COLUMNS).where(*live(tx), *_narrowed(tx, namespaces, tags))
+    if order == "title":
+        key: tuple[Any, ...] = (_UNTITLED, pads.c.title_key, pads.c.scratch_id)
+        ordered = statement.order_by(*key)
+    else:
+        moved = pads.c.updated_at if order == "recent" else pads.c.created_at
+        key = (moved, pads.c.scratch_id)
+        ordered = statement.order_by(moved.desc(), pads.c.scratch_id.desc())
+    if after is not None:
+        place = tuple_(*(literal(value, type_) for value, type_ in _typed(order, after)))
+        ahead = tuple_(*key) > place if order == "title" else tuple_(*key) < place
+        ordered = ordered.where(ahead)
+    return [pad_of(row) for row in tx.execute(ordered.limit(limit)).mappings()]
+
+
+def title_place(pad: Pad) -> list[Any]:
+    """Return where a pad stands among titles: untitled last, folded title, id."""
+    key = _title_key(pad.metadata)
+    return [int(not key), key, pad.scratch_id]
+
+
+def newest(tx: Tx, limit: int) -> list[Pad]:
+    """Return the caller's pads that were written last."""
+    return page(tx, (), (), "recent", None, limit)
+
+
+def by_ids(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
+    """Return those of the pads that live, by id."""
+    found = select(*COLUMNS).where(*live(tx), pads.c.scratch_id.in_(list(scratch_ids)))
+    return {row["scratch_id"]: pad_of(row) for row in tx.execute(found).mappings()}
+
+
+def count(tx: Tx) -> int:
+    """Return how many pads the caller has outside the trash."""
+    return tx.execute(select(func.count()).select_from(pads).where(*live(tx))).scalar_one()
+
+
+def tags_in_use(tx: Tx, namespaces: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the tags of the caller's pads and those of their cells, by code point."""
+    owned: list[list[str]] = []
+    for side in (pad_tags, cell_tags):
+        mine = select(pads.c.scratch_id).where(*live(tx), *_narrowed(tx, namespaces, ()))
+        found = select(side.c.tag).where(
+            side.c.user_id == tx.scope.user_id, side.c.scratch_id.in_(mine)
+        )
+        owned.append(sorted(tx.execute(found.distinct()).scalars()))
+    return owned[0], owned[1]
+
+
+def note_accesses(tx: Tx, moments: Mapping[str, datetime]) -> None:
+    """Keep when pads of the caller were last read; pads that are gone are passed over."""
+    there = set(by_ids(tx, moments)) if moments else set[str]()
+    rows = [
+        {"user_id": tx.scope.user_id, "scratch_id": pad, "accessed_at": moments[pad]}
+        for pad in sorted(there)
+    ]
+    if rows:
+        statement = upsert.insert(tx.kind, accesses)
+        tx.execute(
+            statement.on_conflict_do_update(
+                index_elements=["user_id", "scratch_id"],
+                set_={"accessed_at": statement.excluded.accessed_at},
+                where=accesses.c.accessed_at < statement.excluded.accessed_at,
+            ),
+            rows,
+        )
+
+
+def live(tx: Tx) -> tuple[Condition, ...]:
+    """Return what makes a pad visible: it is the caller's, and outside the trash."""
+    return (pads.c.user_id == tx.scope.user_id, pads.c.deleted_at.is_(None))
+
+
+def pad_of(row: RowMapping) -> Pad:
+    """Return the pad of a row of COLUMNS."""
+    values: dict[str, Any] = {**row}
+    tenant, tags = values.pop("user_id"), tuple(values.pop("tags"))
+    return Pad(tenant_id=tenant, tags=tags, **values)
+
+
+def _narrowed(tx: Tx, namespaces: Sequence[str], tags: Sequence[str]) -> Iterable[Condition]:
+    if namespaces:
+        yield pads.c.namespace.in_(list(namespaces))
+    if tags:
+        own = select(pad_tags.c.scratch_id).where(
+            pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.tag.in_(list(tags))
+        )
+        of_cells = select(cell_tags.c.scratch_id).where(
+            cell_tags.c.user_id == tx.scope.user_id, cell_tags.c.tag.in_(list(tags))
+        )
+        yield pads.c.scratch_id.in_(own) | pads.c.scratch_id.in_(of_cells)
+
+
+def _typed(order: Order, after: Sequence[Any]) -> list[tuple[Any, Any]]:
+    if order == "title":
+        types: list[Any] = [None, CodePointString(NAME_LENGTH), Identifier]
+    else:
+        types = [UTCDateTime, Identifier]
+    return list(zip(after, types, strict=True))
+
+
+def _title_key(metadata: Mapping[str, Any]) -> str:
+    """Return what a title is ordered by: folded, and short enough for an index."""
+    return str(metadata.get("title", "")).casefold()[:NAME_LENGTH]
+
+
+def _one(tx: Tx, statement: Any, scratch_id: str) -> Pad | None:  # noqa: ANN401  # a SELECT of COLUMNS
+    row = (
+        tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).mappings().first()
+    )
+    return None if row is None else pad_of(row)
+
+
+def _update(tx: Tx, scratch_id: str) -> Any:  # noqa: ANN401  # an UPDATE of one pad
+    return update(pads).where(pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id)

@@ -1,0 +1,177 @@
+"""C and C++ without a preprocessor: conditional branches and macros are passed over as needed.
+
+A grammar sees the text before the preprocessor, so valid files may not parse: branches that
+belong together are split by directives, and macros stand where no identifier may. Where a file
+does not parse, its conditionals are resolved and macro-like words near each fault are blanked,
+each kept blank only when it leaves fewer faults. Offsets never change.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Final
+
+from . import grammar
+from .results import Diagnostic, Syntax
+
+_DIRECTIVE: Final = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL)
+_MACRO: Final = re.compile(
+    r"\b(?:_*[A-Z][A-Z0-9_]{2,}|_[A-Z]\w*_|__(?:cdecl|stdcall|fastcall|declspec|extension__))\b"
+    r"(?:[ \t]*(?=(\()))?"
+)
+_NEVER: Final = re.compile(r"\s*(0|false)\s*$")
+_CPLUSPLUS: Final = re.compile(r"(?<!!)(?<!! )\b(?:defined\s*\(?\s*)?__cplusplus")
+_NEGATED_CPLUSPLUS: Final = re.compile(r"!\s*(?:defined\s*\(?\s*)?__cplusplus")
+_READ_AS: Final = {"c": ("c",), "h": ("c", "cpp"), "cpp": ("cpp",), "hpp": ("cpp",)}
+_LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
+_LONGEST_REPAIRED: Final = 256 * 1024
+_SECONDS: Final = 2.0
+_SLOW_SECONDS: Final = 0.1
+_MOST_ROUNDS: Final = 400
+_ARGUMENTS: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[()]', re.DOTALL)
+_Spans = tuple[tuple[int, int], ...]
+
+
+def check(content: str, language: str) -> Syntax:
+    """Return the syntax errors that remain once macros and conditionals are passed over."""
+    began = time.monotonic()
+    found = grammar.check(content, language)
+    if not found.errors or len(content) > _LONGEST_REPAIRED:
+        return found
+    if time.monotonic() - began > _SLOW_SECONDS:
+        return found
+    until = time.monotonic() + _SECONDS
+    best = found
+    for read_as in _READ_AS[language]:
+        readings = [
+            _repair(_without_conditionals(content, read_as, keep_first=first), read_as, until)
+            for first in (True, False)
+        ]
+        faulty = [syntax for syntax, _ in readings if syntax.errors]
+        if not faulty:
+            return Syntax(warnings=[_passed_over(max(blanked for _, blanked in readings))])
+        best = min([*faulty, best], key=lambda syntax: len(syntax.errors))
+    return best
+
+
+def _passed_over(blanked: int) -> Diagnostic:
+    what = f"conditional branches and {blanked} macros" if blanked else "conditional branches"
+    message = f"Read without a preprocessor: {what} were passed over"
+    return Diagnostic(message, "PREPROCESSOR_PASSED_OVER", details={"macros": blanked})
+
+
+def _without_conditionals(content: str, language: str, *, keep_first: bool) -> str:
+    """Return the text with one branch of each conditional and no conditional directives."""
+    lines = _LOGICAL_LINE.findall(content)
+    directives = [_DIRECTIVE.match(line) for line in lines]
+    alternatives = _with_alternatives(directives)
+    branches: list[tuple[bool, bool]] = []  # (this branch is kept, one was kept before)
+    kept: list[str] = []
+    for number, (line, directive) in enumerate(zip(lines, directives, strict=True)):
+        if directive is None:
+            kept.append(line if all(now for now, _ in branches) else _blank(line))
+            continue
+        kept.append(_blank(line))
+        word, condition = directive.group(1), directive.group(2)
+        if word.startswith("if"):
+            first = keep_first or number not in alternatives
+            now = _first_holds(word, condition, language, keep_first=first)
+            branches.append((now, now))
+        elif word == "endif" and branches:
+            branches.pop()
+        elif branches:
+            before = branches[-1][1]
+            now = not before and (word == "else" or not _NEVER.match(condition))
+            branches[-1] = (now, before or now)
+    return "".join(kept)
+
+
+def _with_alternatives(directives: list[re.Match[str] | None]) -> set[int]:
+    """Return the lines of the conditionals that have an `#elif` or `#else`."""
+    opened: list[int] = []
+    found: set[int] = set()
+    for number, directive in enumerate(directives):
+        word = directive.group(1) if directive else ""
+        if word.startswith("if"):
+            opened.append(number)
+        elif word == "endif" and opened:
+            opened.pop()
+        elif word and opened:
+            found.add(opened[-1])
+    return found
+
+
+def _first_holds(word: str, condition: str, language: str, *, keep_first: bool) -> bool:
+    cplusplus = language == "cpp"
+    if word == "ifndef":
+        return not cplusplus or "__cplusplus" not in condition
+    if _NEGATED_CPLUSPLUS.search(condition):
+        return not cplusplus
+    if _CPLUSPLUS.search(condition):
+        return cplusplus
+    return keep_first and not _NEVER.match(condition)
+
+
+def _repair(text: str, language: str, until: float) -> tuple[Syntax, int]:
+    """Return what is wrong after blanking the macros that stood in the way, and their number."""
+    found, blanked, tried = grammar.check(text, language), 0, set[_Spans]()
+    for _ in range(_MOST_ROUNDS):
+        if not found.errors or time.monotonic() > until:
+            break
+        candidate = next((one for one in _candidates(text, found) if one not in tried), None)
+        if candidate is None:
+            break
+        tried.add(candidate)
+        shorter = text
+        for start, end in candidate:
+            shorter = shorter[:start] + _blank(shorter[start:end]) + shorter[end:]
+        then = grammar.check(shorter, language)
+        if _score(then) < _score(found):
+            text, found, blanked = shorter, then, blanked + len(candidate)
+    return found, blanked
+
+
+def _score(found: Syntax) -> tuple[int, float]:
+    """Fewer faults are better; with as many, a first fault further down is."""
+    if not found.errors:
+        return 0, 0.0
+    return len(found.errors), -float(found.errors[0].line)
+
+
+def _candidates(text: str, found: Syntax) -> list[_Spans]:
+    """Return the macro-like words near the first faults: each of a line, then all of it."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    candidates: list[_Spans] = []
+    for fault in found.errors[:3]:
+        for line in range(fault.line + 1, fault.line - 4, -1):
+            if 1 <= line <= len(starts):
+                end = starts[line] if line < len(starts) else len(text)
+                spans = _macros(text, starts[line - 1], end)
+                candidates += [(span,) for span in spans]
+                candidates += [tuple(spans)] if len(spans) > 1 else []
+    return candidates
+
+
+def _macros(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for word in _MACRO.finditer(text, start, end):
+        until = _after_arguments(text, word.end()) if word.group(1) else word.end()
+        spans.append((word.start(), until))
+    return spans
+
+
+def _after_arguments(text: str, opening: int) -> int:
+    depth = 0
+    for token in _ARGUMENTS.finditer(text, opening):
+        if token.group() == "(":
+            depth += 1
+        elif token.group() == ")":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return opening
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)

@@ -1,0 +1,254 @@
+"""Documents against a JSON Schema: by jsonschema-rs, offline, with formats asserted.
+
+References are looked up in the registry given and nowhere else. One that cannot be resolved is
+taken out, reported as missing, and the rest of the schema still counts.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
+
+import jsonschema_rs
+
+from .json_values import is_array, is_object
+from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place, not_performed
+from .schema_messages import message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+REGISTRY_ADDRESS: Final = "scratchpad://schemas/"
+_UNRESOLVED: Final = re.compile(
+    r"(?:Pointer|Anchor) '(?P<fragment>.*?)' does not exist|Invalid URI reference '(?P<bad>.*?)'"
+    r"|Resource '(?P<resource>.*?)' is not present|Unknown meta-schema: '(?P<dialect>.*?)'",
+    re.DOTALL,
+)
+_MOST_MISSING: Final = 50
+# The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
+PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
+_NO_PLACE: Final = "The document does not fit the schema; it is nested too deeply to say where"
+DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
+
+
+class Unusable(Exception):
+    """The schema cannot be applied; the message says why."""
+
+
+class _TooDeep(Exception):
+    """The value is nested too deeply for the engine to say what is wrong with it."""
+
+
+class Applied:
+    """A compiled schema, and the references that had to be taken out of it."""
+
+    def __init__(self, schema: Any, registry: Mapping[str, Any]) -> None:  # noqa: ANN401  # any JSON
+        """Compile the schema; raises Unusable when it is not a schema."""
+        self.missing: list[str] = []
+        self._registry = {_address(uri): one for uri, one in registry.items()}
+        self._registry |= _identified(registry.values())
+        self._schema = schema
+        self._absent: dict[str, None] = {}
+        self._validator = self._compiled()
+        self.missing = sorted({*self._absent, *self.missing})
+
+    def errors(self, value: Any) -> Iterable[Any]:  # noqa: ANN401  # any JSON value
+        """Yield the library's errors for one value."""
+        try:
+            yield from self._validator.iter_errors(value)
+        except UnicodeEncodeError:
+            yield from self._validator.iter_errors(_storable(value))
+        except ValueError:
+            # The engine found an error but cannot show a value nested so deeply.
+            if not self._validator.is_valid(value):
+                raise _TooDeep from None
+
+    def _compiled(self) -> Any:  # noqa: ANN401  # one validator class per dialect
+        taken: set[str] = set()
+        while True:
+            said = self._failure(taken)
+            if said is None:
+                self.missing = [unquote(one) for one in taken]
+                return self._built(taken)
+            culprits = self._culprits(said, taken)
+            if not culprits or len(taken) >= _MOST_MISSING:
+                raise Unusable(said)
+            taken |= culprits
+
+    def _failure(self, taken: set[str]) -> str | None:
+        """Return what the library says about references when `taken` are taken out."""
+        try:
+            self._built(taken)
+        except jsonschema_rs.ValidationError as error:
+            if error.kind.name != "$ref":
+                raise Unusable(error.message) from None
+            return error.message
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise Unusable(str(error)) from None
+        return None
+
+    def _built(self, taken: set[str]) -> Any:  # noqa: ANN401  # one validator class per dialect
+        self._absent = {}
+
+        def retrieve(uri: str) -> Any:  # noqa: ANN401  # any schema
+            if uri in self._registry:
+                return _without(self._registry[uri], taken)
+            self._absent[unquote(uri)] = None
+            return {}
+
+        return jsonschema_rs.validator_for(
+            _without(self._schema, taken),
+            validate_formats=True,
+            retriever=retrieve,
+            pattern_options=PATTERNS,
+        )
+
+    def _culprits(self, said: str, taken: set[str]) -> set[str]:
+        """Return the references that the failure is about."""
+        found = _UNRESOLVED.search(said)
+        if found is None:
+            return set()
+        named = found.group("bad") or found.group("resource")
+        references = _references([self._schema, *self._registry.values()]) - taken
+        if named is not None:
+            return {one for one in references if one == named or one.startswith(named)}
+        fragment = found.group("fragment") or ""
+        fitting = {one for one in references if unquote(one.partition("#")[2]) == fragment}
+        alone = {
+            one for one in fitting if len(fitting) == 1 or self._same(said, taken | fitting - {one})
+        }
+        return alone or fitting
+
+    def _same(self, said: str, taken: set[str]) -> bool:
+        return self._failure(taken) == said
+
+
+def apply(
+    documents: Sequence[Document],
+    schema: Any,  # noqa: ANN401  # any JSON
+    name: str | None,
+    registry: Mapping[str, Any],
+) -> tuple[list[Diagnostic], list[Diagnostic], dict[str, Any]]:
+    """Return errors, warnings and `details.schema` for the documents of one cell."""
+    details: dict[str, Any] = not_performed(name)
+    try:
+        applied = Applied(as_schema(schema), registry)
+    except Unusable as error:
+        message = f"The schema cannot be applied: {error}"
+        return [Diagnostic(message[:500], "SCHEMA_INVALID")], [], details
+    details["missing"] = applied.missing
+    warnings = [_missing(reference) for reference in applied.missing]
+    if isinstance(schema, str) and applied.missing == [unquote(schema)]:
+        return [], warnings, details
+    errors: list[Diagnostic] = []
+    for document in documents:
+        try:
+            errors += _located(applied, document, name, MOST_DIAGNOSTICS - len(errors))
+        except _TooDeep:
+            errors.append(Diagnostic(_NO_PLACE, "SCHEMA_VIOLATION", details={"schema": name}))
+        except ValueError as error:
+            warnings.append(_not_applied(error))
+            return errors, warnings, details
+    details |= {"performed": True, "passed": not errors}
+    return errors, warnings, details
+
+
+def as_schema(schema: Any) -> Any:  # noqa: ANN401  # any JSON
+    """Return a schema; an address becomes a schema that refers to it."""
+    return {"$ref": _address(schema)} if isinstance(schema, str) else schema
+
+
+def _missing(reference: str) -> Diagnostic:
+    message = f"The schema refers to {reference[:200]}, which is not here; the rest was checked"
+    return Diagnostic(message, "SCHEMA_REFERENCE_MISSING", details={"reference": reference[:200]})
+
+
+def _not_applied(error: ValueError) -> Diagnostic:
+    message = f"The schema was not applied to the end: {str(error)[:200]}"
+    return Diagnostic(message, "SCHEMA_NOT_APPLIED")
+
+
+def _located(applied: Applied, document: Document, name: str | None, most: int) -> list[Diagnostic]:
+    found = list(islice(applied.errors(document.value), max(most, 0)))
+    paths: list[Path] = [tuple(error.instance_path) for error in found]
+    places: Mapping[Path, Place] = document.places(paths) if paths else {}
+    diagnostics: list[Diagnostic] = []
+    for error, path in zip(found, paths, strict=True):
+        line, column = places.get(path, (1, 1))
+        details = {
+            "instance_path": pointer(path),
+            "schema_path": pointer(error.schema_path),
+            "keyword": error.kind.name,
+            "schema": name,
+        }
+        message = f"{pointer(path) or 'The document'} {message_of(error)}"
+        diagnostics.append(Diagnostic(message, "SCHEMA_VIOLATION", line, column, details))
+    return diagnostics
+
+
+def pointer(path: Sequence[Any]) -> str:
+    """Return the steps as a JSON Pointer (RFC 6901); "" is the whole document."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _address(uri: str) -> str:
+    """Return a registry address as a URI: names may hold any character."""
+    if not uri.startswith(REGISTRY_ADDRESS):
+        return uri
+    name, mark, fragment = uri.removeprefix(REGISTRY_ADDRESS).partition("#")
+    return REGISTRY_ADDRESS + quote(unquote(name), safe="") + mark + fragment
+
+
+def _identified(schemas: Iterable[Any]) -> dict[str, Any]:
+    """Return the schemas that name themselves with an absolute `$id`, by it."""
+    named = ((one.get("$id"), one) for one in schemas if is_object(one))
+    return {
+        address.removesuffix("#"): one
+        for address, one in named
+        if isinstance(address, str) and ":" in address
+    }
+
+
+def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
+    """Return a copy with registry addresses as URIs and the references in `taken` left out."""
+    if is_array(schema):
+        return [_without(one, taken) for one in schema]
+    if not is_object(schema):
+        return schema
+    copy: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "$ref" and isinstance(value, str):
+            if _address(value) not in taken:
+                copy[key] = _address(value)
+        else:
+            copy[key] = value if key in DATA_KEYWORDS else _without(value, taken)
+    return copy
+
+
+def _references(schema: Any) -> set[str]:  # noqa: ANN401  # any JSON
+    """Return all references in a schema, as they are looked up."""
+    found: set[str] = set()
+    pending = [schema]
+    while pending:
+        one = pending.pop()
+        if is_array(one):
+            pending.extend(one)
+        elif is_object(one):
+            reference = one.get("$ref")
+            if isinstance(reference, str):
+                found.add(_address(reference))
+            pending.extend(value for key, value in one.items() if key not in DATA_KEYWORDS)
+    return found
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value with lone surrogates replaced, which no UTF-8 engine can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if is_array(value):
+        return [_storable(one) for one in value]
+    if is_object(value):
+        return {_storable(key): _storable(one) for key, one in value.items()}
+    return value

@@ -1,0 +1,66 @@
+"""What a violated keyword means for the value, in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from .json_values import is_array
+
+_LONGEST: Final = 120
+
+_SAID: Final[dict[str, str]] = {
+    "additionalItems": "has more than {limit} items",
+    "additionalProperties": "has members that are not allowed: {unexpected}",
+    "anyOf": "fits none of the alternatives",
+    "const": "must be {expected_value}",
+    "contains": "holds no item of the kind asked for",
+    "contentEncoding": "is not encoded as {content_encoding}",
+    "contentMediaType": "is not of media type {content_media_type}",
+    "enum": "must be one of {options}",
+    "exclusiveMaximum": "must be less than {limit}",
+    "exclusiveMinimum": "must be greater than {limit}",
+    "falseSchema": "is not allowed here",
+    "format": "is not a valid {format}",
+    "maxItems": "has more than {limit} items",
+    "maximum": "must be at most {limit}",
+    "maxLength": "is longer than {limit} characters",
+    "maxProperties": "has more than {limit} members",
+    "minItems": "has fewer than {limit} items",
+    "minimum": "must be at least {limit}",
+    "minLength": "is shorter than {limit} characters",
+    "minProperties": "has fewer than {limit} members",
+    "multipleOf": "must be a multiple of {multiple_of}",
+    "not": "fits a schema it must not fit",
+    "pattern": "does not match the pattern {pattern}",
+    "propertyNames": "has a member whose name is not allowed",
+    "required": "lacks the member {property}",
+    "type": "must be of type {types}",
+    "unevaluatedItems": "has items that are not allowed: {unexpected}",
+    "unevaluatedProperties": "has members that are not allowed: {unexpected}",
+    "uniqueItems": "holds an item twice",
+}
+_SEVERAL: Final = "fits several of the alternatives, and may fit only one"
+
+
+def message_of(error: Any) -> str:  # noqa: ANN401  # the library's error
+    """Return what is wrong with the value, to stand behind its path."""
+    keyword = error.kind.name
+    if keyword == "oneOf":
+        return _SEVERAL if "more than one" in error.message else _SAID["anyOf"]
+    said = _SAID.get(keyword)
+    if said is None:
+        return f"could not be checked against {keyword}"
+    values = {key: _shown(value) for key, value in error.kind.as_dict().items()}
+    try:
+        return said.format_map(values)
+    except KeyError:
+        return f"breaks {keyword}"
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401  # any JSON value
+    if is_array(value) and value and all(isinstance(one, str) for one in value):
+        text = ", ".join(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,257 @@
+"""Cells: appended, replaced, moved, edited, deleted; versions and exact text."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.toolsets.scratch import TOOLSET
+from rolltop.toolsets.scratch.models import LANGUAGES
+from rolltop.toolsets.scratch.validate import LANGUAGES as VALIDATED
+from tests.campaign import examples
+from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
+
+if TYPE_CHECKING:
+    from tests.databases import Clock
+
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=200)
+
+
+def test_every_language_that_is_accepted_is_validated() -> None:
+    assert set(LANGUAGES) == set(VALIDATED)
+
+
+def test_a_cell_goes_to_the_end_with_an_id_of_its_own_or_the_callers(mine: Caller) -> None:
+    pad = mine.pad("a")
+    chosen = str(uuid.uuid4())
+    answer = mine.ok("scratch_append_cell", scratch_id=pad, cell=cell("b", cell_id=chosen))
+    assert answer["cell_id"] == chosen
+    shown = answer["scratchpad"]
+    assert (shown["version"], shown["cell_count"]) == (2, 2)
+    assert shown["cells"][1] == {
+        "cell_id": chosen,
+        "index": 1,
+        "language": "py",
+        "version": 1,
+        "sha256": hashlib.sha256(b"b").hexdigest(),
+    }
+    assert "sha256" not in shown["cells"][0]
+    assert "validation" not in answer
+    error = mine.fails("scratch_append_cell", scratch_id=pad, cell=cell(cell_id=chosen))
+    assert error["code"] == "INVALID_ID"
+    assert mine.contents(pad) == ["a", "b"]
+
+
+def test_a_write_lists_itself_and_at_most_20_others(mine: Caller) -> None:
+    pad = mine.pad(*[str(n) for n in range(30)])
+    shown = mine.ok("scratch_append_cell", scratch_id=pad, cell=cell())["scratchpad"]
+    assert [entry["index"] for entry in shown["cells"]] == [*range(20), 30]
+    assert shown["cell_count"] == 31
+    assert [entry["index"] for entry in shown["cells"] if "sha256" in entry] == [30]
+
+
+def test_an_append_may_name_the_pads_version(mine: Caller) -> None:
+    pad = mine.pad()
+    for version in (1, 2):
+        mine.ok("scratch_append_cell", scratch_id=pad, cell=cell(), if_version=version)
+    error = mine.fails("scratch_append_cell", scratch_id=pad, cell=cell(), if_version=2)
+    assert (error["code"], error["details"]) == ("CONFLICT", {"version": 3})
+    assert len(mine.contents(pad)) == 2
+
+
+def test_a_replacement_keeps_tags_and_metadata_and_resets_the_rest(mine: Caller) -> None:
+    pad = mine.pad()
+    one = mine.append(
+        pad, "[1]", "json", tags=["t"], metadata={"m": 1}, validate=True, json_schema={}
+    )
+    answer = mine.ok(
+        "scratch_replace_cell", scratch_id=pad, cell_id=one, cell=cell("new", "md"), if_version=1
+    )
+    assert answer["cell_id"] == one
+    (shown,) = mine.read(pad)["cells"]
+    assert (shown["content"], shown["language"], shown["version"]) == ("new", "md", 2)
+    assert (shown["tags"], shown["metadata"], shown["validate"]) == (["t"], {"m": 1}, False)
+    assert "json_schema" not in shown
+    assert shown["validation"]["stale"] is True
+    other = cell("x", "md", tags=["u"], metadata={})
+    mine.ok("scratch_replace_cell", scratch_id=pad, index=0, cell=other)
+    (shown,) = mine.read(pad)["cells"]
+    assert (shown["tags"], shown["metadata"]) == (["u"], {})
+    assert mine.read(pad)["cell_tags"] == ["u"]
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 3), (3, 0), (1, 2), (2, 2)])
+def test_a_replacement_may_move_the_cell(mine: Caller, start: int, end: int) -> None:
+    pad = mine.pad("a", "b", "c", "d")
+    expected = ["a", "b", "c", "d"]
+    del expected[start]
+    expected.insert(end, "X")
+    mine.ok(
+        "scratch_replace_cell",
+        scratch_id=pad,
+        index=start,
+        cell=cell("X", "txt"),
+        new_index=end,
+    )
+    assert mine.contents(pad) == expected
+
+
+def test_a_deleted_cell_is_gone_and_the_others_close_up(mine: Caller) -> None:
+    pad = mine.pad("a", "b", "c")
+    ids = mine.cell_ids(pad)
+    assert (
+        mine.code("scratch_delete_cell", scratch_id=pad, cell_id=ids[1], if_version=7) == "CONFLICT"
+    )
+    answer = mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=ids[1], if_version=1)
+    assert answer["deleted"] is True
+    assert answer["scratchpad"]["cell_count"] == 2
+    assert mine.contents(pad) == ["a", "c"]
+    assert mine.code("scratch_delete_cell", scratch_id=pad, cell_id=ids[1]) == "NOT_FOUND"
+    mine.append(pad, "again", cell_id=ids[1])
+
+
+def test_cells_are_listed_with_their_sizes_and_first_line(mine: Caller) -> None:
+    pad = mine.pad("ä" * 100 + "\nsecond\r\n", "", "one line\r\nx")
+    listed = mine.ok("scratch_list_cells", scratch_id=pad)
+    assert (listed["scratch_id"], listed["cell_count"]) == (pad, 3)
+    first, empty, third = listed["cells"]
+    assert (first["bytes"], first["lines"], first["first_line"]) == (209, 2, "ä" * 79 + "…")
+    assert (empty["bytes"], empty["lines"], empty["tokens"], empty["first_line"]) == (0, 0, 0, "")
+    assert (third["lines"], third["first_line"]) == (2, "one line")
+    assert all("content" not in shown for shown in listed["cells"])
+    ids = [third["cell_id"], first["cell_id"], third["cell_id"]]
+    some = mine.ok("scratch_list_cells", scratch_id=pad, cell_ids=ids)["cells"]
+    assert some == [third, first]
+
+
+def test_reads_choose_cells_by_id_index_and_tag_in_the_order_asked_for(mine: Caller) -> None:
+    pad = mine.pad()
+    ids = [mine.append(pad, str(n), tags=[f"t{n % 2}"]) for n in range(4)]
+
+    def chosen(**arguments: Any) -> list[str]:
+        return [shown["content"] for shown in mine.read(pad, **arguments)["cells"]]
+
+    assert chosen(cell_ids=[ids[2], ids[0].upper(), ids[2]]) == ["2", "0"]
+    assert chosen(indices=[3, 1, 3]) == ["3", "1"]
+    assert chosen(tags=["t1"]) == ["1", "3"]
+    assert chosen(tags=["t0", "t1"]) == ["0", "1", "2", "3"]
+    assert chosen(indices=[3, 0], tags=["t1"]) == ["3"]
+    assert chosen(tags=["none"]) == []
+    assert mine.read(pad, tags=["none"])["cell_tags"] == ["t0", "t1"]
+    missing = mine.fails("scratch_read", scratch_id=pad, cell_ids=[ids[0], UNKNOWN])
+    assert missing["code"] == "NOT_FOUND"
+    assert UNKNOWN in missing["message"]
+    for index in (4, -1):
+        assert mine.code("scratch_read", scratch_id=pad, indices=[index]) == "INVALID_INDEX"
+
+
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=TEXT)
+def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:
+    pad = local.pad(text)
+    (shown,) = local.read(pad)["cells"]
+    assert shown["content"] == text
+    (entry,) = local.ok("scratch_list_cells", scratch_id=pad)["cells"]
+    assert entry["bytes"] == len(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("sent", "named"),
+    [
+        ({"content": "x"}, "language"),
+        ({"language": "py"}, "content"),
+        ({"language": "cobol", "content": ""}, "toml"),
+        ({"language": "PY", "content": ""}, "py"),
+        ({"language": "py", "content": 5}, "cell.content"),
+        ({"language": "py", "content": "nul\x00"}, "NUL"),
+        ({"language": "py", "content": "\udc00"}, "surrogate"),
+        ({"language": "py", "content": "", "tag": []}, "tags"),
+        ({"language": "py", "content": "", "tags": ["a", 5]}, "tags"),
+        ({"language": "py", "content": "", "tags": [""]}, "tags"),
+        ({"language": "py", "content": "", "validate": "yes"}, "validate"),
+        ({"language": "py", "content": "", "metadata": []}, "metadata"),
+        ({"language": "py", "content": "", "metadata": {"a": "\ud800"}}, "metadata"),
+        ({"language": "py", "content": "", "json_schema": {}}, "json_schema"),
+        ({"language": "json", "content": "", "json_schema": []}, "json_schema"),
+        ({"language": "json", "content": "", "json_schema": "{"}, "json_schema"),
+        ({"language": "json", "content": "", "json_schema": "[]"}, "json_schema"),
+        ({"language": "json", "content": "", "json_schema": {"type": "strin"}}, "type"),
+    ],
+)
+def test_a_wrong_cell_is_refused_with_what_is_wrong_and_stores_nothing(
+    local: Caller, sent: dict[str, Any], named: str
+) -> None:
+    pad = local.pad("kept")
+    one = local.cell_ids(pad)[0]
+    for tool, arguments in (
+        ("scratch_append_cell", {"cell": sent}),
+        ("scratch_replace_cell", {"cell": sent, "cell_id": one}),
+    ):
+        error = local.fails(tool, scratch_id=pad, **arguments)
+        assert error["code"] == "VALIDATION_ERROR"
+        assert named in error["message"] + error["hint"]
+    assert local.code("scratch_create", cells=[sent]) == "VALIDATION_ERROR"
+    assert local.contents(pad) == ["kept"]
+    assert local.read(pad)["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("scratch_append_cell", {"cell": cell(cell_id="c")}, "INVALID_ID"),
+        ("scratch_replace_cell", {"cell": cell()}, "VALIDATION_ERROR"),
+        ("scratch_replace_cell", {"cell": cell(), "cell_id": UNKNOWN}, "NOT_FOUND"),
+        ("scratch_replace_cell", {"cell": cell(), "cell_id": "c"}, "INVALID_ID"),
+        ("scratch_replace_cell", {"cell": cell(), "index": 1}, "INVALID_INDEX"),
+        ("scratch_replace_cell", {"cell": cell(), "index": -1}, "INVALID_INDEX"),
+        ("scratch_replace_cell", {"cell": cell(), "index": 0, "new_index": 1}, "INVALID_INDEX"),
+        ("scratch_replace_cell", {"cell": cell(), "index": 0, "new_index": -1}, "INVALID_INDEX"),
+        ("scratch_replace_cell", {"cell": cell(), "index": 0, "if_version": 2}, "CONFLICT"),
+        ("scratch_replace_cell", {"cell": cell(cell_id=UNKNOWN), "index": 0}, "VALIDATION_ERROR"),
+        (
+            "scratch_edit_cell",
+            {"cell_id": UNKNOWN, "edits": [{"old": "a", "new": ""}]},
+            "NOT_FOUND",
+        ),
+        ("scratch_delete_cell", {"cell_id": UNKNOWN}, "NOT_FOUND"),
+        ("scratch_delete_cell", {"cell_id": "0"}, "INVALID_ID"),
+    ],
+)
+def test_each_wrong_target_has_its_code_and_changes_nothing(
+    mine: Caller, tool: str, arguments: dict[str, Any], code: str
+) -> None:
+    pad = mine.pad("kept")
+    assert mine.code(tool, scratch_id=pad, **arguments) == code
+    assert code in TOOLSET.codes
+    assert mine.code(tool, **{"scratch_id": UNKNOWN, **arguments}) in {"NOT_FOUND", code}
+    assert mine.contents(pad) == ["kept"]
+
+
+def test_a_cell_of_another_pad_is_not_found(mine: Caller) -> None:
+    pad, other = mine.pad("a"), mine.pad("b")
+    foreign = mine.cell_ids(other)[0]
+    for tool, arguments in (
+        ("scratch_read", {"cell_ids": [foreign]}),
+        ("scratch_list_cells", {"cell_ids": [foreign]}),
+        ("scratch_delete_cell", {"cell_id": foreign}),
+        ("scratch_replace_cell", {"cell_id": foreign, "cell": cell()}),
+        ("scratch_validate", {"cell_ids": [foreign]}),
+    ):
+        assert mine.code(tool, scratch_id=pad, **arguments) == "NOT_FOUND"
+    assert mine.contents(other) == ["b"]
+
+
+def test_a_write_moves_versions_and_times(mine: Caller, clock: Clock) -> None:
+    pad = mine.pad("a", "b")
+    ids = mine.cell_ids(pad)
+    clock.advance(seconds=1)
+    mine.ok("scratch_edit_cell", scratch_id=pad, cell_id=ids[1], edits=[{"old": "b", "new": "B"}])
+    read = mine.read(pad)
+    assert [shown["version"] for shown in read["cells"]] == [1, 2]
+    assert read["version"] == 2
+    assert read["updated_at"] > read["created_at"]

@@ -1,0 +1,143 @@
+"""Exact edits of a cell: all or none, by text or by lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.toolsets.scratch.caller import Caller
+
+POEM = "roses are red\nviolets are blue\r\nsugar is sweet\n"
+
+
+def edited(mine: Caller, text: str, *edits: dict[str, Any]) -> str:
+    """Return what becomes of a text."""
+    pad = mine.pad(text)
+    (one,) = mine.cell_ids(pad)
+    mine.ok("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=list(edits))
+    return mine.contents(pad)[0]
+
+
+def refused(mine: Caller, text: str, *edits: dict[str, Any]) -> str:
+    """Return the message and hint of edits that must fail and change nothing."""
+    pad = mine.pad(text)
+    (one,) = mine.cell_ids(pad)
+    error = mine.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=list(edits))
+    assert error["code"] == "VALIDATION_ERROR"
+    assert mine.contents(pad) == [text]
+    assert mine.read(pad)["version"] == 1
+    return f"{error['message']} {error['hint']}"
+
+
+def test_a_text_is_replaced_where_it_stands_once(mine: Caller) -> None:
+    assert edited(mine, POEM, {"old": "blue", "new": "grey"}) == POEM.replace("blue", "grey")
+    assert edited(mine, POEM, {"old": "blue\r\nsugar", "new": ""}) == (
+        "roses are red\nviolets are  is sweet\n"
+    )
+
+
+def test_several_edits_apply_in_order_all_or_none(local: Caller) -> None:
+    first, second = {"old": "red", "new": "mauve"}, {"old": "mauve", "new": "pink"}
+    assert edited(local, POEM, first, second) == POEM.replace("red", "pink")
+    assert "mauve" in refused(local, POEM, second, first)
+
+
+def test_all_replaces_every_occurrence(local: Caller) -> None:
+    assert edited(local, "a a a", {"old": "a", "new": "b", "all": True}) == "b b b"
+
+
+def test_several_occurrences_are_refused_and_their_lines_shown(local: Caller) -> None:
+    told = refused(local, POEM, {"old": "are", "new": "were"})
+    assert "2 times" in told
+    assert "1: roses are red; 2: violets are blue" in told
+    assert "all" in told
+
+
+def test_no_match_shows_the_nearest_lines(local: Caller) -> None:
+    told = refused(local, POEM, {"old": "violets  are blue", "new": ""})
+    assert "2: violets are blue" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "expected"),
+    [
+        ("a\nb\nc\n", {"line_start": 2, "line_end": 2, "text": "B"}, "a\nB\nc\n"),
+        ("a\nb\nc\n", {"line_start": 2, "text": "B\n"}, "a\nB\nc\n"),
+        ("a\nb\nc\n", {"line_start": 1, "line_end": 3, "text": "x"}, "x\n"),
+        ("a\nb\nc", {"line_start": 3, "line_end": 3, "text": "C"}, "a\nb\nC"),
+        ("a\nb\nc\n", {"line_start": 2, "line_end": 3, "text": ""}, "a\n"),
+        ("a\nb\n", {"line_start": 2, "line_end": 1, "text": "new"}, "a\nnew\nb\n"),
+        ("a\nb\n", {"line_start": 3, "line_end": 2, "text": "new"}, "a\nb\nnew"),
+        ("a\nb", {"line_start": 3, "line_end": 2, "text": "new"}, "a\nb\nnew"),
+        ("", {"line_start": 1, "line_end": 0, "text": "new"}, "new"),
+        ("a\r\nb\r\n", {"line_start": 1, "line_end": 1, "text": "A"}, "A\r\nb\r\n"),
+    ],
+)
+def test_lines_are_replaced_inserted_and_deleted(
+    local: Caller, text: str, edit: dict[str, Any], expected: str
+) -> None:
+    assert edited(local, text, edit) == expected
+
+
+def test_line_numbers_are_those_before_the_call(local: Caller) -> None:
+    text = "1\n2\n3\n4\n"
+    edits = (
+        {"line_start": 4, "line_end": 4, "text": "four"},
+        {"line_start": 1, "line_end": 1, "text": "one\nand a half"},
+        {"old": "2", "new": "two"},
+    )
+    assert edited(local, text, *edits) == "one\nand a half\ntwo\n3\nfour\n"
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [],
+        [{}],
+        [{"old": "a"}],
+        [{"old": "", "new": "x"}],
+        [{"old": "a", "new": "x", "text": "y"}],
+        [{"old": "a", "new": "\x00"}],
+        [{"old": "a", "new": 5}],
+        [{"old": "a", "nwe": ""}],
+        [{"line_start": 0, "text": ""}],
+        [{"line_start": 2, "line_end": 0, "text": ""}],
+        [{"line_start": 1, "line_end": 3, "text": ""}],
+        [{"line_start": 4, "line_end": 3, "text": ""}],
+        [{"line_start": 1, "text": "x"}, {"line_start": 1, "text": "y"}],
+        [{"line_start": 1, "line_end": 2, "text": "x"}, {"line_start": 2, "text": "y"}],
+        [{"line_start": 1, "text": "\ud800"}],
+    ],
+)
+def test_wrong_edits_change_nothing(local: Caller, edits: list[dict[str, Any]]) -> None:
+    refused(local, "a\nb\n", *edits)
+
+
+def test_an_edit_keeps_everything_but_the_content(mine: Caller) -> None:
+    pad = mine.pad()
+    one = mine.append(
+        pad,
+        "[1]",
+        "json",
+        tags=["t"],
+        metadata={"m": 1},
+        validate=True,
+        json_schema={"maxItems": 1},
+    )
+    answer = mine.ok(
+        "scratch_edit_cell",
+        scratch_id=pad,
+        cell_id=one,
+        edits=[{"old": "1", "new": "1, 2"}],
+        if_version=1,
+    )
+    assert answer["validation"][0]["valid"] is False
+    (shown,) = mine.read(pad)["cells"]
+    assert (shown["content"], shown["version"], shown["tags"]) == ("[1, 2]", 2, ["t"])
+    assert (shown["metadata"], shown["json_schema"]) == ({"m": 1}, {"maxItems": 1})
+    assert shown["validation"] == {"valid": False, "errors": 1, "warnings": 0, "stale": False}
+    stale = [{"old": "2", "new": "3"}]
+    error = mine.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=stale, if_version=1)
+    assert (error["code"], error["details"]) == ("CONFLICT", {"version": 2})

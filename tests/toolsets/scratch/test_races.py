@@ -1,0 +1,127 @@
+"""Calls at the same moment, from four processes: nothing acknowledged is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core.invoke import invoke
+from tests.desks import make_desk
+from tests.toolsets.scratch.caller import Caller, cell
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+
+TOGETHER = 4
+PATIENCE = 60.0  # seconds until a test that hangs is ended
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def race(url: str, user: str, verb: str, *arguments: str) -> list[str]:
+    """Return what four processes saw acknowledged, started at the same moment."""
+    command = [sys.executable, "-m", "tests.toolsets.scratch.racer", url, user]
+    racers = [
+        subprocess.Popen(
+            [*command, f"racer{n}", verb, *arguments],
+            cwd=REPOSITORY,
+            env={"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'src'}"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(TOGETHER)
+    ]
+    lines: list[str] = []
+    try:
+        for racer in racers:
+            assert racer.stdout is not None
+            assert racer.stdout.readline() == "ready\n"
+        for racer in racers:
+            assert racer.stdin is not None
+            racer.stdin.write("go\n")
+            racer.stdin.flush()
+        for racer in racers:
+            lines += racer.communicate(timeout=PATIENCE)[0].split()
+            assert racer.returncode == 0
+    finally:
+        for racer in racers:
+            racer.kill()
+            racer.wait(PATIENCE)
+    return lines
+
+
+def test_four_processes_append_and_nothing_is_lost(
+    database_url: str, me: Scope, mine: Caller
+) -> None:
+    pad = mine.pad()
+    acknowledged = race(database_url, me.user_id, "append", pad, "10")
+    assert len(acknowledged) == TOGETHER * 10
+    assert sorted(mine.contents(pad)) == sorted(acknowledged)
+    assert mine.read(pad, indices=[0])["version"] == 1 + len(acknowledged)
+
+
+def test_four_processes_edit_one_cell_and_nothing_is_lost(
+    database_url: str, me: Scope, mine: Caller
+) -> None:
+    pad = mine.pad("end\n")
+    (one,) = mine.cell_ids(pad)
+    acknowledged = race(database_url, me.user_id, "edit", pad, one, "8")
+    assert len(acknowledged) == TOGETHER * 8
+    (content,) = mine.contents(pad)
+    assert content.split()[-1] == "end"
+    assert Counter(content.split()[:-1]) == Counter(acknowledged)
+
+
+def test_four_processes_create_and_never_pass_the_limit(
+    database_url: str, me: Scope, mine: Caller
+) -> None:
+    made = race(database_url, me.user_id, "create", "5")
+    assert len(set(made)) == TOGETHER * 5
+    kept = mine.listed()
+    assert len(kept) == 3
+    trash = mine.ok("scratch_restore")["scratchpads"]
+    assert {*kept, *(pad["scratch_id"] for pad in trash)} == set(made)
+
+
+def test_edits_at_once_of_a_validated_cell_are_all_kept(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    pad = mine.pad()
+    one = mine.append(pad, "[0]", "json", validate=True)
+    desk = make_desk(database)
+
+    async def edit(n: int) -> Any:
+        edits = [{"old": "[0", "new": f"[0, {n}"}]
+        sent = {"scratch_id": pad, "cell_id": one, "edits": edits}
+        return await invoke(desk, "scratch_edit_cell", me, sent)
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(edit(n) for n in range(1, 9)))
+
+    answers = asyncio.run(together())
+    assert [answer.is_error for answer in answers] == [False] * 8
+    (content,) = mine.contents(pad)
+    assert sorted(content.strip("[]").split(", ")) == [str(n) for n in range(9)]
+
+
+def test_of_two_edits_from_one_version_one_wins(
+    database: Database, me: Scope, mine: Caller
+) -> None:
+    pad = mine.pad("a")
+    (one,) = mine.cell_ids(pad)
+    desk = make_desk(database)
+
+    async def replace(n: int) -> Any:
+        sent = {"scratch_id": pad, "cell_id": one, "cell": cell(str(n), "txt"), "if_version": 1}
+        return await invoke(desk, "scratch_replace_cell", me, sent)
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(replace(n) for n in range(4)))
+
+    codes = Counter(answer.code for answer in asyncio.run(together()))
+    assert codes == {None: 1, "CONFLICT": 3}

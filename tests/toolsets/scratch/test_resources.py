@@ -1,0 +1,109 @@
+"""The resources rolltop://pad/<id> and rolltop://cell/<id>, completions, prompt, listeners."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from rolltop.core import tokens
+from rolltop.core.call import Call
+from rolltop.core.errors import NotFound
+from rolltop.toolsets.scratch import TOOLSET
+from tests.toolsets.scratch.caller import UNKNOWN, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from rolltop.core.desk import Desk
+    from tests.databases import Clock
+
+T = TypeVar("T")
+PAD, CELL = TOOLSET.references
+
+
+def wait_for(promised: Awaitable[T]) -> T:
+    """Return what was promised."""
+
+    async def promise() -> T:
+        return await promised
+
+    return asyncio.run(promise())
+
+
+def resource(caller: Caller, kind: Any, wanted: str, budget: int = 20_000) -> Any:
+    """Return a resource's JSON, which keeps to the budget."""
+    text = wait_for(kind.read(Call(caller.desk, caller.scope, "resource", budget), id=wanted))
+    assert tokens.count(text) <= budget
+    return json.loads(text)
+
+
+def completed(caller: Caller, kind: Any, typed: str) -> list[str]:
+    """Return the ids offered for what was typed."""
+    call = Call(caller.desk, caller.scope, "completion", 0)
+    return wait_for(kind.complete(call, "id", typed, {}))
+
+
+def test_a_pad_is_what_a_read_answers(mine: Caller, theirs: Caller) -> None:
+    pad = mine.pad("a", "b", metadata={"title": "t"})
+    assert resource(mine, PAD, pad) == mine.read(pad)
+    for caller, wanted in ((theirs, pad), (mine, UNKNOWN)):
+        with pytest.raises(NotFound):
+            resource(caller, PAD, wanted)
+
+
+def test_a_cell_is_what_a_read_answers_of_it(mine: Caller, theirs: Caller) -> None:
+    pad = mine.pad("a", "b")
+    shown = mine.read(pad)["cells"][1]
+    assert resource(mine, CELL, shown["cell_id"]) == {"scratch_id": pad, **shown}
+    mine.ok("scratch_delete", scratch_id=pad)
+    for caller, wanted in ((theirs, shown["cell_id"]), (mine, UNKNOWN), (mine, shown["cell_id"])):
+        with pytest.raises(NotFound):
+            resource(caller, CELL, wanted)
+
+
+def test_a_resource_over_the_budget_is_cut_and_names_the_call_that_goes_on(mine: Caller) -> None:
+    pad = mine.pad(*["line of text\n" * 400] * 3)
+    for kind, wanted in ((PAD, pad), (CELL, mine.cell_ids(pad)[0])):
+        cut = resource(mine, kind, wanted, 700)
+        assert cut["truncated"] is True
+        assert mine.ok(cut["next"]["tool"], **cut["next"]["arguments"])["ok"]
+
+
+def test_ids_are_completed_from_the_begin_of_id_or_title(
+    mine: Caller, theirs: Caller, clock: Clock
+) -> None:
+    ids: dict[str, str] = {}
+    for title in ("Straße", "strasse", "other"):
+        ids[title] = mine.pad("x", metadata={"title": title})
+        clock.advance(seconds=1)
+    theirs.pad("x", metadata={"title": "strasse"})
+    assert completed(mine, PAD, "STRASSE") == [ids["strasse"], ids["Straße"]]
+    assert completed(mine, PAD, ids["other"][:13].upper()) == [ids["other"]]
+    assert completed(mine, PAD, "%") == []
+    one = mine.cell_ids(ids["other"])[0]
+    assert completed(mine, CELL, one[:13]) == [one]
+    assert len(completed(mine, CELL, "")) == 3
+
+
+def test_listeners_are_told_of_each_write(desk: Desk, mine: Caller) -> None:
+    told: list[str] = []
+    desk.listeners.append(lambda _scope, uri: told.append(uri))
+    pad = mine.pad()
+    one = mine.append(pad)
+    mine.code("scratch_append_cell", scratch_id=UNKNOWN, cell={"language": "txt", "content": ""})
+    mine.ok("scratch_list")
+    mine.ok("scratch_delete", scratch_id=pad)
+    at = f"rolltop://pad/{pad}"
+    assert told == [at, at, f"rolltop://cell/{one}", at]
+
+
+def test_the_prompt_names_only_tools_that_exist() -> None:
+    text = TOOLSET.prompts[0].render({"goal": "draw a map"})
+    assert "draw a map" in text
+    names = {tool.name for tool in TOOLSET.tools}
+    named = {word.strip(".,;") for word in text.split() if word.startswith("scratch_")}
+    assert named
+    assert named <= names

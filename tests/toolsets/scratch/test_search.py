@@ -1,0 +1,148 @@
+"""Search over pads and cells: at once by words, filtered inside, following every change."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core.embed import FakeEmbedder
+from rolltop.toolsets.scratch.jobs import embed
+from rolltop.toolsets.scratch.service import embedding
+from tests.desks import make_desk
+from tests.toolsets.scratch.caller import Caller
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+
+
+def found(caller: Caller, query: str, **arguments: Any) -> list[tuple[str, str | None]]:
+    """Return pad and cell of each hit, best first."""
+    hits = caller.ok("scratch_search", query=query, mode="words", **arguments)["hits"]
+    assert [hit["score"] for hit in hits] == sorted((h["score"] for h in hits), reverse=True)
+    return [(hit["scratch_id"], hit["cell_id"]) for hit in hits]
+
+
+def test_a_hit_says_where_it_is(mine: Caller, me: Scope) -> None:
+    pad = mine.pad(metadata={"title": "Harbour storms"}, tags=["sea"], namespace="n")
+    one = mine.append(pad, "def parseHarbourLog(): ...\n" + "x " * 500, tags=["code"])
+    answer = mine.ok("scratch_search", query="harbour", mode="words")
+    assert (answer["mode"], answer["embedder"]) == ("words", "none")
+    by_cell = {hit["cell_id"]: hit for hit in answer["hits"]}
+    assert set(by_cell) == {None, one}
+    hit = by_cell[one]
+    assert (hit["scratch_id"], hit["tenant_id"]) == (pad, me.tenant_id)
+    assert (hit["namespace"], hit["tags"]) == ("n", ["code"])
+    assert hit["embedding_version"] == "none"
+    assert "parseHarbourLog" in hit["snippet"]
+    assert len(hit["snippet"]) <= 240
+    assert by_cell[None]["tags"] == ["sea"]
+
+
+def test_every_write_is_found_or_gone_at_once(mine: Caller, theirs: Caller) -> None:
+    pad = mine.pad("walrus")
+    (one,) = mine.cell_ids(pad)
+    assert found(mine, "walrus") == [(pad, one)]
+    assert found(theirs, "walrus") == []
+    mine.ok(
+        "scratch_edit_cell", scratch_id=pad, cell_id=one, edits=[{"old": "walrus", "new": "yak"}]
+    )
+    assert (found(mine, "walrus"), found(mine, "yak")) == ([], [(pad, one)])
+    mine.ok("scratch_update", scratch_id=pad, metadata={"description": "zebra"})
+    assert found(mine, "zebra") == [(pad, None)]
+    mine.ok("scratch_delete", scratch_id=pad)
+    assert found(mine, "zebra yak") == []
+    mine.ok("scratch_restore", scratch_id=pad)
+    assert found(mine, "yak") == [(pad, one)]
+    mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=one)
+    assert found(mine, "yak") == []
+
+
+def test_filters_apply_before_the_best_are_taken(mine: Caller) -> None:
+    for n in range(15):
+        mine.pad("gull gull gull", namespace="many", tags=[f"t{n}"])
+    pad = mine.pad(namespace="few", tags=["pad's"])
+    one = mine.append(pad, "a gull among many other words", tags=["cell's"])
+    two = mine.append(pad, "another gull")
+    for arguments in (
+        {"namespaces": ["few"], "tags": ["cell's"]},
+        {"tags": ["cell's", "none"]},
+    ):
+        assert found(mine, "gull", limit=1, **arguments) == [(pad, one)]
+    assert {hit[1] for hit in found(mine, "gull", tags=["pad's"])} == {one, two}
+    assert found(mine, "gull", namespaces=["many"], tags=["cell's"]) == []
+    assert len(found(mine, "gull")) == 10
+
+
+def test_changed_tags_and_namespaces_count_at_once(mine: Caller) -> None:
+    pad = mine.pad("gull", tags=["old"], namespace="one")
+    mine.ok("scratch_update", scratch_id=pad, tags=["new"], namespace="two")
+    assert found(mine, "gull", tags=["old"]) == []
+    assert found(mine, "gull", namespaces=["one"]) == []
+    assert len(found(mine, "gull", tags=["new"], namespaces=["two"])) == 1
+
+
+def test_an_evicted_pad_is_not_found(database: Database, me: Scope) -> None:
+    caller = Caller(make_desk(database, settings={"scratch.max_scratchpads": 1}), me)
+    caller.pad("gull")
+    caller.pad("other")
+    assert found(caller, "gull") == []
+
+
+def test_a_page_of_hits_is_followed_to_its_end(mine: Caller) -> None:
+    for n in range(30):
+        mine.pad(f"gull number {n} " + "and many more words " * 5)
+    whole = mine.ok("scratch_search", query="gull", limit=30, mode="words")["hits"]
+    answer = mine.ok("scratch_search", query="gull", limit=30, mode="words", max_tokens=1500)
+    seen = answer["hits"]
+    while "next" in answer:
+        answer = mine.ok(answer["next"]["tool"], **answer["next"]["arguments"])
+        seen += answer["hits"]
+    assert seen == whole
+    assert len(seen) == 30
+
+
+def test_meaning_joins_when_the_vectors_are_there(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeEmbedder()
+
+    def load(_settings: object) -> FakeEmbedder:
+        return fake
+
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
+    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
+    monkeypatch.setattr(embedding, "load", load)
+    pad = mine.pad("the harbour master's log")
+    asyncio.run(embed(mine.desk))
+    answer = mine.ok("scratch_search", query="harbour master's log")
+    assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
+    assert answer["hits"][0]["scratch_id"] == pad
+    assert answer["hits"][0]["embedding_version"] == fake.version
+    meant = mine.ok("scratch_search", query="the harbour master's log", mode="meaning")
+    assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
+
+
+def test_without_the_extra_words_go_on_and_meaning_names_it(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", lambda: ["numpy"])
+    pad = mine.pad("gull")
+    answer = mine.ok("scratch_search", query="gull")
+    assert (answer["mode"], answer["embedder"]) == ("words", "none")
+    assert answer["hits"][0]["scratch_id"] == pad
+    error = mine.fails("scratch_search", query="gull", mode="meaning")
+    assert error["code"] == "CONFIG_ERROR"
+    assert "semantic" in error["message"]
+    asyncio.run(embed(mine.desk))
+
+
+def test_meaning_can_be_turned_off(database: Database, me: Scope) -> None:
+    caller = Caller(make_desk(database, settings={"scratch.semantic_search": False}), me)
+    caller.pad("gull")
+    assert caller.ok("scratch_search", query="gull")["mode"] == "words"
+    error = caller.fails("scratch_search", query="gull", mode="meaning")
+    assert error["code"] == "CONFIG_ERROR"
+    assert "scratch.semantic_search" in error["message"]

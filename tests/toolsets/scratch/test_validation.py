@@ -1,0 +1,150 @@
+"""Validation as the tools answer it: on writing, on asking, by schemas of the pad, in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rolltop.toolsets.scratch import models
+from rolltop.toolsets.scratch.service import checking
+from tests.desks import make_desk
+from tests.toolsets.scratch.caller import Caller, cell
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+
+PAIR = {"type": "array", "minItems": 2}
+
+
+def test_a_broken_cell_is_stored_with_its_diagnostics(mine: Caller) -> None:
+    pad = mine.pad()
+    sent = cell("def f(:\n    pass\n", "py", validate=True)
+    answer = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)
+    (result,) = answer["validation"]
+    assert result["cell_id"] == answer["cell_id"]
+    assert (result["cell_index"], result["language"], result["valid"]) == (0, "py", False)
+    assert (result["errors"][0]["line"], result["details"]["syntax"]["passed"]) == (1, False)
+    (shown,) = mine.read(pad)["cells"]
+    assert shown["content"] == sent["content"]
+    assert shown["validation"]["valid"] is False
+    assert shown["validation"]["stale"] is False
+
+
+def test_cells_that_do_not_ask_are_not_validated(mine: Caller) -> None:
+    answer = mine.ok("scratch_create", cells=[cell("{", "json"), cell("{", "json", validate=True)])
+    assert [result["cell_index"] for result in answer["validation"]] == [1]
+    shown = mine.read(answer["scratchpad"]["scratch_id"])["cells"]
+    assert "validation" not in shown[0]
+
+
+def test_schemas_of_the_pad_count_from_the_very_next_validation(mine: Caller) -> None:
+    metadata = {"schemas": {"pair": {"schema": PAIR}}}
+    by_name = cell("[1]", "json", validate=True, json_schema="scratchpad://schemas/pair")
+    answer = mine.ok("scratch_create", metadata=metadata, cells=[by_name])
+    (result,) = answer["validation"]
+    assert result["valid"] is False
+    assert result["details"]["schema"]["name"] == "pair"
+    pad = answer["scratchpad"]["scratch_id"]
+    entry = mine.read(pad)["metadata"]["schemas"]["pair"]
+    by_id = cell("[1]", "yaml", json_schema=f"scratchpad://schemas/{entry['id']}")
+    mine.ok("scratch_append_cell", scratch_id=pad, cell=by_id)
+    results = mine.ok("scratch_validate", scratch_id=pad)["results"]
+    assert [result["valid"] for result in results] == [False, False]
+    looser = {"id": entry["id"], "name": "pair", "schema": {"minItems": 1}}
+    mine.ok("scratch_schema", action="upsert", scratch_id=pad, schema=looser)
+    results = mine.ok("scratch_validate", scratch_id=pad)["results"]
+    assert [result["valid"] for result in results] == [True, True]
+
+
+def test_a_reference_to_a_schema_that_is_not_there_is_a_warning(mine: Caller) -> None:
+    pad = mine.pad()
+    sent = cell("[1]", "json", validate=True, json_schema="scratchpad://schemas/nothing")
+    (result,) = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
+    assert result["valid"] is True
+    assert [warning["code"] for warning in result["warnings"]] == ["SCHEMA_REFERENCE_MISSING"]
+
+
+def test_an_inline_schema_may_be_an_object_or_its_text(mine: Caller) -> None:
+    pad = mine.pad()
+    for schema in (PAIR, '{"type": "array", "minItems": 2}', "false"):
+        sent = cell("[1]", "json", validate=True, json_schema=schema)
+        (result,) = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
+        assert result["valid"] is False
+
+
+def test_validating_stored_cells_changes_nothing(mine: Caller) -> None:
+    pad = mine.pad()
+    ids = [mine.append(pad, text, "json") for text in ("{}", "{", "[")]
+    before = mine.read(pad)
+    results = mine.ok("scratch_validate", scratch_id=pad)["results"]
+    assert [(r["cell_id"], r["cell_index"], r["valid"]) for r in results] == [
+        (ids[0], 0, True),
+        (ids[1], 1, False),
+        (ids[2], 2, False),
+    ]
+    some = mine.ok("scratch_validate", scratch_id=pad, indices=[2, 0])["results"]
+    assert some == [results[2], results[0]]
+    named = mine.ok("scratch_validate", scratch_id=pad, cell_ids=[ids[1]])["results"]
+    assert named == [results[1]]
+    assert mine.code("scratch_validate", scratch_id=pad, indices=[3]) == "INVALID_INDEX"
+    assert mine.read(pad) == before
+
+
+def test_a_result_is_stale_after_the_content_or_the_validator_changed(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pad = mine.pad()
+    one = mine.append(pad, "{}", "json", validate=True)
+
+    def stale() -> bool:
+        return mine.read(pad)["cells"][0]["validation"]["stale"]
+
+    assert stale() is False
+    monkeypatch.setattr("rolltop.toolsets.scratch.service.parts.VERSION", "later")
+    assert stale() is True
+    monkeypatch.undo()
+    unchecked = cell("[]", "json")
+    mine.ok("scratch_replace_cell", scratch_id=pad, cell_id=one, cell=unchecked)
+    assert stale() is True
+
+
+def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
+    database: Database, me: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = Caller(make_desk(database, settings={"scratch.validation_timeout": 1}), me)
+    monkeypatch.setattr(checking, "validator", lambda _limit: _Late())  # type: ignore[arg-type]
+    pad = caller.pad()
+    sent = cell("{}", "json", validate=True)
+    (result,) = caller.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
+    assert (result["valid"], result["warnings"][0]["code"]) == (True, "VALIDATION_TIMEOUT")
+    (shown,) = caller.read(pad)["cells"]
+    assert shown["content"] == "{}"
+    assert shown["validation"] == {"valid": True, "errors": 0, "warnings": 1, "stale": False}
+    assert caller.code("scratch_validate", scratch_id=pad) == "VALIDATION_TIMEOUT"
+
+
+class _Late:
+    """A validator whose limit has always passed."""
+
+    async def check(self, cells: list[Any]) -> list[Any]:
+        return [checking.Timeout(1.0)] * len(cells)
+
+
+def test_failed_validations_are_logged_without_content(
+    mine: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="rolltop")
+    mine.ok("scratch_create", cells=[cell('{"private"', "json", validate=True)])
+    lines = [record for record in caplog.records if record.message == "validation failed"]
+    assert len(lines) == 1
+    assert "private" not in str(vars(lines[0]))
+
+
+def test_the_schema_of_a_cell_is_read_back_as_it_was_sent(mine: Caller) -> None:
+    reference = f"{models.SCHEMA_URI}x"
+    pad = mine.pad()
+    for schema in (PAIR, reference):
+        mine.append(pad, "[]", "yml", json_schema=schema)
+    assert [shown["json_schema"] for shown in mine.read(pad)["cells"]] == [PAIR, reference]

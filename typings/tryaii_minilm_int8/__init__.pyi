@@ -1,0 +1,3 @@
+from pathlib import Path
+
+def model_path() -> Path: ...
