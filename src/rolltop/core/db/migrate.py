@@ -32,13 +32,11 @@ def configuration(connection: Connection, known: Sequence[Branch]) -> Config:
     return config
 
 
-def upgrade(connection: Connection, known: Sequence[Branch], stored: frozenset[str]) -> None:
-    """Bring every branch whose head is not stored to it, core's first, in the open transaction."""
+def upgrade(connection: Connection, known: Sequence[Branch], branch: Branch) -> None:
+    """Bring one of the known branches to its head, in the open transaction."""
     config = configuration(connection, known)
     with _one_at_a_time:
-        for branch in known:
-            if branch.head not in stored:
-                command.upgrade(config, f"{branch.name}@head")
+        command.upgrade(config, f"{branch.name}@head")
 
 
 def _escaped(path: Path) -> str:

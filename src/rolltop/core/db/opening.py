@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from rolltop.core.db import file_lock, versions
+from rolltop.core.db import file_lock, script, versions
 from rolltop.core.db.copying import copy_store
 from rolltop.core.db.engine import migrating
 from rolltop.core.db.failures import damaged
@@ -148,11 +148,14 @@ def _refuse_unknown(address: Address, stored: frozenset[str], known: tuple[Branc
 
 
 def _upgrade(connection: Connection, known: tuple[Branch, ...], stored: frozenset[str]) -> None:
-    if stored == versions.heads(known):
-        return
-    from rolltop.core.db import migrate  # noqa: PLC0415  # Alembic costs a quarter of a second
+    """Bring every branch to its head, core's first: a new one by its script, else by revisions."""
+    for branch in known:
+        is_new = not stored & branch.revisions
+        if branch.head in stored or (is_new and script.make(connection, branch)):
+            continue
+        from rolltop.core.db import migrate  # noqa: PLC0415  # Alembic costs a quarter of a second
 
-    migrate.upgrade(connection, known, stored)
+        migrate.upgrade(connection, known, branch)
 
 
 def _make_folder(folder: Path) -> None:

@@ -1,0 +1,93 @@
+-- Written by `make schema` from the revisions beside this file.
+CREATE TABLE users (
+	id CHAR(32) NOT NULL,
+	email VARCHAR(254) NOT NULL,
+	password_hash VARCHAR(255),
+	created_at VARCHAR(27) NOT NULL,
+	last_login_at VARCHAR(27),
+	CONSTRAINT pk_users PRIMARY KEY (id),
+	CONSTRAINT uq_users_email UNIQUE (email)
+);
+
+CREATE TABLE access_tokens (
+	id CHAR(32) NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	name VARCHAR(200) NOT NULL,
+	token_hash VARCHAR(64) NOT NULL,
+	read_only BOOLEAN NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
+	expires_at VARCHAR(27),
+	last_used_at VARCHAR(27),
+	revoked_at VARCHAR(27),
+	CONSTRAINT pk_access_tokens PRIMARY KEY (id),
+	CONSTRAINT fk_access_tokens_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT uq_access_tokens_token_hash UNIQUE (token_hash)
+);
+
+CREATE INDEX ix_access_tokens_user_id ON access_tokens (user_id);
+
+CREATE TABLE search_items (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+	user_id CHAR(32) NOT NULL,
+	kind VARCHAR(40) NOT NULL,
+	ref VARCHAR(400) NOT NULL,
+	CONSTRAINT fk_search_items_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE UNIQUE INDEX ix_search_items_user_id_kind_ref ON search_items (user_id, kind, ref);
+
+CREATE TABLE search_filters (
+	item_id INTEGER NOT NULL,
+	name VARCHAR(40) NOT NULL,
+	value TEXT NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	CONSTRAINT pk_search_filters PRIMARY KEY (item_id, name, value),
+	CONSTRAINT fk_search_filters_item_id FOREIGN KEY(item_id) REFERENCES search_items (id) ON DELETE CASCADE
+)
+ WITHOUT ROWID;
+
+CREATE INDEX ix_search_filters_user_id_name_value_item_id ON search_filters (user_id, name, value, item_id);
+
+CREATE TABLE search_parts (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+	user_id CHAR(32) NOT NULL,
+	item_id INTEGER NOT NULL,
+	kind VARCHAR(40) NOT NULL,
+	part INTEGER NOT NULL,
+	digest VARCHAR(32) NOT NULL,
+	length INTEGER NOT NULL,
+	embedding VARCHAR(100),
+	CONSTRAINT fk_search_parts_item_id FOREIGN KEY(item_id) REFERENCES search_items (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_parts_item_id ON search_parts (item_id);
+
+CREATE INDEX ix_search_parts_user_id_id_length ON search_parts (user_id, id, length);
+
+CREATE INDEX ix_search_parts_embedding_id ON search_parts (embedding, id);
+
+CREATE TABLE search_texts (
+	id INTEGER NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	text TEXT NOT NULL,
+	words TEXT NOT NULL,
+	CONSTRAINT pk_search_texts PRIMARY KEY (id),
+	CONSTRAINT fk_search_texts_id FOREIGN KEY(id) REFERENCES search_parts (id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_vectors (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+	part_id INTEGER NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	embedding VARCHAR(100) NOT NULL,
+	vector BLOB NOT NULL,
+	CONSTRAINT fk_search_vectors_part_id FOREIGN KEY(part_id) REFERENCES search_parts (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_vectors_part_id ON search_vectors (part_id);
+
+CREATE INDEX ix_search_vectors_user_id_embedding_id ON search_vectors (user_id, embedding, id);
+
+CREATE VIRTUAL TABLE search_words USING fts5(words, content='search_texts', content_rowid='id', tokenize='ascii');
+
+CREATE VIRTUAL TABLE search_terms USING fts5vocab('search_words', 'row');

@@ -1,0 +1,54 @@
+-- Written by `make schema` from the revisions beside this file.
+CREATE TABLE tasks (
+	id CHAR(32) NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	title VARCHAR(200) NOT NULL,
+	description VARCHAR(2000),
+	status VARCHAR(9) NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
+	updated_at VARCHAR(27) NOT NULL,
+	version INTEGER NOT NULL,
+	priority INTEGER,
+	due_at VARCHAR(27),
+	parent_id CHAR(32),
+	links TEXT,
+	claim_hash VARCHAR(64),
+	claimed_until VARCHAR(27),
+	deleted_at VARCHAR(27),
+	CONSTRAINT pk_tasks PRIMARY KEY (id),
+	CONSTRAINT uq_tasks_user_id_id UNIQUE (user_id, id),
+	CONSTRAINT fk_tasks_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT fk_tasks_parent_id FOREIGN KEY(parent_id) REFERENCES tasks (id) ON DELETE SET NULL,
+	CONSTRAINT ck_tasks_status CHECK (status IN ('pending', 'completed')),
+	CONSTRAINT ck_tasks_title CHECK (length(title) >= 1),
+	CONSTRAINT ck_tasks_priority CHECK (priority BETWEEN 0 AND 4)
+);
+
+CREATE INDEX ix_tasks_user_id_created_at_id ON tasks (user_id, created_at, id);
+
+CREATE INDEX ix_tasks_user_id_status_created_at_id ON tasks (user_id, status, created_at, id);
+
+CREATE INDEX ix_tasks_parent_id_user_id_created_at_id ON tasks (parent_id, user_id, created_at, id);
+
+CREATE INDEX ix_tasks_deleted_at ON tasks (deleted_at);
+
+CREATE TABLE task_tags (
+	user_id CHAR(32) NOT NULL,
+	task_id CHAR(32) NOT NULL,
+	tag VARCHAR(50) NOT NULL,
+	CONSTRAINT pk_task_tags PRIMARY KEY (user_id, task_id, tag),
+	CONSTRAINT fk_task_tags_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_task_tags_user_id_tag_task_id ON task_tags (user_id, tag, task_id);
+
+CREATE TABLE task_blockers (
+	user_id CHAR(32) NOT NULL,
+	task_id CHAR(32) NOT NULL,
+	blocker_id CHAR(32) NOT NULL,
+	CONSTRAINT pk_task_blockers PRIMARY KEY (user_id, task_id, blocker_id),
+	CONSTRAINT fk_task_blockers_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE,
+	CONSTRAINT fk_task_blockers_user_id_blocker_id FOREIGN KEY(user_id, blocker_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_task_blockers_user_id_blocker_id ON task_blockers (user_id, blocker_id);

@@ -1,0 +1,77 @@
+"""Write every branch's scripts from its revisions: `python -m tests.schema_scripts`.
+
+The revisions run on an empty store of each kind, and what they run is kept, beside them, as
+`<head>.<kind>.sql`. A new store is made from these scripts without Alembic.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import NullPool, create_engine, event
+
+from rolltop.core.db import migrate, script, versions
+from tests.postgresql import PostgreSQLServer, new_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from rolltop.core.db.versions import Branch
+
+LOOKING: Final = ("SELECT", "PRAGMA", "SHOW")
+EMPTY_LINES: Final = re.compile(r"\n\s*\n")
+
+
+def scripts(connection: Connection) -> Iterator[tuple[Branch, str]]:
+    """Yield each branch with the script that its revisions amount to on an empty store.
+
+    Raises ValueError where a revision sends values apart from its statement.
+    """
+    ran: list[str] = []
+
+    def keep(_connection: Connection, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        if statement.lstrip().startswith(LOOKING) or versions.VERSION_TABLE in statement:
+            return
+        if values:
+            raise ValueError(f"write the values into the statement: {statement}")
+        ran.append(EMPTY_LINES.sub("\n", statement.strip()))
+
+    event.listen(connection, "before_cursor_execute", keep)
+    known = versions.branches()
+    for branch in known:
+        migrate.upgrade(connection, known, branch)
+        yield branch, script.written([re.sub(r"[ \t]+$", "", one, flags=re.M) for one in ran])
+        ran.clear()
+
+
+def write(url: str) -> None:
+    """Write the scripts for the kind of database at the URL, which is empty."""
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for branch, text in scripts(connection):
+            kind = connection.dialect.name
+            for old in branch.folder.glob(f"*.{kind}.sql"):
+                old.unlink()
+            script.place(branch, kind).write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Write the scripts of all branches for both kinds of database."""
+    write("sqlite://")
+    folder = new_folder()
+    server = PostgreSQLServer(folder)
+    server.create()
+    server.start()
+    try:
+        write(server.url("postgres").replace("postgresql://", "postgresql+psycopg://"))
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
