@@ -1,6 +1,6 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types imports docs docs-check fix bench campaigns nightly \
+.PHONY: help setup demo test check format lint types imports docs docs-check schema fix bench campaigns nightly \
 	conformance lock clean
 
 python := .venv/bin/python
@@ -46,6 +46,9 @@ fix: setup ## format, and mend what the linter can
 
 docs: setup ## write docs/reference anew from the declarations
 	@$(python) scripts/reference.py
+
+schema: setup ## write anew the scripts that make a new store, from the migrations
+	@$(python) -m tests.schema_scripts
 
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks

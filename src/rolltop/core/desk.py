@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rolltop.core.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from rolltop.core.db import Database
     from rolltop.core.registry import Registry
@@ -33,7 +35,26 @@ class Desk:
         self.registry = registry
         self.stopping = False
         self.listeners: list[Callable[[Scope, str], None]] = []
+        self.quiet = threading.Event()
+        """Set while no call is running."""
+        self.quiet.set()
+        self._calls = 0
+        self._counting = threading.Lock()
         self._workers = Workers(settings["threads"], "rolltop-work")
+
+    @contextmanager
+    def calling(self) -> Generator[None]:
+        """Count a call as running until it has its answer."""
+        with self._counting:
+            self._calls += 1
+            self.quiet.clear()
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._calls -= 1
+                if not self._calls:
+                    self.quiet.set()
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return `function(…)`, run on a worker thread that holds no transaction."""

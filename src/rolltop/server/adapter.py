@@ -129,7 +129,8 @@ class _Tools:
         """Return the answer of one call; only an unknown tool is a protocol error."""
         progress = Progress(context)
         try:
-            answer = await self._answer(context, params, progress)
+            with self._desk.calling():
+                answer = await self._answer(context, params, progress)
         except UnknownTool as unknown:
             # Its name is the caller's own text, and so stays out of the log.
             _log_failed(context, tool="", code="UNKNOWN_TOOL")

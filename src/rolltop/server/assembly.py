@@ -6,21 +6,20 @@ Importing this module loads no SDK, so the command line can make a desk without 
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core import logs, tokens
 from rolltop.core.db import Database
 from rolltop.core.desk import Desk
-from rolltop.core.errors import StoreRefused, Unavailable
-from rolltop.core.lazy import LazyModule, lazy, loaded
+from rolltop.core.lazy import lazy
 from rolltop.core.registry import Registry, Selection
 from rolltop.core.roots import Roots
 from rolltop.server.identity import LocalUser
 from rolltop.server.jobs import repeated
+from rolltop.server.warming import warm
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
@@ -118,8 +117,8 @@ class App:
 
     def start(self) -> None:
         """Open the store and load what calls need, in the background, and start the jobs."""
-        for work in (self._open_store, self._load_tools):
-            threading.Thread(target=work, name="rolltop-warm", daemon=True).start()
+        work = partial(warm, self.desk, self.on_refused)
+        threading.Thread(target=work, name="rolltop-warm", daemon=True).start()
         for toolset in self.desk.registry.toolsets:
             for job in toolset.jobs:
                 self._jobs.append(asyncio.create_task(repeated(self.desk, job)))
@@ -143,25 +142,3 @@ class App:
 
         threading.Thread(target=close, name="rolltop-close", daemon=True).start()
         await asyncio.wait([asyncio.create_task(closed.wait())], timeout=timeout)
-
-    def _open_store(self) -> None:
-        """Open the store now, on a thread of its own, before the first call waits for it."""
-        try:
-            self.desk.database.open()
-        except StoreRefused as refusal:
-            sys.stderr.write(f"rolltop: {refusal.message} {refusal.hint}\n")
-            self.on_refused()
-            return
-        except Unavailable:
-            logs.event("the store is out of reach", level="warn")
-
-    def _load_tools(self) -> None:
-        """Load now, on a thread of its own, what the first calls would wait for."""
-        tokens.count("a")  # of nothing, the tokenizer would not be built
-        for offer in self.desk.registry.offered:
-            offer.parameters.prepare()
-        for toolset in self.desk.registry.toolsets:
-            for module in {tool.function.__module__ for tool in toolset.tools}:
-                for value in tuple(vars(sys.modules[module]).values()):
-                    if isinstance(value, LazyModule):
-                        loaded(value)
