@@ -112,6 +112,8 @@ def load_all_tables() -> None:
             import_module(store)
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
+@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based")
 @pytest.mark.usefixtures("by_revisions")
 def test_the_migrated_schema_is_the_declared_one(
     empty_url: str, make_database: MakeDatabase

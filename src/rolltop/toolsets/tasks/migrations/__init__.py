@@ -1,3 +1,3 @@
 """The schema of tasks, revision by revision."""
 
-HEAD = "tasks_0001"
+HEAD = "tasks_0002"

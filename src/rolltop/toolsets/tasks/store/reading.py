@@ -21,7 +21,7 @@ from sqlalchemy import (
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.toolsets.tasks.models import Place, Task, Wanted
-from rolltop.toolsets.tasks.store.tables import task_blockers, task_tags, tasks
+from rolltop.toolsets.tasks.store.tables import next_first, task_blockers, task_tags, tasks, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,13 +100,8 @@ def page(tx: Tx, owner: str, wanted: Wanted, after: Place | None, limit: int) ->
 
 def best_ready(tx: Tx, owner: str) -> Task | None:
     """Return the owner's ready task that is the most urgent, due first, oldest; or None."""
-    order = (
-        tasks.c.priority.asc().nulls_last(),
-        tasks.c.due_at.asc().nulls_last(),
-        tasks.c.created_at,
-        tasks.c.id,
-    )
-    found = _tasks(tx, owner, _SHOWN.where(*ready(tx, owner)).order_by(*order).limit(1))
+    statement = _SHOWN.where(waiting, *ready(tx, owner)).order_by(*next_first).limit(1)
+    found = _tasks(tx, owner, statement)
     return found[0] if found else None
 
 

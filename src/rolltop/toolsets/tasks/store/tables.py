@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 
 from rolltop.core.db.schema import metadata
@@ -45,7 +46,30 @@ tasks: Final = Table(
     Index(None, "user_id", "created_at", "id"),
     Index(None, "user_id", "status", "created_at", "id"),
     Index(None, "parent_id", "user_id", "created_at", "id"),
-    Index(None, "deleted_at"),
+    Index(
+        None,
+        "deleted_at",
+        sqlite_where=text("deleted_at IS NOT NULL"),
+        postgresql_where=text("deleted_at IS NOT NULL"),
+    ),
+)
+# Written as text: a partial index serves only conditions that are spelled as its own, and an index
+# of expressions only an order by the same. The first of the order is the most urgent, then the
+# first due; whatever has no priority or date comes last.
+waiting: Final = text("status = 'pending' AND deleted_at IS NULL")
+next_first: Final = (
+    text("coalesce(priority, 5)"),
+    text("(due_at IS NULL)"),
+    tasks.c.due_at,
+    tasks.c.created_at,
+    tasks.c.id,
+)
+Index(
+    "ix_tasks_next",
+    tasks.c.user_id,
+    *next_first,
+    sqlite_where=waiting,
+    postgresql_where=waiting,
 )
 
 task_tags: Final = Table(

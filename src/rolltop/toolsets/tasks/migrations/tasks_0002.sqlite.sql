@@ -52,3 +52,9 @@ CREATE TABLE task_blockers (
 );
 
 CREATE INDEX ix_task_blockers_user_id_blocker_id ON task_blockers (user_id, blocker_id);
+
+CREATE INDEX ix_tasks_next ON tasks (user_id, coalesce(priority, 5), (due_at IS NULL), due_at, created_at, id) WHERE status = 'pending' AND deleted_at IS NULL;
+
+DROP INDEX ix_tasks_deleted_at;
+
+CREATE INDEX ix_tasks_deleted_at ON tasks (deleted_at) WHERE deleted_at IS NOT NULL;

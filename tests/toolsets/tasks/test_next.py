@@ -1,0 +1,134 @@
+"""next_task: the plain definition, and what the database does to find it."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.scope import Scope
+from rolltop.toolsets.tasks import service
+from rolltop.toolsets.tasks.models import Given, Task
+from rolltop.toolsets.tasks.store import reading, writing
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Database, Tx
+    from tests.databases import Clock
+
+ALONE: Final = HealthCheck.function_scoped_fixture  # each example has a user of its own
+DAYS: Final = [f"2026-03-0{day}T08:00:00Z" for day in range(1, 4)]
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "priority": st.sampled_from([0, 1, 4]),
+        "due_at": st.sampled_from(DAYS),
+        "blocked_by": st.lists(st.integers(0, 9), max_size=2, unique=True),
+        "fate": st.sampled_from(["completed", "deleted", "claimed", "lapsed"]),
+    },
+)
+
+
+def add(tx: Tx, fields: dict[str, Any], made: list[str]) -> str:
+    """Return the id of a new task; its blockers are those of that number among the made."""
+    numbers: list[int] = fields.get("blocked_by", [])
+    blockers = [made[number] for number in numbers if number < len(made)]
+    task = Given("t", priority=fields.get("priority"), due_at=fields.get("due_at"))
+    return service.add_task(tx, replace(task, blocked_by=blockers)).id
+
+
+def meet(tx: Tx, task_id: str, fate: str) -> None:
+    """Let happen to the task what it was made for."""
+    if fate == "completed":
+        service.complete_task(tx, task_id)
+    elif fate == "deleted":
+        service.delete_task(tx, task_id)
+    else:
+        until = tx.now + timedelta(hours=1 if fate == "claimed" else -1)
+        hold = {"claim_hash": "0" * 64, "claimed_until": until}
+        writing.update_fields(tx, tx.scope.user_id, task_id, hold)
+
+
+def seen(tx: Tx) -> list[Task]:
+    return service.list_tasks(tx, service.Filters(), limit=200)[0]
+
+
+def in_order(tasks: list[Task]) -> list[str]:
+    """Return the ids of the ready tasks in the order that the page promises."""
+    pending = {task.id for task in tasks if task.status == "pending"}
+    ready = [
+        task
+        for task in tasks
+        if task.id in pending and not task.claimed_until and pending.isdisjoint(task.blocked_by)
+    ]
+    ready.sort(
+        key=lambda task: (
+            9 if task.priority is None else task.priority,
+            task.due_at or NEVER,
+            task.created_at,
+            task.id,
+        )
+    )
+    return [task.id for task in ready]
+
+
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[ALONE])
+@given(wanted=st.lists(FIELDS, max_size=10))
+def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
+    database: Database, clock: Clock, wanted: list[dict[str, Any]]
+) -> None:
+    me = Scope.of(database.write_now(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
+    made: list[str] = []
+    for fields in wanted:
+        made.append(database.write_now(me, add, fields, made))
+        clock.advance(seconds=len(made) % 2)
+    for task_id, fields in zip(made, wanted, strict=True):
+        if "fate" in fields:
+            database.write_now(me, meet, task_id, fields["fate"])
+
+    def work_off(tx: Tx) -> None:
+        for _ in wanted:
+            expected = in_order(seen(tx))
+            best = service.next_task(tx)
+            assert (best.id if best else None) == (expected[0] if expected else None)
+            if best is not None:
+                service.complete_task(tx, best.id)
+
+    database.write_now(me, work_off)
+
+
+def plans(tx: Tx) -> list[str]:
+    """Return what the database says it does to find the next task and to empty the trash."""
+    if tx.kind == "postgresql":  # whose choice, among few rows, would be to read all of them
+        tx.connection.exec_driver_sql("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+    sent: list[tuple[str, Any]] = []
+
+    def keep(_connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        sent.append((statement, values))
+
+    event.listen(tx.connection, "before_cursor_execute", keep)
+    reading.best_ready(tx, tx.scope.user_id)
+    writing.purge_trash(tx)
+    event.remove(tx.connection, "before_cursor_execute", keep)
+    explain = "EXPLAIN QUERY PLAN" if tx.kind == "sqlite" else "EXPLAIN"
+    answers = [tx.connection.exec_driver_sql(f"{explain} {one}", values) for one, values in sent]
+    return ["\n".join(str(row[-1]) for row in answer) for answer in answers]
+
+
+def test_it_is_read_off_an_index_and_nothing_is_sorted_or_read_through(
+    database: Database, me: Scope
+) -> None:
+    best, purge = database.write_now(me, plans)
+    assert "USING INDEX ix_tasks_next" in best.replace("Index Scan using", "USING INDEX")
+    assert not re.search(r"\bSCAN\b|Seq Scan|TEMP B-TREE|Sort", best), best
+    assert not re.search(r"ix_tasks_deleted_at", best), "it holds the trash only"
+    assert "ix_tasks_deleted_at" in purge
