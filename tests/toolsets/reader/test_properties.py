@@ -86,6 +86,7 @@ def test_summaries_keep_every_bound(**drawn: Any) -> None:
     assert tokens.count(answer["content"]) <= drawn["bound"]
     sent = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     assert answer["summary_tokens"] == tokens.count(sent)
+    assert ".." not in answer["_preamble"][-3:]
     assert answer["reduction_factor"] >= 1
     assert 0 <= answer["coverage"]["completeness_score"] <= 1
     if drawn["bound"] <= 800:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -243,3 +246,35 @@ class TestFindings:
         text = paper(400).split("\n")
         for line in lines:
             assert text[line - 1]
+
+
+TWINS = """
+import random, sys
+from rolltop.toolsets.reader.summary import analyse, compose
+
+draw = random.Random(4)
+words = ["".join(draw.choices("bcdfglmnprt", k=2)) + v + "o" for v in "aeiouy" for _ in range(10)]
+lines = []
+for _ in range(60):
+    drawn = draw.sample(words, 12)
+    for _ in range(3):
+        draw.shuffle(drawn)
+        lines.append(" ".join(drawn).capitalize() + ".\\n")
+sys.stdout.write(compose(analyse("\\n".join(lines), "text", (), ()), "structured", 400).content)
+"""
+"""Sentences of the same words in another order, as good as one another."""
+
+
+def test_every_process_gives_the_same_summary() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", TWINS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert "KEY FINDINGS:" in told.pop()

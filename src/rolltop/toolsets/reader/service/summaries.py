@@ -108,11 +108,11 @@ def _fitting(
 def _answer(opened: Opened, style: Style, summary: Summary, dress: _Dress) -> JsonObject:
     """Return the whole answer, its own tokens counted as sent.
 
-    The count is part of what it counts. Where no number is its own count, a full stop more is
-    said, and another number is.
+    The count is part of what it counts. Where no number is its own count, one more stop is set
+    apart at the end, a token of its own, and another number is.
     """
     tokens = DEFAULT_SUMMARY
-    stops = 1
+    stops = 0
     while True:
         tried: set[int] = set()
         while tokens not in tried:
@@ -135,7 +135,7 @@ def _filled(
     preamble = _preamble(opened, tokens, factor, excluded, dress)
     path = opened.path
     return {
-        "_preamble": preamble + "." * stops,
+        "_preamble": preamble + "." + " ." * stops,
         "content": summary.content,
         "type": "summary",
         "style": style,

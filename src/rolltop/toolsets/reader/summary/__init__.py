@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.reader.summary import cues
@@ -88,12 +88,9 @@ def analyse(text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int
     genre = cues.genre_of(kind, text[:40_000].split("\n"), titles)
     firsts = [entry.start_line for entry in entries]
     ranking = Ranking(found, words, _bonus(genre, titles, firsts))
-    methods = {at for at, title in enumerate(titles) if _METHODS.search(title)}
-    lines = {s.line for s in found if bisect_right(firsts, s.line) - 1 in methods}
-    cites = genre != "source"
-    cited = {s.line for s in found if cites and _CITATION.search(s.text)}
+    citing = {s.line for s in found if genre != "source" and _cites(s.text)}
     if any(_REFERENCES.match(title) for title in titles):
-        cited.add(0)
+        citing.add(0)
     return Material(
         entries=entries,
         stated=stated(text, kind, stretches),
@@ -102,10 +99,25 @@ def analyse(text: str, kind: str, entries: Sequence[Entry], starts: Sequence[int
         sentences=len(found),
         opening=tuple(islice(_first_lines(text), _OPENING)),
         seen=seen,
-        citing=frozenset(cited),
-        methods=frozenset(lines),
+        citing=frozenset(citing),
+        methods=frozenset(_lines_on_methods(found, titles, firsts)),
         sampled=len(text) > SAMPLE,
     )
+
+
+def _cites(text: str) -> bool:
+    """Whether a sentence names a source."""
+    return ("[" in text or "(" in text) and _CITATION.search(text) is not None
+
+
+def _lines_on_methods(
+    found: Sequence[Sentence], titles: Sequence[str], firsts: Sequence[int]
+) -> set[int]:
+    """Return the lines of the sentences in sections on how something is done."""
+    methods = {at for at, title in enumerate(titles) if _METHODS.search(title)}
+    if not methods:
+        return set()
+    return {s.line for s in found if bisect_right(firsts, s.line) - 1 in methods}
 
 
 def _first_lines(text: str) -> Iterator[Sentence]:
@@ -133,10 +145,10 @@ def _sentences(
     by_line = cues.genre_of(kind, text[:40_000].split("\n"), []) in {"log", "transcript"}
     fences = [""] * len(stretches)
     if len(stretches) > 1 and kind == "markdown":
-        fences = open_fences(text, _offsets(text, stretches))
+        fences = open_fences(text, [window.start for window in stretches])
 
     def every() -> Iterator[Sentence]:
-        for (line, part), fence in zip(stretches, fences, strict=True):
+        for (line, _, part), fence in zip(stretches, fences, strict=True):
             for paragraph in paragraphs(
                 part, kind, first_line=line, headings=headings, seen=seen, fence=fence,
                 by_line=by_line,
@@ -144,17 +156,6 @@ def _sentences(
                 yield from sentences(paragraph)
 
     return list(islice(every(), _MOST_SENTENCES))
-
-
-def _offsets(text: str, stretches: Sequence[tuple[int, str]]) -> list[int]:
-    """Return the offset of each stretch's first line."""
-    offsets = [0]
-    for (before, _), (after, _) in pairwise([(1, ""), *stretches]):
-        place = offsets[-1]
-        for _ in range(after - before):
-            place = text.find("\n", place) + 1
-        offsets.append(place)
-    return offsets[1:]
 
 
 def _bonus(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.reader.summary.stripping import TAG, comments, visible
 
@@ -43,8 +44,7 @@ _TEX_PROSE: Final = frozenset({"document", "abstract", "itemize", "enumerate", "
 _TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Lines of running text joined by single spaces, and where each line starts in it."""
 
     text: str
@@ -93,6 +93,11 @@ class _Scan:
         """Whether a line that starts with a letter goes on with the open paragraph."""
         return number not in self.headings and "|" not in stripped
 
+    def at_margin(self, line: str) -> None:
+        """End what is indented, and the list but for another item of it."""
+        self.indented = -1
+        self.in_list = self.in_list and _LIST_ITEM.match(line) is not None
+
     def take(self, number: int, content: str) -> Paragraph | None:
         """Take a line's running text in; return the paragraph that it ends."""
         item = _LIST_ITEM.match(content)
@@ -109,12 +114,11 @@ class _Scan:
         """Return the open paragraph, if there is one, and open none."""
         if not self.parts:
             return None
-        starts = [0]
-        for part in self.parts[:-1]:
-            starts.append(starts[-1] + len(part) + 1)
-        paragraph = Paragraph(" ".join(self.parts), self.first, tuple(starts))
-        self.parts = []
-        return paragraph
+        parts, self.parts = self.parts, []
+        if len(parts) == 1:
+            return Paragraph(parts[0], self.first, (0,))
+        lengths = (len(part) + 1 for part in parts[:-1])
+        return Paragraph(" ".join(parts), self.first, tuple(accumulate(lengths, initial=0)))
 
 
 def paragraphs(
@@ -146,8 +150,11 @@ def paragraphs(
         if joins and scan.parts and stripped[:1].isalpha() and scan.is_plain(number, stripped):
             scan.parts.append(stripped)
             continue
-        content = _content(scan, number, line, stripped) if stripped else ""
-        if done := scan.take(number, content):
+        if not stripped:
+            done = scan.close()
+        else:
+            done = scan.take(number, _content(scan, number, line, stripped))
+        if done:
             yield done
     if last := scan.close():
         yield last
@@ -170,6 +177,9 @@ def _content(scan: _Scan, number: int, line: str, stripped: str) -> str:
         return ""
     if number in scan.headings:
         return ""
+    if line[0].isalpha() and "|" not in line and scan.kind not in _OWN_BLOCKS:
+        scan.at_margin(line)
+        return stripped
     while stripped.startswith(">"):
         stripped = stripped[1:].lstrip()
     if _opens_block(scan, stripped) or not any(map(str.isalnum, stripped)):
@@ -262,8 +272,7 @@ def _is_indented_code(scan: _Scan, line: str) -> bool:
     if line[:1] == "\t":
         space += 3
     if space == 0:
-        scan.indented = -1
-        scan.in_list = scan.in_list and bool(_LIST_ITEM.match(line))
+        scan.at_margin(line)
         return False
     if scan.kind == "restructuredtext":
         return scan.indented >= 0

@@ -7,6 +7,7 @@ Carbonell and Goldstein (1998).
 
 from __future__ import annotations
 
+from heapq import heappop, heapreplace
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -39,8 +40,11 @@ class Ranking:
         self._bonus = bonus
         self._chosen: dict[int, tuple[list[Sentence], Iterator[Sentence]]] = {}
         self._choosing = Lock()
-        near = map(self._nearness, words)
-        self._order = sorted(zip(near, range(len(words)), strict=True), key=lambda p: (-p[0], p[1]))
+        near = (
+            nearness * min(1.0, len(own) / _ENOUGH_WORDS)
+            for nearness, own in zip(self.weights.nearness, words, strict=True)
+        )
+        self._order = sorted(enumerate(near), key=lambda pair: -pair[1])
 
     def best(self, pool: int) -> Iterator[Sentence]:
         """Yield sentences, the best next one first, chosen among the `pool` nearest.
@@ -62,26 +66,35 @@ class Ranking:
             at += 1
 
     def _choose(self, pool: int) -> Iterator[Sentence]:
-        candidates = sorted(
-            ((score * self._bonus(self._sentences[at]), at) for score, at in self._order[:pool]),
+        """Yield the best of the `pool` sentences nearest to the centre, one after another.
+
+        A sentence's worth only falls as more are given. So the order is kept in a heap, and one
+        is compared with what was given since it was last looked at only when it comes to the top.
+        """
+        scored = sorted(
+            ((score * self._bonus(self._sentences[at]), at) for at, score in self._order[:pool]),
             key=lambda pair: (-pair[0], pair[1]),
         )
-        left = {at: score for score, at in candidates}
-        vectors: dict[int, Vector] = {at: self.weights.vector(self._words[at]) for at in left}
-        alike = dict.fromkeys(left, 0.0)
-        scale = max(left.values(), default=1.0) or 1.0
-        while left:
-            chosen = max(
-                left,
-                key=lambda at: _RELEVANCE * left[at] / scale - (1 - _RELEVANCE) * alike[at],
-            )
-            del left[chosen]
-            if alike[chosen] < _TOO_ALIKE:
-                yield self._sentences[chosen]
-                vector = vectors[chosen]
-                for at in left:
-                    alike[at] = max(alike[at], similarity(vector, vectors[at]))
-
-    def _nearness(self, words: Sequence[str]) -> float:
-        near = self.weights.nearness(words)
-        return near * min(1.0, len(words) / _ENOUGH_WORDS)
+        scale = (scored[0][0] if scored else 1.0) or 1.0
+        worth = [_RELEVANCE * score / scale for score, _ in scored]
+        heap = [(-value, place) for place, value in enumerate(worth)]
+        vectors: dict[int, Vector] = {}
+        alike = [0.0] * len(heap)
+        compared = [0] * len(heap)
+        given: list[Vector] = []
+        while heap:
+            place = heap[0][1]
+            at = scored[place][1]
+            vector = vectors.get(place) or self.weights.vector(self._words[at])
+            if compared[place] == len(given):
+                heappop(heap)
+                given.append(vector)
+                yield self._sentences[at]
+                continue
+            likeness = (similarity(vector, other) for other in given[compared[place] :])
+            alike[place] = max(alike[place], *likeness)
+            if alike[place] >= _TOO_ALIKE:
+                heappop(heap)
+                continue
+            vectors[place], compared[place] = vector, len(given)
+            heapreplace(heap, ((1 - _RELEVANCE) * alike[place] - worth[place], place))

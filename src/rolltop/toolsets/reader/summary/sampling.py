@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import pairwise
-from typing import Final
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-_FENCE_LINE: Final = re.compile(r"(?:^|\n)[ \t>]{0,8}(`{3,}|~{3,})")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FENCE_LINE: Final = re.compile(r"[ \t>]{0,8}(`{3,}|~{3,})")
+
+
+class Window(NamedTuple):
+    """A stretch of a text: the number of its first line, its offset, and its own text."""
+
+    line: int
+    start: int
+    text: str
 
 
 def open_fences(text: str, positions: list[int]) -> list[str]:
     """Return, for each ascending offset, the code fence it lies in (empty outside)."""
     if "```" not in text and "~~~" not in text:
         return [""] * len(positions)
-    marks = [(m.start(1), m.group(1)) for m in _FENCE_LINE.finditer(text)]
+    marks = sorted(chain(_marks(text, "```"), _marks(text, "~~~")))
     found: list[str] = []
     current, at = "", 0
     for position in positions:
@@ -29,22 +40,31 @@ def open_fences(text: str, positions: list[int]) -> list[str]:
     return found
 
 
-def windows(text: str, size: int, count: int, starts: list[int]) -> list[tuple[int, str]]:
-    """Return stretches of a text as (first line, text): all of it, or a sample over the whole.
+def _marks(text: str, fence: str) -> Iterator[tuple[int, str]]:
+    """Yield the places and marks of the lines that start with a fence of that kind."""
+    place = text.find(fence)
+    while place >= 0:
+        mark = _FENCE_LINE.match(text, text.rfind("\n", 0, place) + 1)
+        if mark is not None and mark.start(1) == place:
+            yield place, mark.group(1)
+        line_end = text.find("\n", place)
+        place = text.find(fence, line_end) if line_end >= 0 else -1
+
+
+def windows(text: str, size: int, count: int, starts: list[int]) -> list[Window]:
+    """Return stretches of a text: all of it, or a sample over the whole.
 
     A text of more than `size` characters is sampled at `count` even places, each moved to the
     next of `starts` (offsets of sections) where one is near, else to the next line.
     """
     if len(text) <= size:
-        return [(1, text)]
+        return [Window(1, 0, text)]
     step, width = len(text) // count, size // count
     places = sorted({_aligned(text, at * step, step, starts) for at in range(count)})
-    lines = [1]
-    for before, after in pairwise([0, *places]):
-        lines.append(lines[-1] + text.count("\n", before, after))
+    breaks = (text.count("\n", before, after) for before, after in pairwise([0, *places]))
     return [
-        (line, _whole_lines(text[place : place + width]))
-        for place, line in zip(places, lines[1:], strict=True)
+        Window(1 + line, place, _whole_lines(text[place : place + width]))
+        for place, line in zip(places, accumulate(breaks), strict=True)
     ]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from string import ascii_letters
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,18 +18,20 @@ _FEWEST_WORDS: Final = 4
 _WIDE_STOP: Final = "[\u3002\uff01\uff1f]+[\u201d\u2019\u300d\u300f\uff09]*"
 _ASCII_END: Final = re.compile(r"[.!?]+[\"')\]*_]*\s+")
 _END: Final = re.compile(rf"[.!?]+[\"'\u201d\u2019)\]*_]*\s+|{_WIDE_STOP}\s*")
-_ABBREVIATION: Final = re.compile(
-    r"(?:^|[\s(\[])(?:[A-Za-z]|[eE]\.g|[iI]\.e|etc|vs|cf|approx|resp|Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|"
-    r"No|Nos|Fig|Figs|Eq|Eqs|Sec|Tab|Ref|Refs|Vol|pp|al|ca|Inc|Ltd|Co|bzw|z\.B|d\.h|usw|Nr)$"
-)
+_ABBREVIATED: Final = """
+e.g E.g i.e I.e etc vs cf approx resp Dr Mr Mrs Ms Prof St Jr Sr No Nos Fig Figs Eq Eqs Sec Tab Ref
+Refs Vol pp al ca Inc Ltd Co bzw z.B d.h usw Nr
+"""
+_ABBREVIATIONS: Final = frozenset(_ABBREVIATED.split()) | frozenset(ascii_letters)
+_LONGEST_ABBREVIATION: Final = max(map(len, _ABBREVIATIONS))
+_BEFORE_WORD: Final = re.compile(r"[\s(\[]")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*[^()]*\)|<?https?://\S+|`[^`]*`_+")
 _NO_LETTERS: Final = bytes(n for n in range(128) if not chr(n).isalpha())
 _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _MOST_OF: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence as it stands in the document, white space between lines as one space."""
 
     text: str
@@ -89,4 +91,5 @@ def _ends(text: str) -> Iterator[int]:
 
 def _is_inner(text: str, dot: int) -> bool:
     """Whether the full stop at `dot` ends an abbreviation or a list's number."""
-    return bool(_ABBREVIATION.search(text[max(0, dot - 12) : dot]))
+    before = text[max(0, dot - _LONGEST_ABBREVIATION - 1) : dot]
+    return _BEFORE_WORD.split(before)[-1] in _ABBREVIATIONS

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
-from math import log, sqrt
+from itertools import chain, pairwise
+from math import fsum, log, sqrt
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 Vector = dict[str, float]
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_ASCII_WORD: Final = re.compile(r"[a-z]{2,}")
+_LETTERS: Final = bytes(
+    ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else ord(" ")
+    for code in range(256)
+)
+"""What each byte of an ASCII text is for its words: a small letter, or white space."""
 _WIDE_RUN: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 _ADDRESS: Final = re.compile(r"\w+://\S+|\]\(\S+")
 _FUNCTION_WORDS: Final = """
@@ -29,24 +34,31 @@ will with within without would you your yours www http https com org html der di
 ein eine nicht mit von den dem des auch sich auf als oder wird werden le la les des un une et
 est dans pour que qui sur par el los las una por con para del se
 """
-_STOP: Final = frozenset(_FUNCTION_WORDS.split())
+_STOP: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(ascii_lowercase)
+"""Words that tell nothing; a single letter is none."""
 
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """Return each text's telling words in lower case, plurals as their singular if that occurs."""
-    found = [_telling(text) for text in texts]
-    known = {word for words in found for word in words}
-    singular = {word: word[:-1] for word in known if word[-1] == "s" and word[:-1] in known}
-    return [[singular.get(word, word) for word in words] for words in found]
+    split = [_ascii_words(text) if text.isascii() else _words(text) for text in texts]
+    known = set(chain.from_iterable(split)) - _STOP
+    meant = {word: word for word in known}
+    meant |= {word: word[:-1] for word in known if word[-1] == "s" and word[:-1] in known}
+    return [list(filter(None, map(meant.get, words))) for words in split]
 
 
-def _telling(text: str) -> list[str]:
-    """Return the words of a text that are no function words nor parts of addresses."""
+def _ascii_words(text: str) -> list[str]:
+    """Return the runs of letters of an ASCII text in lower case, but not those of addresses."""
     if "://" in text or "](" in text:
         text = _ADDRESS.sub(" ", text)
-    if text.isascii():
-        return [word for word in _ASCII_WORD.findall(text.lower()) if word not in _STOP]
-    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP]
+    return text.encode("ascii").translate(_LETTERS).decode("ascii").split()
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case; of Chinese and Japanese, pairs of letters."""
+    if "://" in text or "](" in text:
+        text = _ADDRESS.sub(" ", text)
+    words = _WORD.findall(text.lower())
     if not _WIDE_RUN.search(text):
         return words
     pairs = [a + b for run in _WIDE_RUN.findall(text) for a, b in pairwise(run)]
@@ -57,36 +69,39 @@ class Weights:
     """What each word of a set of sentences weighs: its frequency by its rarity.
 
     The rarity is the inverse sentence frequency, the within-document counterpart of the
-    inverse document frequency.
+    inverse document frequency. Sums are exact (`fsum`), so that no order of words, which differs
+    from one process to the next, can make one of two equal sentences the better one.
     """
 
     def __init__(self, sentences: Sequence[Sequence[str]]) -> None:
         """Count the words of the sentences."""
-        self._occurring = Counter(word for words in sentences for word in words)
-        holding = Counter(word for words in sentences for word in set(words))
+        distinct = [frozenset(words) for words in sentences]
+        holding = Counter(chain.from_iterable(distinct))
         total = len(sentences) + 1
-        self.rarity: Vector = {word: log(total / n) for word, n in holding.items()}
+        self.occurring = Counter(chain.from_iterable(sentences))
+        self.rarity: Vector = {word: log(total / holding[word]) for word in self.occurring}
         self.centre: Vector = {
-            word: n * self.rarity[word] for word, n in self._occurring.items() if n > 1
+            word: n * self.rarity[word] for word, n in self.occurring.items() if n > 1
         }
-        self._scale = sqrt(sum(weight * weight for weight in self.centre.values())) or 1.0
+        self.nearness = self._nearness(distinct)
+        """How near each sentence is to the centre of all: their cosine, 0 to 1."""
+
+    def _nearness(self, sentences: Iterable[Collection[str]]) -> list[float]:
+        """Return the cosine of the centre and of each sentence, its words counted once."""
+        scale = sqrt(fsum(weight * weight for weight in self.centre.values())) or 1.0
+        square = {word: rarity * rarity for word, rarity in self.rarity.items()}
+        pull = {word: rarity * self.centre.get(word, 0.0) for word, rarity in self.rarity.items()}
+        found: list[float] = []
+        for words in sentences:
+            length = sqrt(fsum(map(square.__getitem__, words)))
+            found.append(fsum(map(pull.__getitem__, words)) / (length * scale) if length else 0.0)
+        return found
 
     def vector(self, words: Iterable[str]) -> Vector:
         """Return the words' unit vector."""
         weights = {word: n * self.rarity[word] for word, n in Counter(words).items()}
-        norm = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        norm = sqrt(fsum(weight * weight for weight in weights.values())) or 1.0
         return {word: weight / norm for word, weight in weights.items()}
-
-    def nearness(self, words: Sequence[str]) -> float:
-        """Return how near a sentence is to the centre of all: their cosine, 0 to 1."""
-        centre, rarity = self.centre, self.rarity
-        dot = square = 0.0
-        for word in set(words):
-            weight = rarity[word]
-            square += weight * weight
-            if word in centre:
-                dot += weight * centre[word]
-        return dot / (sqrt(square) * self._scale) if square else 0.0
 
     def leading(self, count: int) -> list[str]:
         """Return the heaviest words, heaviest first."""
@@ -96,7 +111,7 @@ class Weights:
 
 def similarity(one: Vector, other: Vector) -> float:
     """Return the cosine of two unit vectors."""
-    return sum(one[word] * other[word] for word in one.keys() & other.keys())
+    return fsum(one[word] * other[word] for word in one.keys() & other.keys())
 
 
 def key_terms(sentences: Sequence[Sequence[str]], weights: Weights, count: int) -> list[str]:
@@ -104,12 +119,11 @@ def key_terms(sentences: Sequence[Sequence[str]], weights: Weights, count: int) 
     leading = weights.leading(count * 3)
     chosen = set(leading)
     together = Counter(
-        pair
+        (one, other)
         for words in sentences
-        for pair in pairwise(words)
-        if pair[0] in chosen and pair[1] in chosen and pair[0] != pair[1]
+        for one, other in pairwise(words)
+        if one in chosen and other in chosen and one != other
     )
-    alone = Counter(word for words in sentences for word in words if word in chosen)
     terms: list[str] = []
     taken: set[str] = set()
     for word in leading:
@@ -117,7 +131,7 @@ def key_terms(sentences: Sequence[Sequence[str]], weights: Weights, count: int) 
             continue
         pairs = [(n, p) for p, n in together.items() if word in p and not taken & set(p)]
         best = max(pairs, key=lambda entry: (entry[0], entry[1]), default=None)
-        joined = best is not None and best[0] * 2 >= alone[word]
+        joined = best is not None and best[0] * 2 >= weights.occurring[word]
         term = best[1] if best is not None and joined else (word,)
         taken.update(term)
         terms.append(" ".join(term))
