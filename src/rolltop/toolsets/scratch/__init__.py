@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.embed import DEFAULT_MODEL, model_names
 from rolltop.core.settings import Setting
 from rolltop.core.toolset import Prompt, PromptArgument, Toolset
-from rolltop.toolsets.scratch.jobs import JOBS
+from rolltop.toolsets.scratch.jobs import JOBS, close
 from rolltop.toolsets.scratch.models import continued
 from rolltop.toolsets.scratch.models.answers import ErrorAnswer
 from rolltop.toolsets.scratch.tools import REFERENCES, TOOLS
@@ -161,6 +161,7 @@ TOOLSET: Final = Toolset(
         ),
     ),
     jobs=JOBS,
+    closing=close,
     references=REFERENCES,
     prompts=(
         Prompt(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import logs
@@ -27,12 +26,21 @@ _GRACE: Final = 0.25  # seconds: the validator itself answers at the limit
 _TIMEOUT: Final = "VALIDATION_TIMEOUT"
 
 
-@lru_cache(maxsize=4)
+_validators: Final[dict[float, Validator]] = {}
+
+
 def validator(timeout: float) -> Validator:
     """Return the process's validator of that time limit, in seconds."""
-    made = Validator(timeout=timeout)
-    atexit.register(made.close)
-    return made
+    if timeout not in _validators:
+        _validators[timeout] = Validator(timeout=timeout)
+    return _validators[timeout]
+
+
+@atexit.register
+def close() -> None:
+    """End every checking process; checks under way answer that the server is stopping."""
+    while _validators:
+        _validators.popitem()[1].close()
 
 
 async def checked(
