@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
 
 _SEED: Final = "SCRATCH_NOTEBOOK_"
+_LONGEST: Final = 3650 * 86400
+"""Seconds: ten years, which clocks and timers of every kind can count."""
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
@@ -116,6 +118,7 @@ TOOLSET: Final = Toolset(
             24 * 3600,
             "How long a pad is idle before preempt puts it into the trash; hours without a unit.",
             minimum=1,
+            maximum=_LONGEST,
             unit="h",
             environment=(f"{_SEED}PREEMPT_AGE",),
         ),
@@ -125,6 +128,7 @@ TOOLSET: Final = Toolset(
             600,
             "How often preempt looks for idle pads; minutes without a unit.",
             minimum=1,
+            maximum=_LONGEST,
             unit="m",
             environment=(f"{_SEED}PREEMPT_INTERVAL",),
         ),
@@ -141,6 +145,7 @@ TOOLSET: Final = Toolset(
             10,
             "How long the validation of one call may take.",
             minimum=1,
+            maximum=_LONGEST,
             environment=(f"{_SEED}VALIDATION_TIMEOUT",),
             untrusted="down",
         ),

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.text.lines import Lines
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.finding import living, selected
+from rolltop.toolsets.scratch.service.places import resumed
 from rolltop.toolsets.scratch.store import cells, names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, JsonObject, Pad, Place, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch import models
+    from rolltop.toolsets.scratch.models import Cell, JsonObject, Pad, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch.service.places import Place
 
 _MARGIN: Final = 1.25
 """Cells are loaded until their own tokens are that much over the budget."""
@@ -28,7 +30,7 @@ class Reading:
     pad: Pad
     metadata: JsonObject | None
     cell_tags: list[str]
-    chosen: list[Place]
+    chosen: list[models.Place]
     first: int
     cells: list[Cell]
     at: datetime
@@ -70,7 +72,7 @@ def read(  # what the tool takes
     tx: Tx,
     scratch_id: str,
     wanted: Wanted,
-    place: tuple[int, str] | None,
+    place: Place | None,
     budget: int,
     with_metadata: bool,  # noqa: FBT001  # passed on by position
 ) -> Reading:
@@ -81,7 +83,7 @@ def read(  # what the tool takes
     pad = living(tx, scratch_id, wanted.namespaces)
     places = cells.places(tx, scratch_id)
     chosen = selected(places, wanted)
-    first = 0 if place is None else _resumed(chosen, *place)
+    first = resumed([one.cell_id for one in chosen], place)
     ids: list[str] = []
     cost = 0
     for one in chosen[first:]:
@@ -98,24 +100,33 @@ def read(  # what the tool takes
     return Reading(pad, metadata, tags, chosen, first, loaded, tx.now)
 
 
-def batch(
-    tx: Tx, scratch_id: str, wanted: Wanted, first: int, size: int
-) -> tuple[list[Cell], list[SchemaEntry], bool]:
-    """Return wanted cells from the `first` on with up to `size` bytes, schemas, and if more follow.
+@dataclass(frozen=True)
+class Batch:
+    """Wanted cells from the position `first` on, their pad's schemas, and where others follow."""
 
-    Raises NotFound, INVALID_INDEX.
-    """
+    first: int
+    cells: list[Cell]
+    schemas: list[SchemaEntry]
+    following: Place | None
+
+
+def batch(tx: Tx, scratch_id: str, wanted: Wanted, place: Place | None, size: int) -> Batch:
+    """Return wanted cells from a place on, up to `size` bytes. Raises NotFound, INVALID_INDEX."""
     living(tx, scratch_id)
-    chosen = selected(cells.places(tx, scratch_id), wanted)[first:]
+    whole = [one.cell_id for one in selected(cells.places(tx, scratch_id), wanted)]
+    first = resumed(whole, place)
+    chosen = whole[first:]
     outlines = {cell.cell_id: cell.measured.bytes for cell in cells.outlines(tx, scratch_id)}
     ids: list[str] = []
-    for place in chosen:
-        size -= outlines[place.cell_id]
+    for cell_id in chosen:
+        size -= outlines[cell_id]
         if ids and size < 0:
             break
-        ids.append(place.cell_id)
+        ids.append(cell_id)
     loaded = cells.whole(tx, scratch_id, ids) if ids else []
-    return loaded, names.schemas_of(tx, scratch_id), len(ids) < len(chosen)
+    end = first + len(ids)
+    following = (end, whole[end]) if end < len(whole) else None
+    return Batch(first, loaded, names.schemas_of(tx, scratch_id), following)
 
 
 def segment(content: str, line_start: int, line_count: int | None) -> Segment:
@@ -128,14 +139,6 @@ def segment(content: str, line_start: int, line_count: int | None) -> Segment:
         )
     last = len(lines) if line_count is None else line_start + line_count - 1
     return Segment(lines.between(line_start, last), line_start, line_count)
-
-
-def _resumed(chosen: Sequence[Place], position: int, cell_id: str) -> int:
-    """Return where a cell stands now; what stands in its place where it is gone."""
-    for at, place in enumerate(chosen):
-        if place.cell_id == cell_id:
-            return at
-    return min(position, len(chosen))
 
 
 def _metadata(tx: Tx, pad: Pad) -> JsonObject:
