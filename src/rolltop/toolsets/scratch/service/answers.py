@@ -15,6 +15,7 @@ from rolltop.toolsets.scratch.service import (
     checks,
     drafts,
     fitting,
+    heads,
     namespaces,
     pads,
     parts,
@@ -140,14 +141,17 @@ async def read(
 ) -> Page | Text | JsonObject:
     """Return the answer of scratch_read."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
-    start = parts.place(call.cursor)
+    part = heads.place(call.cursor)
+    start = parts.place(call.cursor) if part is None else None
     position = None if start is None else start[:2]
-    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, with_metadata)
+    # The first answer holds the metadata; those that go on do not repeat it.
+    first = with_metadata and start is None
+    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, first)
     accesses.note(call.desk, call.scope.user_id, wanted_id, found.at)
     names = ("cell_ids", "indices", "tags", "namespaces")
     asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
     sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
-    return parts.answer(found, lines, start, call.budget, sent)
+    return parts.answer(found, lines, start, part, call.budget, sent)
 
 
 async def list_cells(
@@ -190,18 +194,19 @@ async def list_pads(
 async def list_tags(call: Call, given_namespaces: Sequence[str] | None) -> Page:
     """Return the answer of scratch_list_tags."""
     wanted = checks.wanted(None, None, None, given_namespaces)
-    last = places.tag(call.cursor)
+    place = places.following("tags", call.cursor)
     of_pads, of_cells = await call.read(pads.tags_in_use, wanted.namespaces)
     tagged = [("pad", tag) for tag in of_pads] + [("cell", tag) for tag in of_cells]
-    tagged = [one for one in tagged if last is None or places.tag_order(one) > last]
+    ids = [places.label(kind, tag) for kind, tag in tagged]
+    first = places.resumed(ids, place)
     narrowed = {"namespace_filter": list(wanted.namespaces)} if wanted.namespaces else {}
 
     def envelope(some: list[JsonObject]) -> JsonObject:
         of = {kind: [tag[kind] for tag in some if kind in tag] for kind in ("pad", "cell")}
         return {"ok": True, "scratchpad_tags": of["pad"], "cell_tags": of["cell"], **narrowed}
 
-    listed: list[JsonObject] = [{kind: tag} for kind, tag in tagged]
-    return Page(listed, envelope, lambda at: cursor.encode("tags", list(tagged[at])))
+    listed: list[JsonObject] = [{kind: tag} for kind, tag in tagged[first:]]
+    return Page(listed, envelope, lambda at: places.after("tags", ids, first + at))
 
 
 async def validate(
@@ -237,7 +242,7 @@ async def search(
     return Page(
         found.hits[first:],
         lambda some: {"ok": True, "hits": some, "embedder": found.embedder, "mode": found.mode},
-        lambda at: cursor.encode("hits", [first + at + 1]),
+        lambda at: places.written("hits", first + at + 1, ""),
     )
 
 

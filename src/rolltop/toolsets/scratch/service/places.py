@@ -6,8 +6,10 @@ others are added and removed before that place meanwhile.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from rolltop.core import cursor
 from rolltop.core.errors import Invalid
@@ -19,51 +21,58 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.models import Order
 
 Place = tuple[int, str]
-"""The position and the id of what comes next."""
+"""The position of what comes next, and the begin of its id."""
 _CODE: Final = "VALIDATION_ERROR"
-_TAGS: Final = ("pad", "cell")
+_BEGIN: Final = 8
+"""Characters of an id: enough to tell the cells of a pad apart, and cheap in tokens."""
+_WRITTEN: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{0,8})((?:-[0-9]{1,9})*)")
 
 
 def after(kind: str, ids: Sequence[str], at: int, before: int = 0) -> str:
     """Return the cursor that goes on after `ids[at]`; `before` ids stand before the first."""
-    following = min(at + 1, len(ids) - 1)
-    return cursor.encode(kind, [before + following, ids[following]])
+    beyond = at + 1 >= len(ids)
+    return written(kind, before + at + 1, "" if beyond else ids[at + 1])
+
+
+def written(kind: str, position: int, one: str, *numbers: int) -> str:
+    """Return a short cursor: a position, the begin of the id that stands there, numbers."""
+    return cursor.encode(kind, ["-".join(map(str, (position, one[:_BEGIN], *numbers)))])
+
+
+def read(kind: str, text: str, numbers: int = 0) -> tuple[int, str, tuple[int, ...]]:
+    """Return what `written` put in a cursor with so many numbers. Raises Invalid."""
+    values = cursor.decode(kind, text, code=_CODE)
+    found = _WRITTEN.fullmatch("|".join(map(str, values)))
+    more = found.group(3).split("-")[1:] if found else []
+    if found is None or len(more) != numbers:
+        raise _bad()
+    return int(found.group(1)), found.group(2), tuple(map(int, more))
 
 
 def following(kind: str, text: str | None) -> Place | None:
     """Return the place in a cursor, None without one. Raises Invalid."""
-    if text is None:
-        return None
-    position, one = _values(kind, text, [int, str])
-    return max(position, 0), one
+    return None if text is None else read(kind, text)[:2]
 
 
 def resumed(ids: Sequence[str], place: Place | None) -> int:
     """Return where that id stands now; what stands in its place where it is gone."""
     if place is None:
         return 0
-    position, one = place
-    return ids.index(one) if one in ids else min(position, len(ids))
+    position, begin = place
+    if begin and not (position < len(ids) and ids[position].startswith(begin)):
+        found = (at for at, one in enumerate(ids) if one.startswith(begin))
+        position = next(found, position)
+    return min(position, len(ids))
+
+
+def label(kind: str, name: str) -> str:
+    """Return what stands for a name in a cursor, where names are long: it need not be unique."""
+    return f"{crc32(f'{kind} {name}'.encode()):08x}"
 
 
 def number(kind: str, text: str | None) -> int:
     """Return the number in a cursor, 0 without one. Raises Invalid."""
-    return 0 if text is None else max(0, _values(kind, text, [int])[0])
-
-
-def tag(text: str | None) -> tuple[int, str] | None:
-    """Return the order of the tag in a cursor, None without one. Raises Invalid."""
-    if text is None:
-        return None
-    kind, name = _values("tags", text, [str, str])
-    if kind not in _TAGS:
-        raise _bad()
-    return tag_order((kind, name))
-
-
-def tag_order(one: tuple[str, str]) -> tuple[int, str]:
-    """Return what a tag, of pads or of cells, is ordered by."""
-    return _TAGS.index(one[0]), one[1]
+    return 0 if text is None else read(kind, text)[0]
 
 
 def moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:

@@ -25,7 +25,10 @@ _MARGIN: Final = 1.25
 
 @dataclass(frozen=True)
 class Reading:
-    """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded."""
+    """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded.
+
+    `head` stands in for the pad's own fields where these are too long for the budget.
+    """
 
     pad: Pad
     metadata: JsonObject | None
@@ -34,6 +37,12 @@ class Reading:
     first: int
     cells: list[Cell]
     at: datetime
+    head: JsonObject | None = None
+
+    @property
+    def whole_head(self) -> JsonObject:
+        """The pad's own fields, without metadata and cells."""
+        return {**self.pad.shown([], self.cell_tags, self.at), **self.pad.labels}
 
     @property
     def more(self) -> bool:
@@ -42,9 +51,10 @@ class Reading:
 
     def answer(self, shown: list[JsonObject]) -> JsonObject:
         """Return the answer around some cells."""
-        pad = self.pad.shown(shown, self.cell_tags, self.at)
+        pad = {**(self.head or self.whole_head), "cells": shown}
         extra = {} if self.metadata is None else {"metadata": self.metadata}
-        return {"ok": True, "scratchpad": {**pad, **self.pad.labels, **extra}}
+        cut = {} if self.head is None else {"truncated": True}
+        return {"ok": True, "scratchpad": {**pad, **extra}, **cut}
 
 
 @dataclass(frozen=True)
