@@ -38,7 +38,7 @@ def opened(settings: Settings) -> Generator[Desk]:
     try:
         yield desk
     finally:
-        desk.database.close()
+        desk.close()
 
 
 def answer(desk: Desk, tool: str, arguments: object, report: Report) -> Answer:

@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from rolltop.core import logs
 from rolltop.core.workers import Workers
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ class Desk:
         """Return `function(…)`, run on a worker thread that holds no transaction."""
         future = self._workers.submit(lambda: function(*args, **kwargs))
         return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Let each toolset end what it began, then close the store."""
+        for toolset in self.registry.toolsets:
+            if toolset.closing is not None:
+                try:
+                    toolset.closing(self)
+                except Exception as failure:  # noqa: BLE001  # the store is closed all the same
+                    logs.fault(failure, message=f"closing {toolset.name} failed")
+        self.database.close()
 
     def changed(self, scope: Scope, uri: str) -> None:
         """Tell those who listen that the resource `uri` of the scope's user has changed."""

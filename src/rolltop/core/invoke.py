@@ -148,8 +148,15 @@ def _fitted(
         return budget.fit(result, limit, finish)
     if not isinstance(result, dict):
         raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
-    kept = not offer.tool.reads
+    kept = not _reads(offer, given)
     return budget.fit_object(cast("JsonObject", result), limit, was_kept=kept, larger=larger)
+
+
+def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:
+    """Return whether the call changed nothing: the tool never does, or this action does not."""
+    actions = offer.tool.actions
+    chosen = {**given, **offer.fixed}.get(actions.parameter) if actions else None
+    return offer.tool.reads or (actions is not None and chosen in actions.reading)
 
 
 def _limit(setting: int, asked: int | None) -> int:

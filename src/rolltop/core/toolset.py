@@ -143,6 +143,8 @@ class Toolset:
     `shape_error(error)` puts an error into the toolset's own shape and `error_output` is that
     shape as a type; `continued(result, continuation)` says in the toolset's own envelope how a
     cut answer goes on. `codes` lists every code its tools may answer, with a line on each.
+    `closing(desk)` is called once, on a thread, when the process ends and before the store
+    closes: it has a fraction of a second and may not wait for anything.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Toolset:
     continued: Callable[[JsonObject, Continuation], JsonObject]
     settings: tuple[Setting, ...] = ()
     jobs: tuple[Job, ...] = ()
+    closing: Callable[..., None] | None = None
     references: tuple[Reference, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     argument_code: str = "INVALID_ARGUMENT"

@@ -129,7 +129,7 @@ class App:
         self.subscriptions.close()
 
     async def close(self, timeout: float) -> None:  # noqa: ASYNC109  # a bound on what cannot be cancelled
-        """Stop the jobs and close the store, waiting at most `timeout` seconds for it."""
+        """Stop the jobs and close the desk, waiting at most `timeout` seconds for it."""
         self.desk.stopping = True
         for job in self._jobs:
             job.cancel()
@@ -137,7 +137,7 @@ class App:
         loop = asyncio.get_running_loop()
 
         def close() -> None:
-            self.desk.database.close()
+            self.desk.close()
             loop.call_soon_threadsafe(closed.set)
 
         threading.Thread(target=close, name="rolltop-close", daemon=True).start()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from rolltop.core.errors import ConfigInvalid
 from rolltop.core.settings import CORE_SETTINGS, Settings, load
 from rolltop.toolsets.scratch import TOOLSET
 from rolltop.toolsets.scratch.jobs import note_accesses, purge_trash, sweep
@@ -14,8 +17,6 @@ from tests.toolsets.scratch.caller import Caller, cell
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
     from rolltop.core.db import Database
     from rolltop.core.scope import Scope
@@ -214,6 +215,16 @@ def test_a_bare_number_of_a_duration_counts_the_settings_own_unit(tmp_path: Path
     assert settings["scratch.max_scratchpads"] == 0
     assert settings["scratch.max_cells_per_pad"] == 7
     assert settings["scratch.eviction_policy"] == "fail"
+
+
+@pytest.mark.parametrize("setting", ["PREEMPT_AGE", "PREEMPT_INTERVAL", "VALIDATION_TIMEOUT"])
+@pytest.mark.parametrize("given", ["0", "0h", "-1h", "1.5h", "1h30m", "99999999999d", "soon"])
+def test_any_other_duration_stops_the_start_with_its_name(
+    tmp_path: Path, setting: str, given: str
+) -> None:
+    variable = f"SCRATCH_NOTEBOOK_{setting}"
+    with pytest.raises(ConfigInvalid, match=variable):
+        loaded(tmp_path, **{variable: given})
 
 
 def test_other_names_of_the_seed_are_reported_once_and_ignored(tmp_path: Path) -> None:

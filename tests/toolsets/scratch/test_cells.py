@@ -150,6 +150,16 @@ def test_reads_choose_cells_by_id_index_and_tag_in_the_order_asked_for(mine: Cal
         assert mine.code("scratch_read", scratch_id=pad, indices=[index]) == "INVALID_INDEX"
 
 
+@pytest.mark.parametrize("index", [-1, 1, 2**31, 2**63, 10**30])
+def test_no_index_is_too_large_to_be_refused(mine: Caller, index: int) -> None:
+    pad = mine.pad("kept")
+    sent = {"scratch_id": pad, "cell": cell()}
+    assert mine.code("scratch_replace_cell", **sent, index=index) == "INVALID_INDEX"
+    assert mine.code("scratch_replace_cell", **sent, index=0, new_index=index) == "INVALID_INDEX"
+    assert mine.code("scratch_validate", scratch_id=pad, indices=[index]) == "INVALID_INDEX"
+    assert mine.contents(pad) == ["kept"]
+
+
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=TEXT)
 def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:

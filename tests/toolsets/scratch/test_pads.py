@@ -302,6 +302,12 @@ def test_quotes_and_sql_in_every_text_are_text(mine: Caller) -> None:
 
 
 def test_the_settings_name_the_default_namespace(database: Database, me: Scope) -> None:
-    desk = make_desk(database, settings={"scratch.default_namespace": "desk"})
+    desk = make_desk(database, settings={"scratch.default_namespace": " desk "})
     caller = Caller(desk, me)
-    assert caller.read(caller.pad())["namespace"] == "desk"
+    pad = caller.pad()
+    assert caller.read(pad, namespaces=["desk"])["namespace"] == "desk"
+    for wrong in (" ", "n" * 201, "nul\x00"):
+        desk = make_desk(database, settings={"scratch.default_namespace": wrong})
+        error = Caller(desk, me).fails("scratch_create")
+        assert error["code"] == "CONFIG_ERROR"
+        assert "scratch.default_namespace" in error["message"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.embed import DEFAULT_MODEL, model_names
 from rolltop.core.settings import Setting
 from rolltop.core.toolset import Prompt, PromptArgument, Toolset
-from rolltop.toolsets.scratch.jobs import JOBS
+from rolltop.toolsets.scratch.jobs import JOBS, close
 from rolltop.toolsets.scratch.models import continued
 from rolltop.toolsets.scratch.models.answers import ErrorAnswer
 from rolltop.toolsets.scratch.tools import REFERENCES, TOOLS
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
 
 _SEED: Final = "SCRATCH_NOTEBOOK_"
+_LONGEST: Final = 3650 * 86400
+"""Seconds: ten years, which clocks and timers of every kind can count."""
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
@@ -116,6 +118,7 @@ TOOLSET: Final = Toolset(
             24 * 3600,
             "How long a pad is idle before preempt puts it into the trash; hours without a unit.",
             minimum=1,
+            maximum=_LONGEST,
             unit="h",
             environment=(f"{_SEED}PREEMPT_AGE",),
         ),
@@ -125,6 +128,7 @@ TOOLSET: Final = Toolset(
             600,
             "How often preempt looks for idle pads; minutes without a unit.",
             minimum=1,
+            maximum=_LONGEST,
             unit="m",
             environment=(f"{_SEED}PREEMPT_INTERVAL",),
         ),
@@ -141,6 +145,7 @@ TOOLSET: Final = Toolset(
             10,
             "How long the validation of one call may take.",
             minimum=1,
+            maximum=_LONGEST,
             environment=(f"{_SEED}VALIDATION_TIMEOUT",),
             untrusted="down",
         ),
@@ -161,6 +166,7 @@ TOOLSET: Final = Toolset(
         ),
     ),
     jobs=JOBS,
+    closing=close,
     references=REFERENCES,
     prompts=(
         Prompt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +15,11 @@ from rolltop.core.toolset import Job
 if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from rolltop.core.settings import Settings
-    from rolltop.toolsets.scratch.service import accesses, capacity, embedding, pads
+    from rolltop.toolsets.scratch.service import accesses, capacity, checking, embedding, pads
 else:
     accesses = lazy("rolltop.toolsets.scratch.service.accesses")
     capacity = lazy("rolltop.toolsets.scratch.service.capacity")
+    checking = lazy("rolltop.toolsets.scratch.service.checking")
     embedding = lazy("rolltop.toolsets.scratch.service.embedding")
     pads = lazy("rolltop.toolsets.scratch.service.pads")
 
@@ -52,6 +54,15 @@ async def sweep(desk: Desk) -> None:
 async def embed(desk: Desk) -> None:
     """Make the vectors that are missing, of what changed or of all after a change of model."""
     await embedding.embed_pending(desk)
+
+
+def close(desk: Desk) -> None:
+    """End the checking processes, and write down which pads were read last."""
+    # Of a module that was never loaded, there is nothing to end.
+    if checking.__name__ in sys.modules:
+        checking.close()
+    if accesses.__name__ in sys.modules:
+        accesses.write_down_now(desk)
 
 
 def _sweep_every(settings: Settings) -> float:

@@ -63,12 +63,29 @@ def test_hundred_thousand_levels_of_json_are_an_error(validator: Validator) -> N
     assert result.errors[0].code == "JSON_TOO_DEEP"
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(?=(a+)+$)", r"^(\w+\s?)*\1$"])
-def test_catastrophic_patterns_end(pattern: str, validator: Validator) -> None:
+def against(pattern: str, validator: Validator) -> Checked:
+    """The result for a text that makes a backtracking engine try everything."""
     cell = Cell("json", '"' + "a" * 50_000 + '!"', schema={"pattern": pattern})
     result = only(validator, cell)
     assert isinstance(result, Checked)
-    assert [one.code for one in result.errors] == ["SCHEMA_VIOLATION"]
+    return result
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(?=(a+)+$)"])
+def test_catastrophic_patterns_end(pattern: str, validator: Validator) -> None:
+    assert [one.code for one in against(pattern, validator).errors] == ["SCHEMA_VIOLATION"]
+
+
+@pytest.mark.parametrize("pattern", [r"^(\w+\s?)*\1$", r"^(?!(\w+\s?)*\1$)"])
+def test_a_pattern_given_up_on_is_no_violation(pattern: str, validator: Validator) -> None:
+    result = against(pattern, validator)
+    assert result.valid
+    assert [one.code for one in result.warnings] == ["SCHEMA_PATTERN_UNDECIDED"]
+    assert "too many steps" in result.warnings[0].message
+    assert (result.details["schema"]["performed"], result.details["schema"]["passed"]) == (
+        True,
+        None,
+    )
 
 
 @pytest.mark.parametrize(

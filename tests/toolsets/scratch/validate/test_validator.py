@@ -16,17 +16,13 @@ import pytest
 
 from rolltop.core.errors import Unavailable
 from rolltop.toolsets.scratch.validate import Cell, Checked, Timeout, Validator
+from rolltop.toolsets.scratch.validate.process import CheckingProcess
+from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Each reference doubles the work: 2 to the 40th in all.
-BOMB = {
-    "$ref": "#/$defs/0",
-    "$defs": {str(level): {"anyOf": [{"$ref": f"#/$defs/{level + 1}"}] * 2} for level in range(40)}
-    | {"40": {"type": "string"}},
-}
-HANGS = Cell("json", "[1]", schema=BOMB)
+HANGS = Cell("json", "[1]", schema=SLOW_SCHEMA)
 FINE = Cell("json", '{"a": 1}')
 SECONDS = 20.0
 
@@ -87,6 +83,28 @@ def test_other_checks_are_answered_meanwhile(validator: Validator) -> None:
 
     anyio.run(main)
     assert len(answered) == 5
+
+
+def test_waiting_for_a_turn_counts_as_time(
+    validator: Validator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Cell] = []
+    check = CheckingProcess.check
+
+    def counted(process: CheckingProcess, cell: Cell, until: float) -> Checked:
+        started.append(cell)
+        return check(process, cell, until)
+
+    monkeypatch.setattr(CheckingProcess, "check", counted)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(60):
+                group.start_soon(validator.check, [HANGS])
+
+    anyio.run(main)
+    # Each turn hangs for all of the limit, so whoever had to wait for one is too late.
+    assert len(started) < 16
 
 
 def test_more_calls_than_processes_are_all_answered(validator: Validator) -> None:
@@ -188,7 +206,7 @@ sys.stdin.read()
 def test_no_process_outlives_a_killed_server() -> None:
     import json  # noqa: PLC0415  # for the argument only
 
-    command = [sys.executable, "-c", OWNER, json.dumps(BOMB)]
+    command = [sys.executable, "-c", OWNER, json.dumps(SLOW_SCHEMA)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment

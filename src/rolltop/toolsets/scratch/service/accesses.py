@@ -12,6 +12,7 @@ from rolltop.core.scope import Scope
 from rolltop.toolsets.scratch.store import pads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from rolltop.core.desk import Desk
@@ -32,6 +33,15 @@ def unwritten(desk: Desk, user_id: str) -> Moments:
 
 async def write_down(desk: Desk) -> None:
     """Put what is remembered into the store; what fails to be written is dropped."""
-    remembered = _unwritten.pop(desk) if desk in _unwritten else {}
-    for user_id, moments in remembered.items():
+    for user_id, moments in _taken(desk):
         await desk.database.write(Scope.of(user_id), pads.note_accesses, moments)
+
+
+def write_down_now(desk: Desk) -> None:
+    """Do what `write_down` does, in the thread that asks: the process ends."""
+    for user_id, moments in _taken(desk):
+        desk.database.write_now(Scope.of(user_id), pads.note_accesses, moments)
+
+
+def _taken(desk: Desk) -> Iterable[tuple[str, Moments]]:
+    return (_unwritten.pop(desk) if desk in _unwritten else {}).items()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rolltop.core import budget, cursor
 from rolltop.core.budget import Page
@@ -16,9 +15,11 @@ from rolltop.toolsets.scratch.service import (
     checks,
     drafts,
     fitting,
+    heads,
     namespaces,
     pads,
     parts,
+    places,
     reading,
     schemas,
     searching,
@@ -38,7 +39,6 @@ Which = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
 ]
 """cell_ids, indices, tags, namespaces."""
-_BAD_CURSOR: Final = "VALIDATION_ERROR"
 
 
 async def create(
@@ -125,7 +125,7 @@ async def restore(call: Call, scratch_id: str | None) -> Page | JsonObject:
     """Return the answer of scratch_restore: the pad, or the trash."""
     if scratch_id is not None:
         return _written(call, await writing.restore(call, checks.identifier(scratch_id)), [])
-    after = _moment_and_text("trash", call.cursor)
+    after = places.moment_and_text("trash", call.cursor)
     found, more = await call.read(pads.trash_page, after, LONGEST_PAGE)
 
     def cursor_after(at: int) -> str:
@@ -141,14 +141,17 @@ async def read(
 ) -> Page | Text | JsonObject:
     """Return the answer of scratch_read."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
-    start = parts.place(call.cursor)
+    part = heads.place(call.cursor)
+    start = parts.place(call.cursor) if part is None else None
     position = None if start is None else start[:2]
-    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, with_metadata)
+    # The first answer holds the metadata; those that go on do not repeat it.
+    first = with_metadata and start is None
+    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, first)
     accesses.note(call.desk, call.scope.user_id, wanted_id, found.at)
     names = ("cell_ids", "indices", "tags", "namespaces")
     asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
     sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
-    return parts.answer(found, lines, start, call.budget, sent)
+    return parts.answer(found, lines, start, part, call.budget, sent)
 
 
 async def list_cells(
@@ -156,14 +159,16 @@ async def list_cells(
 ) -> Page:
     """Return the answer of scratch_list_cells."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, None, tags)
-    first = _position("outline", call.cursor)
+    place = places.following("outline", call.cursor)
     pad, at, found = await call.read(cells.list_cells, wanted_id, wanted)
     accesses.note(call.desk, call.scope.user_id, wanted_id, at)
     envelope = {"ok": True, "scratch_id": wanted_id, "cell_count": pad.cell_count}
+    ids = [cell.cell_id for cell in found]
+    first = places.resumed(ids, place)
     return Page(
         [cell.outline for cell in found[first:]],
         lambda some: {**envelope, "cells": some},
-        lambda index: cursor.encode("outline", [first + index + 1]),
+        lambda index: places.after("outline", ids, first + index),
     )
 
 
@@ -176,7 +181,7 @@ async def list_pads(
 ) -> Page:
     """Return the answer of scratch_list."""
     wanted = checks.wanted(None, None, tags, given_namespaces)
-    after = None if call.cursor is None else _pad_place(call.cursor, order)
+    after = None if call.cursor is None else places.of_pad(call.cursor, order)
     found, more = await call.read(pads.page, wanted.namespaces, wanted.tags, order, after, limit)
 
     def cursor_after(at: int) -> str:
@@ -189,16 +194,19 @@ async def list_pads(
 async def list_tags(call: Call, given_namespaces: Sequence[str] | None) -> Page:
     """Return the answer of scratch_list_tags."""
     wanted = checks.wanted(None, None, None, given_namespaces)
-    first = _position("tags", call.cursor)
+    place = places.following("tags", call.cursor)
     of_pads, of_cells = await call.read(pads.tags_in_use, wanted.namespaces)
-    listed = [{"pad": tag} for tag in of_pads] + [{"cell": tag} for tag in of_cells]
+    tagged = [("pad", tag) for tag in of_pads] + [("cell", tag) for tag in of_cells]
+    ids = [places.label(kind, tag) for kind, tag in tagged]
+    first = places.resumed(ids, place)
     narrowed = {"namespace_filter": list(wanted.namespaces)} if wanted.namespaces else {}
 
     def envelope(some: list[JsonObject]) -> JsonObject:
         of = {kind: [tag[kind] for tag in some if kind in tag] for kind in ("pad", "cell")}
         return {"ok": True, "scratchpad_tags": of["pad"], "cell_tags": of["cell"], **narrowed}
 
-    return Page(listed[first:], envelope, lambda at: cursor.encode("tags", [first + at + 1]))
+    listed: list[JsonObject] = [{kind: tag} for kind, tag in tagged[first:]]
+    return Page(listed, envelope, lambda at: places.after("tags", ids, first + at))
 
 
 async def validate(
@@ -209,12 +217,13 @@ async def validate(
 ) -> Page:
     """Return the answer of scratch_validate."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, indices)
-    first = _position("results", call.cursor)
-    results = await checking.validate(call, wanted_id, wanted, first)
+    place = places.following("results", call.cursor)
+    first, results = await checking.validate(call, wanted_id, wanted, place)
+    ids = [result["cell_id"] for result in results]
     return Page(
         results,
         lambda some: {"ok": True, "scratch_id": wanted_id, "results": some},
-        lambda at: cursor.encode("results", [first + at + 1]),
+        lambda at: places.after("results", ids, at, first),
     )
 
 
@@ -228,12 +237,12 @@ async def search(
 ) -> Page:
     """Return the answer of scratch_search."""
     wanted = checks.wanted(None, None, tags, given_namespaces)
-    first = _position("hits", call.cursor)
+    first = places.number("hits", call.cursor)
     found = await searching.find(call, query, wanted, limit, mode)
     return Page(
         found.hits[first:],
         lambda some: {"ok": True, "hits": some, "embedder": found.embedder, "mode": found.mode},
-        lambda at: cursor.encode("hits", [first + at + 1]),
+        lambda at: places.written("hits", first + at + 1, ""),
     )
 
 
@@ -256,18 +265,20 @@ async def schema(
         if named not in {None, entry.id}:
             raise checks.wrong("schema_id and schema.id differ", "Send one of the two.")
         kept = await call.write(schemas.upsert_schema, wanted_id, entry)
-        return _changed(call, wanted_id, {"schema": kept.shown})
+        shown = fitting.cuttable(kept.shown, "schema", call.budget)
+        return _changed(call, wanted_id, {"schema": shown})
     if named is None:
         raise checks.wrong("schema_id is required", "scratch_schema with action list shows ids.")
     if action == "delete":
         gone = await call.write(schemas.delete_schema, wanted_id, named)
         return _changed(call, wanted_id, {"schema_id": gone, "deleted": True})
-    return {"ok": True, "schema": (await call.read(schemas.get_schema, wanted_id, named)).shown}
+    found = await call.read(schemas.get_schema, wanted_id, named)
+    return {"ok": True, "schema": fitting.cuttable(found.shown, "schema", call.budget)}
 
 
 async def list_namespaces(call: Call) -> Page:
     """Return the answer of scratch_namespace with action list."""
-    after = _moment_and_text("namespaces", call.cursor)
+    after = places.moment_and_text("namespaces", call.cursor)
     found, more = await call.read(namespaces.page, after, LONGEST_PAGE)
     items = [
         {"namespace": name, "scratchpad_count": used, "created_at": moment(created)}
@@ -323,12 +334,14 @@ def _changed(call: Call, scratch_id: str, answer: JsonObject) -> JsonObject:
 
 
 async def _list_schemas(call: Call, scratch_id: str) -> Page:
-    first = _position("schemas", call.cursor)
+    place = places.following("schemas", call.cursor)
     found = await call.read(schemas.list_schemas, scratch_id)
+    ids = [entry.id for entry in found]
+    first = places.resumed(ids, place)
     return Page(
-        [entry.shown for entry in found[first:]],
+        [fitting.cuttable(entry.shown, "schema", call.budget) for entry in found[first:]],
         lambda some: {"ok": True, "schemas": some},
-        lambda at: cursor.encode("schemas", [first + at + 1]),
+        lambda at: places.after("schemas", ids, first + at),
     )
 
 
@@ -338,53 +351,7 @@ def _namespace(given: str | None, what: str) -> str:
     return checks.name(given, what)
 
 
-def _position(kind: str, text: str | None) -> int:
-    """Return the number in a cursor, 0 without one. Raises Invalid."""
-    if text is None:
-        return 0
-    values = cursor.decode(kind, text, code=_BAD_CURSOR)
-    if len(values) != 1 or type(values[0]) is not int or values[0] < 0:
-        raise _bad_cursor()
-    return values[0]
-
-
-def _moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:
-    """Return a cursor's moment and text, None without one. Raises Invalid."""
-    if text is None:
-        return None
-    values = cursor.decode(kind, text, code=_BAD_CURSOR)
-    if [type(value) for value in values] != [str, str]:
-        raise _bad_cursor()
-    return _moment(values[0]), values[1]
-
-
-def _pad_place(text: str, order: Order) -> list[Any]:
-    values = cursor.decode(f"pads-{order}", text, code=_BAD_CURSOR)
-    kinds = [int, str, str] if order == "title" else [str, str]
-    if [type(value) for value in values] != kinds:
-        raise _bad_cursor()
-    checks.identifier(values[-1], "cursor")
-    return values if order == "title" else [_moment(values[0]), values[1]]
-
-
 def _place_of(pad: Pad, order: Order) -> list[Any]:
     if order == "title":
         return title_place(pad)
     return [moment(pad.updated_at if order == "recent" else pad.created_at), pad.scratch_id]
-
-
-def _moment(text: str) -> datetime:
-    try:
-        value = datetime.fromisoformat(text)
-    except ValueError:
-        raise _bad_cursor() from None
-    if value.tzinfo is None:
-        raise _bad_cursor()
-    return value
-
-
-def _bad_cursor() -> Exception:
-    return checks.wrong(
-        "cursor is not one that this list answered",
-        "Send next_cursor exactly as it was answered, or leave cursor out to start again.",
-    )

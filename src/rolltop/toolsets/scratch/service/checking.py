@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import logs
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from rolltop.core.call import Call
     from rolltop.toolsets.scratch import models
     from rolltop.toolsets.scratch.models import Draft, JsonObject, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch.service.places import Place
     from rolltop.toolsets.scratch.validate import Checked
 
 _BATCH_BYTES: Final = 32 << 20
@@ -27,12 +27,21 @@ _GRACE: Final = 0.25  # seconds: the validator itself answers at the limit
 _TIMEOUT: Final = "VALIDATION_TIMEOUT"
 
 
-@lru_cache(maxsize=4)
+_validators: Final[dict[float, Validator]] = {}
+
+
 def validator(timeout: float) -> Validator:
     """Return the process's validator of that time limit, in seconds."""
-    made = Validator(timeout=timeout)
-    atexit.register(made.close)
-    return made
+    if timeout not in _validators:
+        _validators[timeout] = Validator(timeout=timeout)
+    return _validators[timeout]
+
+
+@atexit.register
+def close() -> None:
+    """End every checking process; checks under way answer that the server is stopping."""
+    while _validators:
+        _validators.popitem()[1].close()
 
 
 async def checked(
@@ -66,27 +75,30 @@ async def schemas_for(
     return ()
 
 
-async def validate(call: Call, scratch_id: str, wanted: Wanted, first: int) -> list[JsonObject]:
-    """Return the results of stored cells from the `first` of those wanted on.
+async def validate(
+    call: Call, scratch_id: str, wanted: Wanted, place: Place | None
+) -> tuple[int, list[JsonObject]]:
+    """Return the results of stored cells from a place among those wanted on, and its position.
 
     Raises NotFound, INVALID_INDEX, or VALIDATION_TIMEOUT for the whole call.
     """
     limit: float = call.desk.settings["scratch.validation_timeout"]
+    first: int | None = None
     results: list[JsonObject] = []
     try:
         async with asyncio.timeout(limit + _GRACE):
             while True:
-                batch, entries, more = await call.read(
-                    reading.batch, scratch_id, wanted, first + len(results), _BATCH_BYTES
-                )
-                addresses = _addresses(entries)
-                found = await _check(call, [_cell(cell, addresses) for cell in batch])
-                for cell, one in zip(batch, found, strict=True):
+                batch = await call.read(reading.batch, scratch_id, wanted, place, _BATCH_BYTES)
+                first = batch.first if first is None else first
+                addresses = _addresses(batch.schemas)
+                found = await _check(call, [_cell(cell, addresses) for cell in batch.cells])
+                for cell, one in zip(batch.cells, found, strict=True):
                     if isinstance(one, Timeout):
                         raise _too_slow(limit)
                     results.append(located(_result(one, cell), cell))
-                if not more:
-                    return results
+                if batch.following is None:
+                    return first, results
+                place = batch.following
     except TimeoutError:
         raise _too_slow(limit) from None
 
@@ -132,8 +144,7 @@ def _result(found: Checked | Timeout, cell: Draft | models.Cell) -> JsonObject:
             "column": 1,
             "details": {},
         }
-        details = {"syntax": {"checked": False, "passed": False}}
-        return _shaped(cell.language, [], [warning], details)
+        return _shaped(cell.language, [], [warning], found.details)
     errors = [asdict(diagnostic) for diagnostic in found.errors]
     warnings = [asdict(diagnostic) for diagnostic in found.warnings]
     return _shaped(cell.language, errors, warnings, found.details)

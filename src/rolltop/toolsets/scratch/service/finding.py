@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError
 from rolltop.toolsets.scratch.store import cells, pads
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.models import Cell, Pad, Place, Wanted
 
 MISSING = "Scratchpad not found"
+_FARTHEST: Final = 1 << 31
+"""No database counts cells further than that."""
 
 
 def living(tx: Tx, scratch_id: str, namespaces: Sequence[str] = ()) -> Pad:
@@ -52,9 +54,10 @@ def held_cell(tx: Tx, scratch_id: str, cell_id: str | None, position: int | None
         if not found:
             raise missing_cells([cell_id])
         return found[0]
-    cell = cells.at(tx, scratch_id, position or 0)
+    at = position or 0
+    cell = cells.at(tx, scratch_id, at) if 0 <= at < _FARTHEST else None
     if cell is None:
-        raise wrong_index(position or 0)
+        raise wrong_index(at)
     return cell
 
 

@@ -35,6 +35,16 @@ def fitted(written: Written, results: Sequence[JsonObject], limit: int, *, one: 
     return cut if budget.within(cut, limit) else _least(cut)
 
 
+def cuttable(thing: JsonObject, name: str, limit: int) -> JsonObject:
+    """Return a thing whose field `name` can be cut to a budget: as its JSON text where it cannot.
+
+    Texts and lists of texts can be cut; of numbers, flags and keys there may be too many.
+    """
+    if budget.within(thing, limit) or budget.shorten(thing, limit // 2) is not None:
+        return thing
+    return {**thing, name: budget.compact(thing[name])}
+
+
 def _answer(
     written: Written, results: Sequence[JsonObject], count: int, *, one: bool
 ) -> JsonObject:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core import budget, cursor
+from rolltop.core import budget
 from rolltop.core.budget import Continuation, Page, Text
 from rolltop.toolsets.scratch.models import continued
+from rolltop.toolsets.scratch.service import heads, places
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.reading import segment
 from rolltop.toolsets.scratch.validate import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rolltop.toolsets.scratch.models import Cell, JsonObject
     from rolltop.toolsets.scratch.service.reading import Reading
 
@@ -23,28 +26,28 @@ Lines = tuple[int | None, int | None, int | None]
 
 
 def place(text: str | None) -> tuple[int, str, int] | None:
-    """Return where a read goes on: the position and id of a cell, a character of its content.
+    """Return where a read goes on: position and begin of a cell's id, a character of its content.
 
     Raises Invalid for a text that is no cursor of a read.
     """
     if text is None:
         return None
-    values = cursor.decode(CURSOR, text, code="VALIDATION_ERROR")
-    if [type(value) for value in values] != [int, str, int] or min(values[0], values[2]) < 0:
-        raise wrong("cursor is not one that scratch_read answered", "Leave cursor out.")
-    return values[0], values[1], values[2]
+    position, one, (offset,) = places.read(CURSOR, text, 1)
+    return position, one, offset
 
 
 def answer(
     reading: Reading,
     lines: Lines,
     start: tuple[int, str, int] | None,
+    part: int | None,
     limit: int,
     sent: JsonObject,
 ) -> Page | Text | JsonObject:
     """Return the reading as what core cuts to the budget. Raises Invalid.
 
-    `sent` are the arguments of the call, which the one that goes on repeats.
+    It goes on at the `part` of the metadata, or at the `start` among the cells. `sent` are the
+    arguments of the call, which the one that goes on repeats.
     """
     if any(value is not None for value in lines):
         if len(reading.chosen) != 1:
@@ -53,20 +56,35 @@ def answer(
                 f"{len(reading.chosen)} are asked for",
                 "Name the cell in cell_ids.",
             )
-        return _lines(reading, lines)
-    if not reading.cells:
-        return reading.answer([])
-    offset = 0
-    if start is not None and reading.cells[0].cell_id == start[1]:
-        offset = start[2]
+        return _lines(heads.shortened(reading, limit), lines, limit)
     shown = [cell.full(VERSION) for cell in reading.cells]
+    offset = start[2] if start and shown and shown[0]["cell_id"].startswith(start[1]) else 0
     if offset:
         shown[0] = _from(reading.cells[0], offset)
+    if part is not None or not heads.has_room(reading, limit):
+        if part is None and _is_all(reading, shown, limit):
+            return _page(reading, shown)
+        reading = heads.fitted(reading, limit)
+        if reading.metadata and (part is not None or not heads.has_room(reading, limit)):
+            return heads.metadata_page(reading, part or 0, limit, _first_cell(reading))
+    if not reading.cells:
+        return reading.answer([])
     if _fits(reading, shown[0], limit, sent):
         return _page(reading, shown)
-    if len(reading.chosen) == 1:
-        return _lines(reading, (1, None, offset))
-    return _part(reading, offset)
+    alone = len(reading.chosen) == 1
+    return _lines(reading, (1, None, offset), limit) if alone else _part(reading, offset, limit)
+
+
+def _is_all(reading: Reading, shown: list[JsonObject], limit: int) -> bool:
+    """Whether everything asked for is there and fits."""
+    return not reading.more and budget.within(reading.answer(shown), limit)
+
+
+def _first_cell(reading: Reading) -> Callable[[], str] | None:
+    """Return what makes the cursor of the first cell wanted, None where there is none."""
+    if not reading.chosen:
+        return None
+    return lambda: _cursor(0, reading.chosen[0].cell_id, 0)
 
 
 def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> bool:
@@ -89,9 +107,10 @@ def _page(reading: Reading, shown: list[JsonObject]) -> Page:
     return Page(shown, reading.answer, cursor_after, reading.more)
 
 
-def _part(reading: Reading, offset: int) -> Text:
+def _part(reading: Reading, offset: int, limit: int) -> Text:
     """Return the first cell of several, from a character on; the next call goes on in it."""
     cell = reading.cells[0]
+    frame = heads.fitted_frame(cell.full(VERSION), limit)
     content = cell.content or ""
     following = reading.first + 1
 
@@ -101,14 +120,15 @@ def _part(reading: Reading, offset: int) -> Text:
         return {"cursor": _cursor(reading.first, cell.cell_id, offset + end)}
 
     def envelope(part: str) -> JsonObject:
-        return reading.answer([_shown(cell, part, content, offset)])
+        return reading.answer([_shown(frame, part, content, offset)])
 
     return Text(content[offset:], envelope, resume_at, following < len(reading.chosen))
 
 
-def _lines(reading: Reading, lines: Lines) -> Text:
+def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
     """Return lines of the one cell that is read."""
     cell = reading.cells[0]
+    frame = heads.fitted_frame(cell.full(VERSION), limit)
     content = cell.content or ""
     part = segment(content, lines[0] or 1, lines[1])
     skipped = lines[2] or 0
@@ -120,10 +140,11 @@ def _lines(reading: Reading, lines: Lines) -> Text:
     at = len(part.text[:skipped]) + _start_of(content, part.line)
 
     def resume_at(end: int) -> dict[str, object]:
-        return {"cell_ids": [cell.cell_id], **part.next_at(end, skipped)}
+        following = part.next_at(end, skipped)
+        return {"cell_ids": [cell.cell_id], "include_metadata": False, **following}
 
     def envelope(text: str) -> JsonObject:
-        return reading.answer([_shown(cell, text, content, at)])
+        return reading.answer([_shown(frame, text, content, at)])
 
     return Text(part.text[skipped:], envelope, resume_at)
 
@@ -137,16 +158,16 @@ def _start_of(content: str, line: int) -> int:
 
 def _from(cell: Cell, offset: int) -> JsonObject:
     content = cell.content or ""
-    return _shown(cell, content[offset:], content, offset)
+    return _shown(cell.full(VERSION), content[offset:], content, offset)
 
 
-def _shown(cell: Cell, part: str, content: str, offset: int) -> JsonObject:
+def _shown(frame: JsonObject, part: str, content: str, offset: int) -> JsonObject:
     """Return a cell with part of its content, and the line at which that begins."""
-    shown: dict[str, Any] = {**cell.full(VERSION), "content": part}
+    shown: dict[str, Any] = {**frame, "content": part}
     if part != content:
         shown["line_start"] = content.count("\n", 0, offset) + 1
     return shown
 
 
 def _cursor(position: int, cell_id: str, offset: int) -> str:
-    return cursor.encode(CURSOR, [position, cell_id, offset])
+    return places.written(CURSOR, position, cell_id, offset)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.text.lines import Lines
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.finding import living, selected
+from rolltop.toolsets.scratch.service.places import resumed
 from rolltop.toolsets.scratch.store import cells, names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, JsonObject, Pad, Place, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch import models
+    from rolltop.toolsets.scratch.models import Cell, JsonObject, Pad, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch.service.places import Place
 
 _MARGIN: Final = 1.25
 """Cells are loaded until their own tokens are that much over the budget."""
@@ -23,15 +25,24 @@ _MARGIN: Final = 1.25
 
 @dataclass(frozen=True)
 class Reading:
-    """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded."""
+    """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded.
+
+    `head` stands in for the pad's own fields where these are too long for the budget.
+    """
 
     pad: Pad
     metadata: JsonObject | None
     cell_tags: list[str]
-    chosen: list[Place]
+    chosen: list[models.Place]
     first: int
     cells: list[Cell]
     at: datetime
+    head: JsonObject | None = None
+
+    @property
+    def whole_head(self) -> JsonObject:
+        """The pad's own fields, without metadata and cells."""
+        return {**self.pad.shown([], self.cell_tags, self.at), **self.pad.labels}
 
     @property
     def more(self) -> bool:
@@ -40,9 +51,10 @@ class Reading:
 
     def answer(self, shown: list[JsonObject]) -> JsonObject:
         """Return the answer around some cells."""
-        pad = self.pad.shown(shown, self.cell_tags, self.at)
+        pad = {**(self.head or self.whole_head), "cells": shown}
         extra = {} if self.metadata is None else {"metadata": self.metadata}
-        return {"ok": True, "scratchpad": {**pad, **self.pad.labels, **extra}}
+        cut = {} if self.head is None else {"truncated": True}
+        return {"ok": True, "scratchpad": {**pad, **extra}, **cut}
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,7 @@ def read(  # what the tool takes
     tx: Tx,
     scratch_id: str,
     wanted: Wanted,
-    place: tuple[int, str] | None,
+    place: Place | None,
     budget: int,
     with_metadata: bool,  # noqa: FBT001  # passed on by position
 ) -> Reading:
@@ -81,7 +93,7 @@ def read(  # what the tool takes
     pad = living(tx, scratch_id, wanted.namespaces)
     places = cells.places(tx, scratch_id)
     chosen = selected(places, wanted)
-    first = 0 if place is None else _resumed(chosen, *place)
+    first = resumed([one.cell_id for one in chosen], place)
     ids: list[str] = []
     cost = 0
     for one in chosen[first:]:
@@ -98,24 +110,33 @@ def read(  # what the tool takes
     return Reading(pad, metadata, tags, chosen, first, loaded, tx.now)
 
 
-def batch(
-    tx: Tx, scratch_id: str, wanted: Wanted, first: int, size: int
-) -> tuple[list[Cell], list[SchemaEntry], bool]:
-    """Return wanted cells from the `first` on with up to `size` bytes, schemas, and if more follow.
+@dataclass(frozen=True)
+class Batch:
+    """Wanted cells from the position `first` on, their pad's schemas, and where others follow."""
 
-    Raises NotFound, INVALID_INDEX.
-    """
+    first: int
+    cells: list[Cell]
+    schemas: list[SchemaEntry]
+    following: Place | None
+
+
+def batch(tx: Tx, scratch_id: str, wanted: Wanted, place: Place | None, size: int) -> Batch:
+    """Return wanted cells from a place on, up to `size` bytes. Raises NotFound, INVALID_INDEX."""
     living(tx, scratch_id)
-    chosen = selected(cells.places(tx, scratch_id), wanted)[first:]
+    whole = [one.cell_id for one in selected(cells.places(tx, scratch_id), wanted)]
+    first = resumed(whole, place)
+    chosen = whole[first:]
     outlines = {cell.cell_id: cell.measured.bytes for cell in cells.outlines(tx, scratch_id)}
     ids: list[str] = []
-    for place in chosen:
-        size -= outlines[place.cell_id]
+    for cell_id in chosen:
+        size -= outlines[cell_id]
         if ids and size < 0:
             break
-        ids.append(place.cell_id)
+        ids.append(cell_id)
     loaded = cells.whole(tx, scratch_id, ids) if ids else []
-    return loaded, names.schemas_of(tx, scratch_id), len(ids) < len(chosen)
+    end = first + len(ids)
+    following = (end, whole[end]) if end < len(whole) else None
+    return Batch(first, loaded, names.schemas_of(tx, scratch_id), following)
 
 
 def segment(content: str, line_start: int, line_count: int | None) -> Segment:
@@ -128,14 +149,6 @@ def segment(content: str, line_start: int, line_count: int | None) -> Segment:
         )
     last = len(lines) if line_count is None else line_start + line_count - 1
     return Segment(lines.between(line_start, last), line_start, line_count)
-
-
-def _resumed(chosen: Sequence[Place], position: int, cell_id: str) -> int:
-    """Return where a cell stands now; what stands in its place where it is gone."""
-    for at, place in enumerate(chosen):
-        if place.cell_id == cell_id:
-            return at
-    return min(position, len(chosen))
 
 
 def _metadata(tx: Tx, pad: Pad) -> JsonObject:

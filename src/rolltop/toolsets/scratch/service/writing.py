@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logs
+from rolltop.core.errors import Invalid, RolltopError
 from rolltop.toolsets.scratch.models import Limits
 from rolltop.toolsets.scratch.service import accesses, cells, checking, checks, drafts, pads
 
@@ -33,7 +34,7 @@ def limits(call: Call) -> Limits:
         cells=settings["scratch.max_cells_per_pad"],
         cell_bytes=settings["scratch.max_cell_bytes"],
         policy=settings["scratch.eviction_policy"],
-        namespace=settings["scratch.default_namespace"],
+        namespace=_default_namespace(settings["scratch.default_namespace"]),
     )
 
 
@@ -120,6 +121,15 @@ async def edit(
         if written is not None:
             return written, _located(results, written)
     return await call.write(cells.edit_now, wanted_id, named, edits, if_version, allowed), []
+
+
+def _default_namespace(setting: str) -> str:
+    """Return the setting as a namespace. Raises CONFIG_ERROR where it cannot be one."""
+    try:
+        return checks.name(setting, "scratch.default_namespace")
+    except Invalid as refused:
+        hint = "Set scratch.default_namespace to 1 to 200 characters and start again."
+        raise RolltopError(refused.message, code="CONFIG_ERROR", hint=hint) from None
 
 
 def _located(results: Sequence[JsonObject | None], written: Written) -> list[JsonObject]:

@@ -59,13 +59,18 @@ class Checked:
 
 def unreadable(cell: Cell, message: str, code: str) -> Checked:
     """Return the result for a cell that could not be read to the end."""
-    details: dict[str, Any] = {
+    fault = Diagnostic(message, code)
+    details = unchecked(cell.schema_name)
+    return Checked(valid=False, errors=(fault,), warnings=(), details=details)
+
+
+def unchecked(schema_name: str | None = None) -> dict[str, Any]:
+    """Return `details` where nothing was checked to its end."""
+    return {
         "syntax": {"checked": False, "passed": False},
-        "schema": not_performed(cell.schema_name),
+        "schema": not_performed(schema_name),
         "analysis": {},
     }
-    fault = Diagnostic(message, code)
-    return Checked(valid=False, errors=(fault,), warnings=(), details=details)
 
 
 def not_performed(name: str | None) -> dict[str, Any]:
@@ -78,6 +83,11 @@ class Timeout:
     """The time limit passed before the cell was checked; `seconds` is the limit of the call."""
 
     seconds: float
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What `Checked.details` is for a cell that was not checked."""
+        return unchecked()
 
 
 @dataclass(frozen=True, slots=True)

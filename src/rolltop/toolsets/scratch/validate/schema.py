@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from .json_values import is_array, is_object
 from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place, not_performed
-from .schema_messages import message_of
+from .schema_messages import is_undecided, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +29,9 @@ _UNRESOLVED: Final = re.compile(
 _MOST_MISSING: Final = 50
 # The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
 PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
+_VIOLATION: Final = "SCHEMA_VIOLATION"
+_UNDECIDED: Final = "SCHEMA_PATTERN_UNDECIDED"
+_NOT_APPLIED: Final = "SCHEMA_NOT_APPLIED"
 _NO_PLACE: Final = "The document does not fit the schema; it is nested too deeply to say where"
 DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
 
@@ -142,17 +145,21 @@ def apply(
     warnings = [_missing(reference) for reference in applied.missing]
     if isinstance(schema, str) and applied.missing == [unquote(schema)]:
         return [], warnings, details
-    errors: list[Diagnostic] = []
+    found: list[Diagnostic] = []
     for document in documents:
         try:
-            errors += _located(applied, document, name, MOST_DIAGNOSTICS - len(errors))
+            found += _located(applied, document, name, MOST_DIAGNOSTICS - len(found))
         except _TooDeep:
-            errors.append(Diagnostic(_NO_PLACE, "SCHEMA_VIOLATION", details={"schema": name}))
+            found.append(Diagnostic(_NO_PLACE, _VIOLATION, details={"schema": name}))
         except ValueError as error:
-            warnings.append(_not_applied(error))
-            return errors, warnings, details
-    details |= {"performed": True, "passed": not errors}
-    return errors, warnings, details
+            found.append(_not_applied(error))
+            break
+    errors = [one for one in found if one.code == _VIOLATION]
+    undecided = [one for one in found if one.code != _VIOLATION]
+    details["performed"] = not any(one.code == _NOT_APPLIED for one in undecided)
+    if details["performed"]:
+        details["passed"] = False if errors else None if undecided else True
+    return errors, warnings + undecided, details
 
 
 def as_schema(schema: Any) -> Any:  # noqa: ANN401  # any JSON
@@ -167,7 +174,7 @@ def _missing(reference: str) -> Diagnostic:
 
 def _not_applied(error: ValueError) -> Diagnostic:
     message = f"The schema was not applied to the end: {str(error)[:200]}"
-    return Diagnostic(message, "SCHEMA_NOT_APPLIED")
+    return Diagnostic(message, _NOT_APPLIED)
 
 
 def _located(applied: Applied, document: Document, name: str | None, most: int) -> list[Diagnostic]:
@@ -184,7 +191,8 @@ def _located(applied: Applied, document: Document, name: str | None, most: int) 
             "schema": name,
         }
         message = f"{pointer(path) or 'The document'} {message_of(error)}"
-        diagnostics.append(Diagnostic(message, "SCHEMA_VIOLATION", line, column, details))
+        code = _UNDECIDED if is_undecided(error) else _VIOLATION
+        diagnostics.append(Diagnostic(message, code, line, column, details))
     return diagnostics
 
 

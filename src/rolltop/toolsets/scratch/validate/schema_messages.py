@@ -40,12 +40,20 @@ _SAID: Final[dict[str, str]] = {
     "unevaluatedProperties": "has members that are not allowed: {unexpected}",
     "uniqueItems": "holds an item twice",
 }
+_GIVEN_UP: Final = "could not be matched against a pattern: it takes too many steps"
 _SEVERAL: Final = "fits several of the alternatives, and may fit only one"
+
+
+def is_undecided(error: Any) -> bool:  # noqa: ANN401  # the library's error
+    """Whether the engine gave up on a pattern, so that nobody knows if the value matches."""
+    return error.kind.name == "pattern" and "pattern" not in error.kind.as_dict()
 
 
 def message_of(error: Any) -> str:  # noqa: ANN401  # the library's error
     """Return what is wrong with the value, to stand behind its path."""
     keyword = error.kind.name
+    if is_undecided(error):
+        return _GIVEN_UP
     if keyword == "oneOf":
         return _SEVERAL if "more than one" in error.message else _SAID["anyOf"]
     said = _SAID.get(keyword)

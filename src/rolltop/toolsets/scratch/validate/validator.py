@@ -53,8 +53,10 @@ class Validator:
 
         if self._limiter is None:
             self._limiter = CapacityLimiter(4 * _MOST_PROCESSES)
+        # The wait for a thread counts as well.
+        until = time.monotonic() + self._timeout
         return await to_thread.run_sync(
-            partial(self.check_now, cells), abandon_on_cancel=True, limiter=self._limiter
+            partial(self._check_until, cells, until), abandon_on_cancel=True, limiter=self._limiter
         )
 
     def check_now(self, cells: Sequence[Cell]) -> list[Checked | Timeout]:
@@ -62,7 +64,9 @@ class Validator:
 
         Cells that the limit left unchecked are Timeout. Raises Unavailable once closed.
         """
-        until = time.monotonic() + self._timeout
+        return self._check_until(cells, time.monotonic() + self._timeout)
+
+    def _check_until(self, cells: Sequence[Cell], until: float) -> list[Checked | Timeout]:
         results: list[Checked | Timeout] = []
         for cell in cells:
             try:

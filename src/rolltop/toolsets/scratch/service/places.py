@@ -1,0 +1,122 @@
+"""Where lists go on: cursors of ids, moments and names, which are never trusted.
+
+A cursor names what comes next, or what came last, so that a list goes on where it was though
+others are added and removed before that place meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+from rolltop.core import cursor
+from rolltop.core.errors import Invalid
+from rolltop.toolsets.scratch.service import checks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.toolsets.scratch.models import Order
+
+Place = tuple[int, str]
+"""The position of what comes next, and the begin of its id."""
+_CODE: Final = "VALIDATION_ERROR"
+_BEGIN: Final = 8
+"""Characters of an id: enough to tell the cells of a pad apart, and cheap in tokens."""
+_WRITTEN: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{0,8})((?:-[0-9]{1,9})*)")
+
+
+def after(kind: str, ids: Sequence[str], at: int, before: int = 0) -> str:
+    """Return the cursor that goes on after `ids[at]`; `before` ids stand before the first."""
+    beyond = at + 1 >= len(ids)
+    return written(kind, before + at + 1, "" if beyond else ids[at + 1])
+
+
+def written(kind: str, position: int, one: str, *numbers: int) -> str:
+    """Return a short cursor: a position, the begin of the id that stands there, numbers."""
+    return cursor.encode(kind, ["-".join(map(str, (position, one[:_BEGIN], *numbers)))])
+
+
+def read(kind: str, text: str, numbers: int = 0) -> tuple[int, str, tuple[int, ...]]:
+    """Return what `written` put in a cursor with so many numbers. Raises Invalid."""
+    values = cursor.decode(kind, text, code=_CODE)
+    found = _WRITTEN.fullmatch("|".join(map(str, values)))
+    more = found.group(3).split("-")[1:] if found else []
+    if found is None or len(more) != numbers:
+        raise _bad()
+    return int(found.group(1)), found.group(2), tuple(map(int, more))
+
+
+def following(kind: str, text: str | None) -> Place | None:
+    """Return the place in a cursor, None without one. Raises Invalid."""
+    return None if text is None else read(kind, text)[:2]
+
+
+def resumed(ids: Sequence[str], place: Place | None) -> int:
+    """Return where that id stands now; what stands in its place where it is gone."""
+    if place is None:
+        return 0
+    position, begin = place
+    if begin and not (position < len(ids) and ids[position].startswith(begin)):
+        found = (at for at, one in enumerate(ids) if one.startswith(begin))
+        position = next(found, position)
+    return min(position, len(ids))
+
+
+def label(kind: str, name: str) -> str:
+    """Return what stands for a name in a cursor, where names are long: it need not be unique."""
+    return f"{crc32(f'{kind} {name}'.encode()):08x}"
+
+
+def number(kind: str, text: str | None) -> int:
+    """Return the number in a cursor, 0 without one. Raises Invalid."""
+    return 0 if text is None else read(kind, text)[0]
+
+
+def moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:
+    """Return a cursor's moment and text, None without one. Raises Invalid."""
+    if text is None:
+        return None
+    moment, name = _values(kind, text, [str, str])
+    return _moment(moment), name
+
+
+def of_pad(text: str, order: Order) -> list[Any]:
+    """Return where a pad stands in an order, as a cursor says. Raises Invalid."""
+    if order == "title":
+        untitled, title, scratch_id = _values("pads-title", text, [int, str, str])
+        return [int(untitled > 0), title, scratch_id]
+    moment, scratch_id = _values(f"pads-{order}", text, [str, str])
+    return [_moment(moment), scratch_id]
+
+
+def _values(kind: str, text: str, kinds: list[type]) -> list[Any]:
+    """Return a cursor's values, of these kinds, their texts such as a store can hold."""
+    values = cursor.decode(kind, text, code=_CODE)
+    if [type(value) for value in values] != kinds:
+        raise _bad()
+    try:
+        for value in values:
+            checks.storable(str(value))
+    except Invalid:
+        raise _bad() from None
+    return values
+
+
+def _moment(text: str) -> datetime:
+    try:
+        value = datetime.fromisoformat(text)
+        if value.tzinfo is None:
+            raise _bad()
+        return value.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _bad() from None
+
+
+def _bad() -> Invalid:
+    return checks.wrong(
+        "cursor is not one that this list answered",
+        "Send next_cursor exactly as it was answered, or leave cursor out to start again.",
+    )

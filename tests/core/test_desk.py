@@ -1,0 +1,39 @@
+"""The desk's end: every toolset is told, whatever another one does, and the store is closed."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.errors import Unavailable
+from tests.core.example_toolset import EXAMPLE
+from tests.desks import make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.desk import Desk
+    from tests.databases import MakeDatabase
+
+
+def test_a_toolset_that_cannot_end_keeps_neither_the_others_nor_the_store_open(
+    make_database: MakeDatabase, sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[Desk] = []
+
+    def broken(desk: Desk) -> None:
+        told.append(desk)
+        raise RuntimeError("swordfish")
+
+    toolsets = [
+        replace(EXAMPLE, closing=broken, tools=EXAMPLE.tools[:1]),
+        replace(EXAMPLE, closing=told.append, tools=EXAMPLE.tools[1:2]),
+    ]
+    desk = make_desk(make_database(sqlite_url), toolsets=toolsets)
+    caplog.set_level(logging.ERROR, logger="rolltop")
+    desk.close()
+    assert told == [desk, desk]
+    assert "closing example failed" in caplog.text
+    with pytest.raises(Unavailable, match="closed"):
+        desk.database.open()

@@ -1,0 +1,60 @@
+"""What the toolset ends and keeps when the process ends."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from rolltop.toolsets.scratch.service import checking
+from rolltop.toolsets.scratch.validate.process import CheckingProcess
+from tests.desks import call_tool, make_desk
+from tests.toolsets.scratch.caller import Caller, cell
+from tests.toolsets.scratch.hostile import SLOW_SCHEMA
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+    from rolltop.toolsets.scratch.validate import Cell, Checked
+    from tests.databases import Clock, MakeDatabase
+
+PATIENCE = 30.0  # seconds until a test that hangs is ended
+
+
+def test_a_read_before_the_end_counts_for_eviction_afterwards(
+    make_database: MakeDatabase, database_url: str, me: Scope, clock: Clock
+) -> None:
+    limited = {"scratch.max_scratchpads": 2}
+    first_run = Caller(make_desk(make_database(database_url), settings=limited), me)
+    first = first_run.pad()
+    clock.advance(seconds=1)
+    second = first_run.pad()
+    clock.advance(seconds=1)
+    first_run.read(first)
+    first_run.desk.close()
+    next_run = Caller(make_desk(make_database(database_url), settings=limited), me)
+    assert next_run.ok("scratch_create")["evicted_scratchpads"] == [second]
+
+
+def test_a_check_under_way_is_ended_with_the_process(
+    database: Database, me: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(database, settings={"scratch.validation_timeout": 29})
+    pad = Caller(desk, me).pad()
+    sent = cell("1", "json", validate=True, json_schema=SLOW_SCHEMA)
+    under_way = threading.Event()
+    send = CheckingProcess.check
+
+    def check(process: CheckingProcess, asked: Cell, until: float) -> Checked:
+        under_way.set()
+        return send(process, asked, until)
+
+    monkeypatch.setattr(CheckingProcess, "check", check)
+    with ThreadPoolExecutor(1) as thread:
+        call = thread.submit(call_tool, desk, me, "scratch_append_cell", scratch_id=pad, cell=sent)
+        assert under_way.wait(PATIENCE)
+        checking.close()
+        assert call.result(PATIENCE).code == "UNAVAILABLE"
+    assert Caller(desk, me).read(pad)["cells"] == []

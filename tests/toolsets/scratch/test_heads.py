@@ -1,0 +1,139 @@
+"""Pads whose own fields or metadata are longer than the budget are read all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.core import tokens
+from tests.campaign import examples
+from tests.desks import call_tool
+from tests.toolsets.scratch.caller import Caller, cell
+
+TEXT = st.text(st.sampled_from('ab "\\\n漢😀'), max_size=40)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(TEXT, inner, max_size=20),
+    max_leaves=60,
+)
+METADATA = st.dictionaries(
+    st.text(st.sampled_from("kxyz"), min_size=3, max_size=8), VALUES, max_size=40
+)
+
+
+def followed(caller: Caller, pad: str, limit: int, **arguments: Any) -> list[dict[str, Any]]:
+    """Return the answers, each within the budget, of a read that is followed to its end."""
+    found: list[dict[str, Any]] = []
+    tool, sent = "scratch_read", {"scratch_id": pad, "max_tokens": limit, **arguments}
+    while True:
+        answer = call_tool(caller.desk, caller.scope, tool, **sent)
+        assert not answer.is_error, answer.text
+        assert tokens.count(answer.text) <= limit
+        found.append(answer.structured)
+        if "next" not in answer.structured:
+            return found
+        assert answer.structured["truncated"] is True
+        following = answer.structured["next"]
+        assert following["arguments"] != sent
+        tool, sent = following["tool"], following["arguments"]
+
+
+def joined(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the metadata of several answers, each key of which comes once."""
+    whole: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
+    for answer in answers:
+        part = dict(answer["scratchpad"].get("metadata", {}))
+        kept = part.pop("schemas", {})
+        assert not whole.keys() & part.keys()
+        assert not schemas.keys() & kept.keys()
+        whole |= part
+        schemas |= kept
+    return {**whole, "schemas": schemas} if schemas else whole
+
+
+def contents(answers: list[dict[str, Any]]) -> str:
+    return "".join(
+        shown["content"] for answer in answers for shown in answer["scratchpad"]["cells"]
+    )
+
+
+@pytest.mark.parametrize("limit", [400, 1000, 4000])
+def test_metadata_comes_in_parts_and_the_cells_after_it(mine: Caller, limit: int) -> None:
+    metadata: dict[str, Any] = {f"key {n}": [n, {"deep": f"value {n}"}] for n in range(400)}
+    metadata["title"] = "A title"
+    text = "".join(f"line {n}\n" for n in range(200))
+    pad = mine.pad(text, "after", metadata=metadata)
+    for n in range(9):
+        entry = {"name": f"schema {n}", "schema": {"minItems": n}}
+        mine.ok("scratch_schema", action="upsert", scratch_id=pad, schema=entry)
+    answers = followed(mine, pad, limit)
+    schemas = mine.ok("scratch_schema", action="list", scratch_id=pad)["schemas"]
+    assert joined(answers) == {**metadata, "schemas": {one["name"]: one for one in schemas}}
+    assert contents(answers) == text + "after"
+    assert answers[0]["scratchpad"]["title"] == "A title"
+    without = followed(mine, pad, limit, include_metadata=False)
+    assert all("metadata" not in answer["scratchpad"] for answer in without)
+    assert contents(without) == text + "after"
+
+
+def test_what_fits_comes_whole_however_large_the_metadata(mine: Caller) -> None:
+    metadata = {f"key {n}": n for n in range(300)}
+    pad = mine.pad("cell", metadata=metadata)
+    (answer,) = followed(mine, pad, 2500)
+    assert answer["scratchpad"]["metadata"] == metadata
+    assert "truncated" not in answer
+
+
+def test_a_value_that_no_budget_holds_is_cut_and_says_so(mine: Caller) -> None:
+    metadata = {"a": 1, "long": "word " * 2000, "numbers": {"n": list(range(2000))}, "z": 2}
+    pad = mine.pad("cell", metadata={**metadata, "k" * 5000: 3})
+    answers = followed(mine, pad, 500)
+    found = joined(answers)
+    assert (found["a"], found["z"], found["k" * 199 + "…"]) == (1, 2, 3)
+    assert found["long"].startswith("word word")
+    assert found["long"].endswith("…")
+    assert found["numbers"].startswith('{"n":[0,1,2')
+    assert found["numbers"].endswith("…")
+    assert contents(answers) == "cell"
+
+
+def test_a_pad_whose_own_fields_are_long_shows_its_cells(mine: Caller) -> None:
+    labels = {"title": "t " * 4000, "summary": "s " * 4000}
+    text = "".join(f"line {n}\n" for n in range(100))
+    sent = cell(
+        text, "txt", metadata={"m": "q " * 3000}, tags=[f"{n} " + "c" * 150 for n in range(40)]
+    )
+    pad = mine.ok("scratch_create", metadata=labels, tags=[f"{n} " + "p" * 190 for n in range(90)])[
+        "scratchpad"
+    ]["scratch_id"]
+    mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)
+    for limit in (300, 900, 3000):
+        for arguments in ({}, {"include_metadata": False}, {"indices": [0]}):
+            answers = followed(mine, pad, limit, **arguments)
+            assert contents(answers) == text
+            assert answers[0]["truncated"] is True
+            title = answers[0]["scratchpad"].get("title", "…")
+            assert title.endswith("…")
+        some = mine.ok("scratch_read", scratch_id=pad, indices=[0], line_start=3, line_count=1,
+                       max_tokens=limit)  # fmt: skip
+        assert some["scratchpad"]["cells"][0]["content"] == "line 2\n"
+        assert some["truncated"] is True
+
+
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(metadata=METADATA, text=TEXT, limit=st.integers(400, 1200))
+def test_any_metadata_is_read_to_its_end(
+    local: Caller, metadata: dict[str, Any], text: str, limit: int
+) -> None:
+    pad = local.pad(text * 20, metadata=metadata)
+    answers = followed(local, pad, limit)
+    found = joined(answers)
+    assert found.keys() == metadata.keys()
+    whole = [key for key in metadata if "…" not in json.dumps(found[key], ensure_ascii=False)]
+    assert {key: found[key] for key in whole} == {key: metadata[key] for key in whole}
+    assert contents(answers) == text * 20

@@ -1,0 +1,199 @@
+"""Lists that go on: where they were, whatever was added or removed meanwhile, within any budget."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import budget, cursor
+from tests.toolsets.scratch.caller import UNKNOWN, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HUGE = 10**30
+NONSENSE: dict[str, list[list[Any]]] = {
+    "pads-recent": [
+        ["0001-01-01T00:00:00+23:00", UNKNOWN],
+        ["9999-12-31T23:59:59-23:00", UNKNOWN],
+        ["2024-01-01T00:00:00", UNKNOWN],
+        ["yesterday", UNKNOWN],
+        ["2024-01-01T00:00:00Z", "\ud800"],
+    ],
+    "trash": [["0001-01-01T00:00:00+23:00", "x"], ["2024-01-01T00:00:00Z", "\x00"]],
+    "namespaces": [["2024-01-01T00:00:00Z", "\ud800"], [5, "x"]],
+    "tags": [["x"], ["1"], [5], ["1-xyz"], ["1-0000000000"], ["1-", 5]],
+    "outline": [["-1-00000000"], [f"{HUGE}-00000000"], ["1-00000000-5"]],
+    "results": [["٣-"]],
+    "schemas": [[None]],
+    "hits": [[{}]],
+    "cells": [["1-00000000"], ["1-00000000-5-5"], ["1-00000000--5"]],
+    "metadata": [["x"]],
+}
+LISTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pads-recent": ("scratch_list", {}),
+    "trash": ("scratch_restore", {}),
+    "namespaces": ("scratch_namespace", {"action": "list"}),
+    "tags": ("scratch_list_tags", {}),
+    "outline": ("scratch_list_cells", {"scratch_id": ""}),
+    "results": ("scratch_validate", {"scratch_id": ""}),
+    "schemas": ("scratch_schema", {"action": "list", "scratch_id": ""}),
+    "hits": ("scratch_search", {"query": "x"}),
+    "cells": ("scratch_read", {"scratch_id": ""}),
+    "metadata": ("scratch_read", {"scratch_id": ""}),
+}
+
+
+def followed(
+    caller: Caller,
+    tool: str,
+    field: str,
+    limit: int,
+    between: Callable[[], object] = lambda: None,
+    **arguments: Any,
+) -> list[Any]:
+    """Return the items of a list that is followed to its end; `between` comes after a page."""
+    seen: list[Any] = []
+    sent = {**arguments, "max_tokens": limit}
+    while True:
+        answer = caller.ok(tool, **sent)
+        assert budget.count(answer) <= limit
+        seen += answer[field]
+        if "next" not in answer:
+            return seen
+        assert answer["next"]["arguments"] != sent
+        tool, sent = answer["next"]["tool"], answer["next"]["arguments"]
+        between()
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [(kind, values) for kind, some in NONSENSE.items() for values in some]
+)
+def test_a_cursor_that_nobody_answered_is_refused(
+    local: Caller, kind: str, values: list[Any]
+) -> None:
+    tool, arguments = LISTS[kind]
+    if "scratch_id" in arguments:
+        arguments = {**arguments, "scratch_id": local.pad("x")}
+    packed = base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+    made = f"{kind}~{packed}"
+    error = local.fails(tool, **arguments, cursor=made)
+    assert error["code"] == "VALIDATION_ERROR"
+    assert "cursor" in error["message"]
+
+
+@pytest.mark.parametrize("order", ["recent", "created", "title"])
+def test_any_numbers_in_a_cursor_are_a_place(local: Caller, order: str) -> None:
+    pad = local.pad("x", metadata={"title": "t"})
+    place = [HUGE, "t", UNKNOWN] if order == "title" else ["2100-01-01T00:00:00Z", UNKNOWN]
+    made = cursor.encode(f"pads-{order}", place)
+    assert local.listed(order=order, cursor=made) == ([] if order == "title" else [pad])
+    for kind in ("outline", "results"):
+        tool, _ = LISTS[kind]
+        beyond = cursor.encode(kind, ["999999999-"])
+        assert "next" not in local.ok(tool, scratch_id=pad, cursor=beyond)
+
+
+@pytest.mark.parametrize(
+    ("tool", "field"), [("scratch_list_cells", "cells"), ("scratch_validate", "results")]
+)
+def test_cells_go_on_where_they_were_though_others_went(
+    mine: Caller, tool: str, field: str
+) -> None:
+    pad = mine.pad(*[f"cell {n}" for n in range(24)])
+    ids = mine.cell_ids(pad)
+    going = iter(ids)
+
+    def delete_the_first() -> None:
+        mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=next(going))
+
+    seen = followed(mine, tool, field, 900, delete_the_first, scratch_id=pad)
+    assert [one["cell_id"] for one in seen] == ids
+
+
+def test_a_list_whose_next_cell_went_goes_on_with_the_one_after(mine: Caller) -> None:
+    pad = mine.pad(*[f"cell {n}" for n in range(24)])
+    ids = mine.cell_ids(pad)
+    answer = mine.ok("scratch_list_cells", scratch_id=pad, max_tokens=700)
+    count = len(answer["cells"])
+    mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=ids[count])
+    following = mine.ok("scratch_list_cells", **answer["next"]["arguments"])
+    assert following["cells"][0]["cell_id"] == ids[count + 1]
+
+
+def test_schemas_and_tags_go_on_where_they_were_though_others_went(mine: Caller) -> None:
+    pad = mine.pad()
+    ids = [
+        mine.ok(
+            "scratch_schema",
+            action="upsert",
+            scratch_id=pad,
+            schema={"name": f"schema {n:02}", "schema": {"minItems": n}},
+        )["schema"]["id"]
+        for n in range(20)
+    ]
+    going = iter(ids)
+
+    def delete_the_first() -> None:
+        mine.ok("scratch_schema", action="delete", scratch_id=pad, schema_id=next(going))
+
+    seen = followed(
+        mine, "scratch_schema", "schemas", 500, delete_the_first, action="list", scratch_id=pad
+    )
+    assert [entry["id"] for entry in seen] == ids
+    tags = [f"a rather long tag with a number {n:03}" for n in range(90)]
+    mine.ok("scratch_update", scratch_id=pad, tags=tags)
+
+    def drop_the_first() -> None:
+        mine.ok("scratch_update", scratch_id=pad, tags=tags[1:])
+
+    assert followed(mine, "scratch_list_tags", "scratchpad_tags", 500, drop_the_first) == tags
+
+
+def test_an_unknown_id_in_a_page_of_results_is_no_fault(local: Caller) -> None:
+    pad = local.pad("a", "b")
+    made = cursor.encode("results", ["1-00000000"])
+    (result,) = local.ok("scratch_validate", scratch_id=pad, cursor=made)["results"]
+    assert result["cell_index"] == 1
+
+
+def test_a_schema_that_no_budget_holds_comes_as_cut_text(mine: Caller) -> None:
+    pad = mine.pad()
+    large = {"name": "large", "description": "a", "schema": {"enum": list(range(20_000))}}
+    small = {"name": "small", "description": "b", "schema": {"minItems": 2}}
+    kept = [
+        mine.ok("scratch_schema", action="upsert", scratch_id=pad, schema=entry, max_tokens=400)
+        for entry in (large, small)
+    ]
+    assert kept[0]["truncated"] is True
+    found = mine.ok(
+        "scratch_schema",
+        action="get",
+        scratch_id=pad,
+        schema_id=kept[0]["schema"]["id"],
+        max_tokens=400,
+    )
+    assert budget.count(found) <= 400
+    assert found["schema"]["schema"].startswith('{"enum":[0,1,2,')
+    assert found["schema"]["schema"].endswith("…")
+    assert found["truncated"] is True
+    seen = followed(mine, "scratch_schema", "schemas", 400, action="list", scratch_id=pad)
+    assert [entry["name"] for entry in seen] == ["large", "small"]
+    assert seen[1]["schema"] == {"minItems": 2}
+
+
+def test_a_last_item_that_no_budget_holds_ends_its_list(mine: Caller) -> None:
+    pad = mine.pad("x", "x")
+    long = {"name": "z", "schema": {"enum": ["a text that is long enough " * 40] * 20}}
+    mine.ok("scratch_schema", action="upsert", scratch_id=pad, schema=long)
+    mine.ok("scratch_update", scratch_id=pad, tags=["t" * 200])
+    lists: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("scratch_schema", "schemas", {"action": "list", "scratch_id": pad}),
+        ("scratch_list_tags", "scratchpad_tags", {}),
+        ("scratch_list_cells", "cells", {"scratch_id": pad}),
+    )
+    for tool, field, arguments in lists:
+        assert followed(mine, tool, field, 250, **arguments), tool
