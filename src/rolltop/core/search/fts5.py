@@ -57,7 +57,7 @@ class WordIndex:
         met = select(literal(1)).select_from(search_words).where(_match(expression))
         if not self._is_alone:
             met = met.join(search_parts, search_parts.c.id == search_words.c.rowid).where(
-                owner_of(self.tx, search_parts) == self.tx.scope.tenant_id
+                owner_of(self.tx.kind, search_parts) == self.tx.scope.tenant_id
             )
         counted = select(func.count()).select_from(met.limit(most).subquery())
         return int(self.tx.execute(counted).scalar_one())

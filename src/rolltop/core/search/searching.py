@@ -188,8 +188,8 @@ def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
             .join(search_texts, search_texts.c.id == c.id)
             .where(
                 c.id.in_(parts[start : start + _AT_ONCE]),
-                owner_of(question.tx, search_items) == owner,
-                owner_of(question.tx, search_texts) == owner,
+                owner_of(question.tx.kind, search_items) == owner,
+                owner_of(question.tx.kind, search_texts) == owner,
                 *question.allowed.conditions(),
             )
         )
@@ -213,7 +213,7 @@ def _texts(tx: Tx, candidates: Sequence[Candidate]) -> dict[int, str]:
     texts = search_texts.c
     statement = select(texts.id, texts.text).where(
         texts.id.in_([candidate.number for candidate in candidates]),
-        owner_of(tx, search_texts) == tx.scope.tenant_id,
+        owner_of(tx.kind, search_texts) == tx.scope.tenant_id,
     )
     return dict(fetched(tx, statement))
 

@@ -106,14 +106,13 @@ def batch(
     Raises NotFound, INVALID_INDEX.
     """
     living(tx, scratch_id)
-    chosen = selected(cells.places(tx, scratch_id), wanted)[first:]
-    outlines = {cell.cell_id: cell.measured.bytes for cell in cells.outlines(tx, scratch_id)}
+    chosen = selected(cells.outlines(tx, scratch_id), wanted)[first:]
     ids: list[str] = []
-    for place in chosen:
-        size -= outlines[place.cell_id]
+    for cell in chosen:
+        size -= cell.measured.bytes
         if ids and size < 0:
             break
-        ids.append(place.cell_id)
+        ids.append(cell.cell_id)
     loaded = cells.whole(tx, scratch_id, ids) if ids else []
     return loaded, names.schemas_of(tx, scratch_id), len(ids) < len(chosen)
 

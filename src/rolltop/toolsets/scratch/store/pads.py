@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    RowMapping,
     bindparam,
     case,
     delete,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 Condition = ColumnElement[bool]
 
 COLUMNS: Final = (
-    *(pads.c.user_id, pads.c.scratch_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
+    *(pads.c.scratch_id, pads.c.user_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
     *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
 )
 _ONE: Final = select(*COLUMNS).where(
@@ -50,6 +49,14 @@ _CELL_TAGS: Final = (
         cell_tags.c.scratch_id == bindparam("wanted", type_=Identifier),
     )
     .distinct()
+)
+_MINE: Final = (
+    pads.c.user_id == bindparam("owner", type_=Identifier),
+    pads.c.scratch_id == bindparam("wanted", type_=Identifier),
+)
+_TOUCHED: Final = ("version", "updated_at", "cell_count", "deleted_at")
+_TOUCH: Final = (
+    update(pads).where(*_MINE).values({name: bindparam(f"new_{name}") for name in _TOUCHED})
 )
 _UNTITLED: Final = case((pads.c.title_key == "", 1), else_=0)
 
@@ -100,7 +107,8 @@ def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
         "cell_count": pad.cell_count + cells,
         "deleted_at": tx.now if deleted else None,
     }
-    tx.execute(_update(tx, pad.scratch_id).values(values))
+    mine = {"owner": tx.scope.user_id, "wanted": pad.scratch_id}
+    tx.execute(_TOUCH, {**mine, **{f"new_{name}": value for name, value in values.items()}})
     return replace(pad, **values)
 
 
@@ -158,7 +166,7 @@ def page(
         place = tuple_(*(literal(value, type_) for value, type_ in _typed(order, after)))
         ahead = tuple_(*key) > place if order == "title" else tuple_(*key) < place
         ordered = ordered.where(ahead)
-    return [pad_of(row) for row in tx.execute(ordered.limit(limit)).mappings()]
+    return [pad_of(*row) for row in tx.execute(ordered.limit(limit))]
 
 
 def title_place(pad: Pad) -> list[Any]:
@@ -175,7 +183,7 @@ def newest(tx: Tx, limit: int) -> list[Pad]:
 def by_ids(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     """Return those of the pads that live, by id."""
     found = select(*COLUMNS).where(*live(tx), pads.c.scratch_id.in_(list(scratch_ids)))
-    return {row["scratch_id"]: pad_of(row) for row in tx.execute(found).mappings()}
+    return {row.scratch_id: pad_of(*row) for row in tx.execute(found)}
 
 
 def count(tx: Tx) -> int:
@@ -219,11 +227,31 @@ def live(tx: Tx) -> tuple[Condition, ...]:
     return (pads.c.user_id == tx.scope.user_id, pads.c.deleted_at.is_(None))
 
 
-def pad_of(row: RowMapping) -> Pad:
+def pad_of(  # noqa: PLR0913, PLR0917  # the columns of COLUMNS
+    scratch_id: str,
+    user_id: str,
+    namespace: str,
+    tags: list[str],
+    metadata: dict[str, Any],
+    cell_count: int,
+    created_at: datetime,
+    updated_at: datetime,
+    version: int,
+    deleted_at: datetime | None,
+) -> Pad:
     """Return the pad of a row of COLUMNS."""
-    values: dict[str, Any] = {**row}
-    tenant, tags = values.pop("user_id"), tuple(values.pop("tags"))
-    return Pad(tenant_id=tenant, tags=tags, **values)
+    return Pad(
+        scratch_id,
+        user_id,
+        namespace,
+        tuple(tags),
+        metadata,
+        cell_count,
+        created_at,
+        updated_at,
+        version,
+        deleted_at,
+    )
 
 
 def _narrowed(tx: Tx, namespaces: Sequence[str], tags: Sequence[str]) -> Iterable[Condition]:
@@ -253,10 +281,8 @@ def _title_key(metadata: Mapping[str, Any]) -> str:
 
 
 def _one(tx: Tx, statement: Any, scratch_id: str) -> Pad | None:  # noqa: ANN401  # a SELECT of COLUMNS
-    row = (
-        tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).mappings().first()
-    )
-    return None if row is None else pad_of(row)
+    row = tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).first()
+    return None if row is None else pad_of(*row)
 
 
 def _update(tx: Tx, scratch_id: str) -> Any:  # noqa: ANN401  # an UPDATE of one pad
