@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from sqlalchemy import CHAR, DateTime, Dialect, String, Text, TypeDecorator, Uuid
 
@@ -14,8 +14,17 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 32
 _EMPTY_LIST: Final = "[]"
-_SORTABLE: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+_decode: Final = json.JSONDecoder().decode
 _SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Reads(Protocol[T_co]):
+    """What makes a value of what the driver answers."""
+
+    def __call__(self, value: Any) -> T_co | None:  # noqa: ANN401  # as the driver answers it
+        ...
 
 
 class Identifier(TypeDecorator[str]):
@@ -38,17 +47,17 @@ class Identifier(TypeDecorator[str]):
         """Return the identifier as the database takes it."""
         if value is None or dialect.name != "sqlite":
             return value
-        return value.replace("-", "")
+        return value.replace("-", "").lower()
 
-    def process_result_value(
-        self,
-        value: str | None,
-        dialect: Dialect,  # noqa: ARG002  # SQLAlchemy names it
-    ) -> str | None:
-        """Return the text with its dashes."""
-        if value is None or len(value) != _DIGITS:
-            return value
-        return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"
+    def result_processor(self, dialect: Dialect, coltype: object) -> _Reads[str] | None:
+        """Return what makes text with dashes of what the database answers."""
+        return _dashed if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
+
+def _dashed(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it
+    if value is None:
+        return None
+    return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -76,8 +85,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         moment = value.astimezone(UTC)
         if dialect.name != "sqlite":
             return moment
-        # strftime writes years before 1000 with fewer digits on some platforms.
-        return f"{moment.year:04d}{moment.strftime(_SORTABLE[2:])}"
+        return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
     def process_result_value(
         self,
@@ -107,11 +115,15 @@ class JSONText(TypeDecorator[Any]):
             return None
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> object:  # noqa: ARG002  # SQLAlchemy names it
-        """Return the document."""
-        if value == _EMPTY_LIST:  # what most lists are
-            return []
-        return None if value is None else json.loads(value)
+    def result_processor(self, dialect: Dialect, coltype: object) -> _Reads[Any]:  # noqa: ARG002  # SQLAlchemy names them
+        """Return what makes a document of its text."""
+        return _document
+
+
+def _document(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    if value is None:
+        return None
+    return [] if value == _EMPTY_LIST else _decode(value)  # what most lists are
 
 
 class CodePointString(TypeDecorator[str]):

@@ -28,13 +28,13 @@ Filter = tuple[int, str, str]  # item, name, value
 _AT_ONCE: Final = 400  # values bound in one statement
 
 
-def put(tx: Tx, documents: Sequence[Document]) -> None:
+def put(tx: Tx, documents: Sequence[Document], *, new: bool) -> None:
     """Put all parts of the documents' things in place of what the index holds of them."""
     parts: dict[Key, list[Document]] = defaultdict(list)
     for document in documents:
         parts[document.kind, document.id].append(document)
-    known, new = _made_items(tx, list(parts))
-    items = known | new
+    known, added = _made_items(tx, list(parts), likely_new=new)
+    items = known | added
     _put_filters(tx, {items[k]: listed[0].filters for k, listed in parts.items()}, known.values())
     _put_parts(tx, {items[k]: listed for k, listed in parts.items()}, known.values())
 
@@ -73,18 +73,19 @@ def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     return found
 
 
-def _made_items(tx: Tx, keys: Sequence[Key]) -> tuple[dict[Key, int], dict[Key, int]]:
+def _made_items(
+    tx: Tx, keys: Sequence[Key], *, likely_new: bool
+) -> tuple[dict[Key, int], dict[Key, int]]:
     """Return the numbers of the things there were, and of those that got one now."""
-    known = _items(tx, keys)
+    known = dict[Key, int]() if likely_new else _items(tx, keys)
     owner = tx.scope.tenant_id
     rows = [{"user_id": owner, "kind": key[0], "ref": key[1]} for key in keys if key not in known]
     if not rows:
         return known, {}
     made = fetched(tx, statements.add_items(tx.kind), rows)
     new = {(kind, ref): number for number, kind, ref in made}
-    if len(new) < len(rows):  # another transaction was faster
-        known |= _items(tx, [(row["kind"], row["ref"]) for row in rows])
-        known = {key: number for key, number in known.items() if key not in new}
+    if len(new) < len(rows):  # they were there, or another transaction was faster
+        known |= _items(tx, [key for key in keys if key not in known and key not in new])
     return known, new
 
 

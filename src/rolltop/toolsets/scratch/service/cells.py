@@ -43,7 +43,9 @@ def append(
     checked.require_room(pad.cell_count + 1, limits)
     by_id = new_cells(tx, [draft])
     (cell,) = cells.add(tx, scratch_id, pad.cell_count, by_id)
-    return _indexed(tx, pads.touch(tx, pad, cells=1), cell)
+    pad = pads.touch(tx, pad, cells=1)
+    index.put_cells(tx, pad, [cell], new=True)
+    return written(tx, pad, [cell])
 
 
 def replace_cell(  # what the tool takes

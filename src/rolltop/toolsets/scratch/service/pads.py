@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, Draft, GivenPad, Limits, Order, Pad
+    from rolltop.toolsets.scratch.models import Cell, Draft, GivenPad, Limits, Order, Pad, Place
 
 _LABELS: Final = frozenset({"title", "description", "summary"})
 
@@ -54,8 +54,8 @@ def create(
     added = cells.add(tx, pad_id, 0, by_id) if by_id else []
     if added:
         pad = pads.count_first_cells(tx, pad, len(added))
-    index.put_pad(tx, pad)
-    index.put_cells(tx, pad, added)
+    index.put_pad(tx, pad, new=True)
+    index.put_cells(tx, pad, added, new=True)
     tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
     places = tuple(cell.place for cell in added)
     return Written(pad, places, _hashes(added), tags, tuple(evicted))
@@ -162,8 +162,14 @@ def written(tx: Tx, pad: Pad, own: Sequence[Cell]) -> Written:
     first = cells.first_places(tx, pad.scratch_id, OTHER_CELLS + len(own))
     others = [place for place in first if place.cell_id not in ids][:OTHER_CELLS]
     listed = sorted((*others, *(cell.place for cell in own)), key=lambda place: place.index)
-    tags = tuple(pads.cell_tags_of(tx, pad.scratch_id))
-    return Written(pad, tuple(listed), _hashes(own), tags)
+    return Written(pad, tuple(listed), _hashes(own), _tags(tx, pad, first))
+
+
+def _tags(tx: Tx, pad: Pad, places: Sequence[Place]) -> tuple[str, ...]:
+    """Return the tags of a pad's cells, of which some places are known."""
+    if len(places) == pad.cell_count:
+        return tuple(sorted({tag for place in places for tag in place.tags}))
+    return tuple(pads.cell_tags_of(tx, pad.scratch_id))
 
 
 def _hashes(own: Sequence[Cell]) -> dict[str, str]:

@@ -78,12 +78,12 @@ _MOVE: Final = (
 
 def places(tx: Tx, scratch_id: str) -> list[Place]:
     """Return where each cell of a pad stands, in order."""
-    return [_place(*row) for row in tx.execute(_PLACES, _bound(tx, scratch_id))]
+    return [_place(*row) for row in tx.execute(_PLACES, _bound(tx, scratch_id)).all()]
 
 
 def first_places(tx: Tx, scratch_id: str, count: int) -> list[Place]:
     """Return where the first cells of a pad stand, in order."""
-    rows = tx.execute(_FIRST_PLACES, {**_bound(tx, scratch_id), "end": count})
+    rows = tx.execute(_FIRST_PLACES, {**_bound(tx, scratch_id), "end": count}).all()
     return [_place(*row) for row in rows]
 
 
@@ -266,7 +266,7 @@ def _bound(tx: Tx, scratch_id: str) -> dict[str, str]:
 
 
 def _cells(tx: Tx, scratch_id: str, statement: Select[Any], **bound: object) -> list[Cell]:
-    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound})
+    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound}).all()
     return [_cell(scratch_id, *row) for row in rows]
 
 

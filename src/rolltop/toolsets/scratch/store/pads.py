@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from sqlalchemy import Update
+
     from rolltop.core.db import Tx
 
 Condition = ColumnElement[bool]
@@ -54,10 +56,16 @@ _MINE: Final = (
     pads.c.user_id == bindparam("owner", type_=Identifier),
     pads.c.scratch_id == bindparam("wanted", type_=Identifier),
 )
-_TOUCHED: Final = ("version", "updated_at", "cell_count", "deleted_at")
-_TOUCH: Final = (
-    update(pads).where(*_MINE).values({name: bindparam(f"new_{name}") for name in _TOUCHED})
-)
+
+
+def _setting(*names: str) -> Update:
+    """Return what sets these columns of one pad, each by a value named `new_…`."""
+    return update(pads).where(*_MINE).values({name: bindparam(f"new_{name}") for name in names})
+
+
+# An index is written for each column that is named, changed or not.
+_TOUCH: Final = _setting("version", "updated_at", "cell_count")
+_TOUCH_AND_MOVE: Final = _setting("version", "updated_at", "cell_count", "deleted_at")
 _UNTITLED: Final = case((pads.c.title_key == "", 1), else_=0)
 
 
@@ -105,10 +113,12 @@ def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
         "version": pad.version + 1,
         "updated_at": tx.now,
         "cell_count": pad.cell_count + cells,
-        "deleted_at": tx.now if deleted else None,
     }
+    statement = _TOUCH
+    if deleted or pad.deleted_at is not None:
+        values["deleted_at"], statement = tx.now if deleted else None, _TOUCH_AND_MOVE
     mine = {"owner": tx.scope.user_id, "wanted": pad.scratch_id}
-    tx.execute(_TOUCH, {**mine, **{f"new_{name}": value for name, value in values.items()}})
+    tx.execute(statement, {**mine, **{f"new_{name}": value for name, value in values.items()}})
     return replace(pad, **values)
 
 
