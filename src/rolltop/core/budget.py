@@ -27,6 +27,7 @@ _LABEL = 40
 _FEWER = (None, 20, 5, 1, 0)
 """Entries a list of texts may keep, tried in turn where cutting the texts is not enough."""
 _EXACT = frozenset({"next", "next_cursor"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, Any]]
@@ -143,7 +144,7 @@ class Text:
 
 def compact(value: object) -> str:
     """Return the JSON text of a value as it is sent: no spaces, no escapes but the needed."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _encode(value)
 
 
 def count(value: object) -> int:
@@ -155,9 +156,36 @@ def within(value: object, limit: int) -> bool:
     """Whether a value's JSON text as sent costs at most `limit` tokens (0: no bound)."""
     if not limit:
         return True
-    text = compact(value)
+    return _fits(compact(value), limit)
+
+
+def sent(result: JsonObject) -> tuple[JsonObject, str]:
+    """Return an answer as it can be sent, and its JSON text."""
+    text = compact(result)
+    if text.isascii() or not _SURROGATE.search(text):
+        return result, text
+    result = sendable(result)
+    return result, compact(result)
+
+
+def whole(result: Cut | JsonObject, limit: int) -> tuple[JsonObject, str] | None:
+    """Return an answer and its JSON text where all of it fits and nothing follows, else None."""
+    if not isinstance(result, dict):
+        if result.more or _is_over(result, limit):
+            return None
+        result = result.render(result.size)
+    answer, text = sent(result)
+    return (answer, text) if not limit or _fits(text, limit) else None
+
+
+def _fits(text: str, limit: int) -> bool:
     # A token stands for at least one byte, so a short text need not be counted.
     return len(text.encode("utf-8", "surrogatepass")) <= limit or tokens.count(text) <= limit
+
+
+def _is_over(cut: Cut, limit: int) -> bool:
+    """Whether a text is surely too long: no token stands for more than 128 characters."""
+    return limit > 0 and isinstance(cut, Text) and cut.size > limit * 128
 
 
 def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -261,8 +289,8 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
 
 def _whole(cut: Cut, limit: int, finish: Finish) -> JsonObject | None:
     """Return everything if it fits."""
-    if limit and isinstance(cut, Text) and cut.size > limit * 128:
-        return None  # no token of the vocabulary stands for more than 128 characters
+    if _is_over(cut, limit):
+        return None
     result = _part(cut, cut.size, finish) if cut.more else cut.render(cut.size)
     return result if within(result, limit) else None
 

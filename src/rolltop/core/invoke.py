@@ -62,15 +62,16 @@ async def invoke(
     outcome = "cancelled"
     result: JsonObject = {}
     try:
-        result = await _run(desk, offer, scope, arguments, report)
-        outcome = "ok"
-        return _answer(result, is_error=False)
+        answer = await _run(desk, offer, scope, arguments, report)
     except RolltopError as failure:
         outcome, error = "error", failure
         return failed(desk, offer.toolset, failure)
     except Exception as failure:  # noqa: BLE001  # the one guard of every tool
         outcome, error = "fault", unexpected(failure, request_id)
         return failed(desk, offer.toolset, error)
+    else:
+        outcome, result = "ok", answer.structured
+        return answer
     finally:
         logs.call(
             tool=offer.tool.name,
@@ -104,10 +105,8 @@ def failed(desk: Desk, toolset: Toolset, error: RolltopError) -> Answer:
     return _answer(shaped, is_error=True, code=code)
 
 
-async def _run(
-    desk: Desk, offer: Offer, scope: Scope, arguments: object, report: Report
-) -> JsonObject:
-    """Return the tool's result as a JSON object that fits its budget."""
+async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report: Report) -> Answer:
+    """Return the tool's result within its budget."""
     if desk.stopping:
         raise Unavailable("The server is stopping", hint="Call again once it is back.")
     given = offer.parameters.check(arguments)
@@ -126,12 +125,30 @@ async def _run(
             f"{offer.name} passed its limit of {allowed:g} s",
             hint="Ask for less, or read back what a write may already have kept.",
         ) from None
-    return _fitted(desk, result, offer, given, limit)
+    return _answered(desk, result, offer, given, limit)
 
 
-def _fitted(
+def _answered(
     desk: Desk, result: object, offer: Offer, given: Mapping[str, Any], limit: int
+) -> Answer:
+    """Return the result whole where it fits, else cut."""
+    if not isinstance(result, dict | budget.Page | budget.Text):
+        raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
+    made = cast("JsonObject | budget.Page | budget.Text", result)
+    whole = budget.whole(made, limit)
+    if whole is not None:
+        return Answer(*whole, is_error=False)
+    return _answer(_cut(desk, made, offer, given, limit), is_error=False)
+
+
+def _cut(
+    desk: Desk,
+    result: JsonObject | budget.Page | budget.Text,
+    offer: Offer,
+    given: Mapping[str, Any],
+    limit: int,
 ) -> JsonObject:
+    """Return the result cut to its budget, with the call that goes on."""
     most: int = desk.settings["max_result_tokens"]
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
@@ -146,10 +163,8 @@ def _fitted(
 
     if isinstance(result, budget.Page | budget.Text):
         return budget.fit(result, limit, finish)
-    if not isinstance(result, dict):
-        raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
     kept = not _reads(offer, given)
-    return budget.fit_object(cast("JsonObject", result), limit, was_kept=kept, larger=larger)
+    return budget.fit_object(result, limit, was_kept=kept, larger=larger)
 
 
 def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:
@@ -167,8 +182,7 @@ def _limit(setting: int, asked: int | None) -> int:
 
 
 def _answer(result: JsonObject, *, is_error: bool, code: str | None = None) -> Answer:
-    sendable = budget.sendable(result)
-    return Answer(sendable, budget.compact(sendable), is_error, code)
+    return Answer(*budget.sent(result), is_error, code)
 
 
 def _code(toolset: Toolset, error: RolltopError) -> str:

@@ -47,7 +47,7 @@ def test_a_few_parts_are_compared_whole() -> None:
     query = some_vectors(1, seed=9)[0].astype(np.float32)
     nearness = filled(vectors).near(query, [8, 4, 6, 7])
     assert sorted(nearness.best(10)) == [4, 6, 8]
-    assert nearness.heads is None
+    assert nearness.scan is None
 
 
 def test_vectors_that_come_later_are_found_by_the_axes_of_the_first() -> None:

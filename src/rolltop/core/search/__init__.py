@@ -48,13 +48,14 @@ __all__ = [
 ]
 
 
-def put(tx: Tx, documents: Sequence[Document]) -> None:
+def put(tx: Tx, documents: Sequence[Document], *, new: bool = False) -> None:
     """Put the documents in place of all the index holds of their things (kind, id).
 
     Parts whose text was there before keep their vectors, whatever their place. A thing's filters
-    are those of its first document. Words are found at once, within the transaction too.
+    are those of its first document. Words are found at once, within the transaction too. `new`
+    says that the index is not expected to hold the things: it is faster then, and right anyway.
     """
-    writing.put(tx, documents)
+    writing.put(tx, documents, new=new)
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:

@@ -36,13 +36,16 @@ class Allowed:
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return what a row of `search_parts` has to meet."""
         c = search_parts.c
-        met = [owner_of(self.tx, search_parts) == self.tx.scope.tenant_id, c.kind.in_(self.kinds)]
+        met = [
+            owner_of(self.tx.kind, search_parts) == self.tx.scope.tenant_id,
+            c.kind.in_(self.kinds),
+        ]
         if self.items is None:
             # Asked for each row that the words propose, by the filters' key.
             met += [
                 exists().where(
                     search_filters.c.item_id == c.item_id,
-                    owner_of(self.tx, search_filters) == self.tx.scope.tenant_id,
+                    owner_of(self.tx.kind, search_filters) == self.tx.scope.tenant_id,
                     *_matching(name, values),
                 )
                 for name, values in self.filters.items()

@@ -9,14 +9,18 @@ hundred so. It reads a third of the memory, which is what limits the speed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rolltop.core.workers import Workers
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
 
 Matrix = NDArray[np.float32]
 Vectors = NDArray[Any]  # 16-bit floats where there are many, 32-bit ones where there are few
@@ -34,6 +38,7 @@ HEAD: Final = 128
 _SAMPLED: Final = 20_000
 _SHARE: Final = 100
 _LEAST: Final = 2000
+_scanners: Final = Workers(4, "rolltop-scan")
 
 
 @dataclass
@@ -87,34 +92,43 @@ class VectorSet:
         rows = np.arange(0) if among is None else rows_of(parts, among, is_sorted=self.is_sorted)
         if among is not None:
             return Nearness(parts[rows], vectors[rows], vector, self.is_sorted)
-        heads = None
-        if self.heads is not None and self.axes is not None:
-            head = (vector @ self.axes).astype(np.float32)
-            # Not by BLAS: its threads wait by spinning, which costs other calls more than it gains.
-            heads = np.einsum("ij,j->i", self.heads[: self.count], head)
-        return Nearness(parts, vectors, vector, self.is_sorted, heads)
+        if self.heads is None or self.axes is None:
+            return Nearness(parts, vectors, vector, self.is_sorted)
+        head = (vector @ self.axes).astype(np.float32)
+        # Numpy lets other threads run meanwhile, and the database the same.
+        scan = _scanners.submit(partial(_scanned, self.heads[: self.count], head, vectors, vector))
+        return Nearness(parts, vectors, vector, self.is_sorted, scan)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Many vectors compared by their first components, and the best of them whole.
+
+    `heads` are the cosines by the first components; `rows`, ascending, are those that were
+    compared whole, and `cosines` what came out.
+    """
+
+    heads: Matrix
+    rows: Numbers
+    cosines: Matrix
 
 
 @dataclass(frozen=True)
 class Nearness:
     """Parts by their cosine to one vector; a part may be one that is no longer stored.
 
-    `heads` are cosines by the first components alone, where there are many vectors.
+    `scan` runs on a thread of its own, where there are many vectors.
     """
 
     parts: Numbers
     vectors: Vectors
     vector: Matrix
     is_sorted: bool
-    heads: Matrix | None = None
+    scan: Future[Scan] | None = None
 
     def best(self, count: int) -> list[int]:
         """Return the nearest parts, nearest first."""
-        rows = np.arange(len(self.parts))
-        looked_at = max(_LEAST, len(rows) // _SHARE, 4 * count)
-        if self.heads is not None and looked_at < len(rows):
-            rows = np.sort(np.argpartition(self.heads, -looked_at)[-looked_at:])
-        cosines = self._cosines(rows)
+        rows, cosines = self._compared(4 * count)
         chosen = np.arange(len(rows))
         if count < len(rows):
             chosen = np.argpartition(cosines, -count)[-count:]
@@ -127,12 +141,40 @@ class Nearness:
         found = zip(self.parts[rows].tolist(), self._cosines(rows).tolist(), strict=True)
         return dict(found)
 
+    def _compared(self, least: int) -> tuple[Numbers, Matrix]:
+        """Return at least so many of the nearest rows, in ascending order, with their cosines."""
+        if self.scan is None:
+            rows = np.arange(len(self.parts))
+            return rows, self._cosines(rows)
+        scan = self.scan.result()
+        if least <= len(scan.rows):
+            return scan.rows, scan.cosines
+        rows = _largest(scan.heads, least)
+        return rows, self._cosines(rows)
+
     def _cosines(self, rows: Numbers) -> Matrix:
-        if not len(rows):
-            return np.empty(0, dtype=np.float32)
-        every = len(rows) == len(self.parts)
-        chosen = self.vectors if every else self.vectors[rows]
-        return np.einsum("ij,j->i", chosen.astype(np.float32, copy=False), self.vector)
+        return _cosines(self.vectors, rows, self.vector)
+
+
+def _scanned(heads: Matrix, head: Matrix, vectors: Vectors, vector: Matrix) -> Scan:
+    # Not by BLAS: its threads wait by spinning, which costs other calls more than it gains.
+    near = np.einsum("ij,j->i", heads, head)
+    rows = _largest(near, max(_LEAST, len(near) // _SHARE))
+    return Scan(near, rows, _cosines(vectors, rows, vector))
+
+
+def _largest(values: Matrix, count: int) -> Numbers:
+    """Return the places of the `count` largest values, in ascending order."""
+    if count >= len(values):
+        return np.arange(len(values))
+    return np.sort(np.argpartition(values, -count)[-count:])
+
+
+def _cosines(vectors: Vectors, rows: Numbers, vector: Matrix) -> Matrix:
+    if not len(rows):
+        return np.empty(0, dtype=np.float32)
+    chosen = vectors if len(rows) == len(vectors) else vectors[rows]
+    return np.einsum("ij,j->i", chosen.astype(np.float32, copy=False), vector)
 
 
 def rows_of(known: Numbers, parts: Sequence[int], *, is_sorted: bool) -> Numbers:

@@ -15,7 +15,7 @@ from rolltop.core.search.ranking import Candidate, ranked
 from rolltop.core.search.sizes import size
 from rolltop.core.search.snippets import snippet
 from rolltop.core.search.tables import fetched, owner_of, search_items, search_parts, search_texts
-from rolltop.core.search.terms import PROPOSED, Statistics, chosen, relevance, terms_of
+from rolltop.core.search.terms import PROPOSED, Statistics, chosen, relevance, terms_of, weights
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rolltop.core.search import tsearch, vectors
     from rolltop.core.search.conditions import Allowed
     from rolltop.core.search.documents import Mode
-    from rolltop.core.search.terms import Expression
+    from rolltop.core.search.terms import Expression, Weights
 
     WordIndex = fts5.WordIndex | tsearch.WordIndex
 else:  # a process needs one of the first two at most, and numpy only with an embedder
@@ -63,7 +63,7 @@ class Sought:
 
     index: WordIndex
     statistics: Statistics
-    weights: tuple[tuple[str, float], ...]
+    weights: Weights
 
     @property
     def mean_length(self) -> float:
@@ -111,9 +111,12 @@ def _sought(question: Question) -> Sought:
     index = fts5.WordIndex(tx) if tx.kind == "sqlite" else tsearch.WordIndex(tx)
     if not terms or question.mode == "meaning":
         return Sought(index, Statistics(0, 0.0, {}), ())
-    parts, mean_length = size(tx)
-    statistics = Statistics(parts, mean_length, index.occurrences(terms))
-    return Sought(index, statistics, tuple((term, statistics.weight(term)) for term in terms))
+    known = size(tx)
+    counted = index.occurrences([term for term in terms if term not in known.frequent])
+    occurrences = {term: counted.get(term, known.frequent.get(term, 0)) for term in terms}
+    known.remember(counted)
+    statistics = Statistics(known.parts, known.mean_length, occurrences)
+    return Sought(index, statistics, weights(terms, statistics))
 
 
 def _by_words(
@@ -188,8 +191,8 @@ def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
             .join(search_texts, search_texts.c.id == c.id)
             .where(
                 c.id.in_(parts[start : start + _AT_ONCE]),
-                owner_of(question.tx, search_items) == owner,
-                owner_of(question.tx, search_texts) == owner,
+                owner_of(question.tx.kind, search_items) == owner,
+                owner_of(question.tx.kind, search_texts) == owner,
                 *question.allowed.conditions(),
             )
         )
@@ -213,7 +216,7 @@ def _texts(tx: Tx, candidates: Sequence[Candidate]) -> dict[int, str]:
     texts = search_texts.c
     statement = select(texts.id, texts.text).where(
         texts.id.in_([candidate.number for candidate in candidates]),
-        owner_of(tx, search_texts) == tx.scope.tenant_id,
+        owner_of(tx.kind, search_texts) == tx.scope.tenant_id,
     )
     return dict(fetched(tx, statement))
 

@@ -1,8 +1,9 @@
-"""How much a tenant has in the index, counted rarely: weights of words need no more."""
+"""What is counted of a tenant, rarely: weights of words need no more."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, select
@@ -10,28 +11,43 @@ from sqlalchemy import func, select
 from rolltop.core.search.tables import fetched, search_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Pool
 
     from rolltop.core.db import Tx
 
 _SMALL: Final = 2000
-"""Parts that are counted at every query."""
+"""Parts that are counted at every query, and from which on a word's are remembered."""
 
 _DRIFT: Final = 50
 """One part in so many may be new before all are counted again."""
 
 
-class _Counted(NamedTuple):
+_REMEMBERED: Final = 10_000  # words of one tenant
+
+
+@dataclass(frozen=True)
+class Size:
+    """A tenant's parts, their mean length in words, and how many parts have a frequent word."""
+
     newest: int
     parts: int
     mean_length: float
+    frequent: dict[str, int] = field(default_factory=dict[str, int])
+
+    def remember(self, occurrences: Mapping[str, int]) -> None:
+        """Keep what takes long to count: in how many parts words occur that many have."""
+        many = {term: number for term, number in occurrences.items() if number > _SMALL}
+        if len(self.frequent) + len(many) <= _REMEMBERED:
+            self.frequent.update(many)
 
 
-_counted: Final[WeakKeyDictionary[Pool, dict[str, _Counted]]] = WeakKeyDictionary()
+_counted: Final[WeakKeyDictionary[Pool, dict[str, Size]]] = WeakKeyDictionary()
 
 
-def size(tx: Tx) -> tuple[int, float]:
-    """Return the tenant's number of parts and their mean length in words.
+def size(tx: Tx) -> Size:
+    """Return how much the tenant has.
 
     Of a large index it may be what was true a fiftieth of its parts ago.
     """
@@ -42,8 +58,8 @@ def size(tx: Tx) -> tuple[int, float]:
     newest = int(tx.execute(latest).scalar_one())
     last = known.get(tx.scope.tenant_id)
     if last and last.parts > _SMALL and 0 <= newest - last.newest <= last.parts // _DRIFT:
-        return last.parts, last.mean_length
+        return last
     counted = select(func.count(), func.coalesce(func.sum(c.length), 0)).where(owned)
     ((parts, total),) = fetched(tx, counted)
-    known[tx.scope.tenant_id] = _Counted(newest, parts, int(total) / parts if parts else 0.0)
-    return parts, known[tx.scope.tenant_id].mean_length
+    known[tx.scope.tenant_id] = Size(newest, parts, int(total) / parts if parts else 0.0)
+    return known[tx.scope.tenant_id]

@@ -28,12 +28,13 @@ from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Executable
     from sqlalchemy.types import TypeEngine
 
     from rolltop.core.db import Tx
+    from rolltop.core.db.address import Kind
 
 Number: Final = BigInteger().with_variant(Integer, "sqlite")
 """A row's number, counted up by the database and never given twice."""
@@ -142,17 +143,21 @@ search_terms: Final = table(TERMS_TABLE, column("term", Text), column("doc", Int
 """In how many rows of `search_words` each word occurs."""
 
 
-def owner_of(tx: Tx, rows: Table) -> ColumnElement[str]:
+def owner_of(kind: Kind, rows: Table) -> ColumnElement[str]:
     """Return the column of the tenant, in a form that keeps SQLite from finding rows by it.
 
     Without statistics SQLite takes a tenant for a few rows and prefers that index to the rows'
     own numbers, which is a look at everything the tenant has.
     """
-    if tx.kind != "sqlite":
+    if kind != "sqlite":
         return rows.c.user_id
     return literal_column(f"+{rows.name}.user_id", Identifier)
 
 
-def fetched(tx: Tx, statement: Executable) -> Sequence[Any]:
+def fetched(
+    tx: Tx,
+    statement: Executable,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+) -> Sequence[Any]:
     """Return all rows of a statement, as tuples."""
-    return tx.execute(statement).all()
+    return tx.execute(statement, parameters).all()

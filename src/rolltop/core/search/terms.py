@@ -16,7 +16,7 @@ from rolltop.core.search.stem import stem
 from rolltop.core.search.words import is_paired, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MOST_TERMS: Final = 32
 PROPOSED: Final = 2000
@@ -115,9 +115,19 @@ def _least(expression: Expression, occurrences: Mapping[str, int]) -> int:
     return max((occurrences[c[0]] for c in expression if len(c) == 1), default=0)
 
 
-def relevance(
-    split: str, length: int, weights: Sequence[tuple[str, float]], mean_length: float
-) -> float:
+Weights = tuple[tuple[str, float], ...]
+"""Words as they are sought among others with two spaces between them, with what each weighs."""
+
+
+def weights(terms: Iterable[str], statistics: Statistics) -> Weights:
+    """Return the terms as `relevance` takes them."""
+    return tuple(
+        (f" {term}" if is_beginning(term) else f" {term} ", statistics.weight(term))
+        for term in terms
+    )
+
+
+def relevance(split: str, length: int, weighted: Weights, mean_length: float) -> float:
     """Return how well a part answers, 0 to 1: BM25 as a share of the most it could be.
 
     `split` is the part's words with a space between two. BM25 after Robertson and Zaragoza
@@ -127,8 +137,9 @@ def relevance(
     padded = f" {split.replace(' ', '  ')} "
     norm = K1 * (1 - B + B * length / mean_length) if mean_length else K1
     total = most = 0.0
-    for term, weight in weights:
-        found = padded.count(f" {term}" if is_beginning(term) else f" {term} ")
-        total += weight * found * (K1 + 1) / (found + norm)
+    for sought, weight in weighted:
+        found = padded.count(sought)
+        if found:
+            total += weight * found * (K1 + 1) / (found + norm)
         most += weight
     return total / (most * (K1 + 1)) if most else 0.0

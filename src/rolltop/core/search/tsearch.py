@@ -32,6 +32,8 @@ class WordIndex:
 
     def occurrences(self, terms: Sequence[str]) -> dict[str, int]:
         """Return in how many of the tenant's parts each term occurs."""
+        if not terms:
+            return {}
         owned = search_texts.c.user_id == self.tx.scope.tenant_id
         counts = [
             select(func.count()).where(owned, _match(((term,),))).scalar_subquery()

@@ -132,7 +132,7 @@ def _set_of(tx: Tx, version: str) -> VectorSet:
 def _read_new(tx: Tx, version: str, kept: VectorSet) -> None:
     c = search_vectors.c
     # What is new stands at the table's end; the first time the tenant's own are looked up.
-    owner = owner_of(tx, search_vectors) if kept.last else c.user_id
+    owner = owner_of(tx.kind, search_vectors) if kept.last else c.user_id
     rows = fetched(
         tx,
         select(c.id, c.part_id, c.vector)

@@ -1,4 +1,8 @@
-"""Writes of the index, inside the transaction of what they describe."""
+"""Writes of the index, inside the transaction of what they describe.
+
+Statements are made once for each kind of database: SQLAlchemy takes longer to put one together
+than SQLite takes to run it.
+"""
 
 from __future__ import annotations
 
@@ -6,68 +10,55 @@ import hashlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
-
-from rolltop.core.db.upsert import insert as upsert
+from rolltop.core.search import statements
 from rolltop.core.search.documents import storable
-from rolltop.core.search.tables import (
-    WORDS_TABLE,
-    fetched,
-    owner_of,
-    search_filters,
-    search_items,
-    search_parts,
-    search_texts,
-    search_words,
-)
+from rolltop.core.search.tables import fetched
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement
 
     from rolltop.core.db import Tx
     from rolltop.core.search.documents import Document, Filters
 
 T = TypeVar("T")
 Key = tuple[str, str]  # kind, id
+Filter = tuple[int, str, str]  # item, name, value
 
 _AT_ONCE: Final = 400  # values bound in one statement
 
 
-def put(tx: Tx, documents: Sequence[Document]) -> None:
+def put(tx: Tx, documents: Sequence[Document], *, new: bool) -> None:
     """Put all parts of the documents' things in place of what the index holds of them."""
     parts: dict[Key, list[Document]] = defaultdict(list)
     for document in documents:
         parts[document.kind, document.id].append(document)
-    items = _made_items(tx, list(parts))
-    _put_filters(tx, {items[key]: listed[0].filters for key, listed in parts.items()})
-    _put_parts(tx, {items[key]: listed for key, listed in parts.items()})
+    known, added = _made_items(tx, list(parts), likely_new=new)
+    items = known | added
+    _put_filters(tx, {items[k]: listed[0].filters for k, listed in parts.items()}, known.values())
+    _put_parts(tx, {items[k]: listed for k, listed in parts.items()}, known.values())
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
     """Take things out of the index; ids it does not hold are passed over."""
-    items = list(_items(tx, [(kind, ref) for ref in ids]).values())
-    for some in _batches(items):
-        _unindex(tx, search_parts.c.item_id.in_(some))
-        tx.execute(
-            delete(search_items).where(
-                owner_of(tx, search_items) == tx.scope.tenant_id, search_items.c.id.in_(some)
-            )
-        )
+    items = _items(tx, [(kind, ref) for ref in ids]).values()
+    for some in _batches(list(items)):
+        if tx.kind == "sqlite":
+            tx.execute(statements.UNINDEX_ITEMS, _bound(tx, some))
+        tx.execute(statements.delete_items(tx.kind), _bound(tx, some))
 
 
 def drop_all(tx: Tx, user_id: str) -> None:
     """Take everything of one tenant out of the index."""
-    _unindex(tx, search_parts.c.user_id == user_id, user_id)
-    tx.execute(delete(search_items).where(search_items.c.user_id == user_id))
+    if tx.kind == "sqlite":
+        tx.execute(statements.UNINDEX_ALL, {"owner": user_id})
+    tx.execute(statements.DELETE_ALL, {"owner": user_id})
 
 
 def update_filters(tx: Tx, kind: str, ids: Iterable[str], filters: Filters) -> None:
     """Put these names' values in place of the things' own; other names keep theirs."""
-    items = _items(tx, [(kind, ref) for ref in ids])
-    _put_filters(tx, dict.fromkeys(items.values(), filters), names=list(filters))
+    items = _items(tx, [(kind, ref) for ref in ids]).values()
+    _put_filters(tx, dict.fromkeys(items, filters), items, frozenset(filters))
 
 
 def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
@@ -75,94 +66,90 @@ def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     for kind, ref in keys:
         refs[kind].append(ref)
     found: dict[Key, int] = {}
-    c = search_items.c
     for kind, named in refs.items():
         for some in _batches(named):
-            rows = fetched(
-                tx,
-                select(c.ref, c.id).where(
-                    c.user_id == tx.scope.tenant_id, c.kind == kind, c.ref.in_(some)
-                ),
-            )
+            rows = fetched(tx, statements.ITEMS, {**_bound(tx, some), "kind": kind})
             found |= {(kind, ref): number for ref, number in rows}
     return found
 
 
-def _made_items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
-    """Return the numbers of the things, giving one to each that has none."""
-    found = _items(tx, keys)
-    new = [key for key in keys if key not in found]
-    if not new:
-        return found
-    statement = upsert(tx.kind, search_items).on_conflict_do_nothing()
+def _made_items(
+    tx: Tx, keys: Sequence[Key], *, likely_new: bool
+) -> tuple[dict[Key, int], dict[Key, int]]:
+    """Return the numbers of the things there were, and of those that got one now."""
+    known = dict[Key, int]() if likely_new else _items(tx, keys)
     owner = tx.scope.tenant_id
-    tx.execute(statement, [{"user_id": owner, "kind": kind, "ref": ref} for kind, ref in new])
-    return found | _items(tx, new)
+    rows = [{"user_id": owner, "kind": key[0], "ref": key[1]} for key in keys if key not in known]
+    if not rows:
+        return known, {}
+    made = fetched(tx, statements.add_items(tx.kind), rows)
+    new = {(kind, ref): number for number, kind, ref in made}
+    if len(new) < len(rows):  # they were there, or another transaction was faster
+        known |= _items(tx, [key for key in keys if key not in known and key not in new])
+    return known, new
 
 
 def _put_filters(
-    tx: Tx, filters: Mapping[int, Filters], names: Sequence[str] | None = None
+    tx: Tx,
+    filters: Mapping[int, Filters],
+    known: Iterable[int],
+    names: frozenset[str] | None = None,
 ) -> None:
-    """Put filters in place of the items' own, of these names only where names are given."""
+    """Put filters in place of the items' own, of these names only where names are given.
+
+    `known` are the items that may have some.
+    """
     wanted = {
         (item, name, storable(value))
         for item, named in filters.items()
         for name, values in named.items()
         for value in ([values] if isinstance(values, str) else values)
     }
-    stored: set[tuple[int, str, str]] = set()
-    for some in _batches(list(filters)):
-        statement = select(
-            search_filters.c.item_id, search_filters.c.name, search_filters.c.value
-        ).where(
-            owner_of(tx, search_filters) == tx.scope.tenant_id, search_filters.c.item_id.in_(some)
-        )
-        if names is not None:
-            statement = statement.where(search_filters.c.name.in_(names))
-        stored |= {(item, name, value) for item, name, value in fetched(tx, statement)}
-    columns = ("item_id", "name", "value")
-    gone = [dict(zip(columns, row, strict=True)) for row in sorted(stored - wanted)]
-    new = [dict(zip(columns, row, strict=True)) for row in sorted(wanted - stored)]
+    stored: set[Filter] = set()
+    for some in _batches(list(known)):
+        rows = fetched(tx, statements.stored_filters(tx.kind), _bound(tx, some))
+        stored |= {
+            (item, name, value) for item, name, value in rows if names is None or name in names
+        }
+    owner = tx.scope.tenant_id
+    gone = [
+        {"owner": owner, "gone_item": item, "gone_name": name, "gone_value": value}
+        for item, name, value in sorted(stored - wanted)
+    ]
+    new = [
+        {"user_id": owner, "item_id": item, "name": name, "value": value}
+        for item, name, value in sorted(wanted - stored)
+    ]
     if gone:
-        matches = [search_filters.c[name] == bindparam(f"gone_{name}") for name in columns]
-        statement = delete(search_filters).where(
-            owner_of(tx, search_filters) == tx.scope.tenant_id, *matches
-        )
-        tx.execute(statement, [{f"gone_{name}": row[name] for name in columns} for row in gone])
+        tx.execute(statements.delete_filters(tx.kind), gone)
     if new:
-        tx.execute(insert(search_filters), [{**row, "user_id": tx.scope.tenant_id} for row in new])
+        tx.execute(statements.ADD_FILTERS, new)
 
 
-def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]]) -> None:
+def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], known: Iterable[int]) -> None:
     """Keep the rows whose text is still a part, write the others anew, delete the rest."""
-    stored = _stored_parts(tx, list(parts))
+    stored = _stored_parts(tx, list(known))
     new: list[dict[str, Any]] = []
-    moved: list[dict[str, int]] = []
+    moved: list[dict[str, Any]] = []
     for item, documents in parts.items():
         for document in documents:
             text = storable(document.text)
             digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-            same = stored[item, digest]
+            same = stored.get((item, digest))
             if same:
                 number, part = same.pop()
                 if part != document.part:
-                    moved.append({"moved_id": number, "moved_part": document.part})
+                    moved.append({"moved": number, "moved_part": document.part})
             else:
                 new.append(_row(tx, item, document, text, digest))
     gone = [number for same in stored.values() for number, _part in same]
     for some in _batches(gone):
-        _unindex(tx, search_parts.c.id.in_(some))
-        tx.execute(
-            delete(search_parts).where(
-                owner_of(tx, search_parts) == tx.scope.tenant_id, search_parts.c.id.in_(some)
-            )
-        )
+        if tx.kind == "sqlite":
+            tx.execute(statements.UNINDEX_PARTS, _bound(tx, some))
+        tx.execute(statements.delete_parts(tx.kind), _bound(tx, some))
     if moved:
-        statement = update(search_parts).where(
-            owner_of(tx, search_parts) == tx.scope.tenant_id,
-            search_parts.c.id == bindparam("moved_id"),
-        )
-        tx.execute(statement.values(part=bindparam("moved_part")), moved)
+        owner = {"owner": tx.scope.tenant_id}
+        tx.execute(statements.move_parts(tx.kind), [{**owner, **row} for row in moved])
     if new:
         _add_parts(tx, new)
 
@@ -170,60 +157,24 @@ def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]]) -> None:
 def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
     """Add parts with their texts, and on SQLite the words to its index."""
     places = {(row["item_id"], row["part"]): row for row in rows}
-    tx.execute(insert(search_parts), rows)
-    c = search_parts.c
+    columns = [{name: row[name] for name in statements.PART_COLUMNS} for row in rows]
+    made = fetched(tx, statements.ADD_PARTS, columns)
+    owner = tx.scope.tenant_id
     texts: list[dict[str, Any]] = []
-    for some in _batches(list({row["item_id"] for row in rows})):
-        found = fetched(
-            tx,
-            select(c.id, c.item_id, c.part)
-            .select_from(search_parts)
-            .outerjoin(
-                search_texts,
-                and_(
-                    search_texts.c.id == c.id,
-                    owner_of(tx, search_texts) == tx.scope.tenant_id,
-                ),
-            )
-            .where(
-                owner_of(tx, search_parts) == tx.scope.tenant_id,
-                c.item_id.in_(some),
-                search_texts.c.id.is_(None),
-            ),
-        )
-        texts += [{**places[item, part], "id": number} for number, item, part in found]
-    tx.execute(insert(search_texts), texts)
+    for number, item, part in made:
+        row = places[item, part]
+        texts.append({"id": number, "user_id": owner, "text": row["text"], "words": row["words"]})
+    tx.execute(statements.ADD_TEXTS, texts)
     if tx.kind == "sqlite":
         words = [{"rowid": text["id"], "words": text["words"]} for text in texts]
-        tx.execute(insert(search_words), words)
+        tx.execute(statements.ADD_WORDS, words)
 
 
-def _unindex(tx: Tx, condition: ColumnElement[bool], owner: str | None = None) -> None:
-    """Take the words of parts that are about to go out of SQLite's index."""
-    if tx.kind != "sqlite":
-        return
-    owner = owner or tx.scope.tenant_id
-    gone = (
-        select(literal("delete"), search_texts.c.id, search_texts.c.words)
-        .join(search_parts, search_parts.c.id == search_texts.c.id)
-        .where(owner_of(tx, search_parts) == owner, owner_of(tx, search_texts) == owner, condition)
-    )
-    tx.execute(insert(search_words).from_select([WORDS_TABLE, "rowid", "words"], gone))
-
-
-def _stored_parts(
-    tx: Tx, items: Sequence[int]
-) -> defaultdict[tuple[int, str], list[tuple[int, int]]]:
+def _stored_parts(tx: Tx, items: Sequence[int]) -> dict[tuple[int, str], list[tuple[int, int]]]:
     """Return (id, part) of each stored part by its item and its text's digest."""
     stored: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-    c = search_parts.c
     for some in _batches(items):
-        rows = fetched(
-            tx,
-            select(c.item_id, c.digest, c.id, c.part)
-            .where(owner_of(tx, search_parts) == tx.scope.tenant_id, c.item_id.in_(some))
-            .order_by(c.part.desc(), c.id.desc()),
-        )
+        rows = fetched(tx, statements.stored_parts(tx.kind), _bound(tx, some))
         for item, digest, number, part in rows:
             stored[item, digest].append((number, part))
     return stored
@@ -241,6 +192,10 @@ def _row(tx: Tx, item: int, document: Document, text: str, digest: str) -> dict[
         "text": text,
         "words": split,
     }
+
+
+def _bound(tx: Tx, some: Sequence[object]) -> dict[str, Any]:
+    return {"owner": tx.scope.tenant_id, "some": some}
 
 
 def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -21,21 +21,21 @@ KINDS: Final = (PAD, CELL)
 _BATCH: Final = 200
 
 
-def put_pad(tx: Tx, pad: Pad) -> None:
-    """Keep a pad's own words, in place of what was kept of it."""
+def put_pad(tx: Tx, pad: Pad, *, new: bool = False) -> None:
+    """Keep a pad's own words, in place of what was kept of it; of a `new` one nothing was."""
     words = [str(label) for label in pad.labels.values()]
     text = "\n".join([*words, *pad.tags])
-    search.put(tx, [Document(PAD, pad.scratch_id, 0, text, _filters(pad, pad.tags))])
+    search.put(tx, [Document(PAD, pad.scratch_id, 0, text, _filters(pad, pad.tags))], new=new)
 
 
-def put_cells(tx: Tx, pad: Pad, cells: Iterable[Cell]) -> None:
-    """Keep cells' contents, in place of what was kept of them."""
+def put_cells(tx: Tx, pad: Pad, cells: Iterable[Cell], *, new: bool = False) -> None:
+    """Keep cells' contents, in place of what was kept of them; of `new` ones nothing was."""
     documents: list[Document] = []
     for cell in cells:
         filters = _filters(pad, (*pad.tags, *cell.tags))
         parts = enumerate(search.chunks(cell.content or ""))
         documents += [Document(CELL, cell.cell_id, at, part, filters) for at, part in parts]
-    search.put(tx, documents)
+    search.put(tx, documents, new=new)
 
 
 def put_whole(tx: Tx, pad: Pad) -> None:

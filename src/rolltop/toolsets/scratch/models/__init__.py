@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rolltop.core.budget import Continuation
 
 JsonObject = dict[str, Any]
@@ -97,15 +99,11 @@ class Cell:
     content: str | None = None
 
     @property
-    def structure(self) -> JsonObject:
-        """The cell without its content, as a write's answer lists it."""
-        shown: JsonObject = {
-            "cell_id": self.cell_id,
-            "index": self.index,
-            "language": self.language,
-            "version": self.version,
-        }
-        return {**shown, "tags": list(self.tags)} if self.tags else shown
+    def place(self) -> Place:
+        """Where it stands, and no more."""
+        return Place(
+            self.cell_id, self.index, self.language, self.version, self.measured.tokens, self.tags
+        )
 
     @property
     def outline(self) -> JsonObject:
@@ -148,8 +146,21 @@ class Place:
 
     cell_id: str
     index: int
+    language: str
+    version: int
     tokens: int
     tags: tuple[str, ...]
+
+    @property
+    def structure(self) -> JsonObject:
+        """The cell without its content, as a write's answer lists it."""
+        shown: JsonObject = {
+            "cell_id": self.cell_id,
+            "index": self.index,
+            "language": self.language,
+            "version": self.version,
+        }
+        return {**shown, "tags": list(self.tags)} if self.tags else shown
 
 
 @dataclass(frozen=True)
@@ -207,11 +218,11 @@ class Pad:
 
 @dataclass(frozen=True)
 class Written:
-    """A pad after a write: the pad, the cells to list, and which of them were written."""
+    """A pad after a write: the pad, the cells to list, and the hashes of those written, by id."""
 
     pad: Pad
-    cells: tuple[Cell, ...]
-    written: frozenset[str]
+    cells: tuple[Place, ...]
+    written: Mapping[str, str]
     cell_tags: tuple[str, ...]
     evicted: tuple[str, ...] = ()
 
@@ -219,7 +230,7 @@ class Written:
     def shown(self) -> JsonObject:
         """The pad without any content; the cells written with their hash."""
         cells = [
-            {**cell.structure, "sha256": cell.measured.sha256}
+            {**cell.structure, "sha256": self.written[cell.cell_id]}
             if cell.cell_id in self.written
             else cell.structure
             for cell in self.cells

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rolltop.toolsets.scratch import index
@@ -43,9 +42,10 @@ def append(
     pad = held(tx, scratch_id, if_version)
     checked.require_room(pad.cell_count + 1, limits)
     by_id = new_cells(tx, [draft])
-    cells.add(tx, scratch_id, pad.cell_count, by_id)
+    (cell,) = cells.add(tx, scratch_id, pad.cell_count, by_id)
     pad = pads.touch(tx, pad, cells=1)
-    return _indexed(tx, pad, next(iter(by_id)), draft.content)
+    index.put_cells(tx, pad, [cell], new=True)
+    return written(tx, pad, [cell])
 
 
 def replace_cell(  # what the tool takes
@@ -71,10 +71,10 @@ def replace_cell(  # what the tool takes
     require_version("cell", cell.version, if_version)
     if new_position is not None and not 0 <= new_position < pad.cell_count:
         raise wrong_index(new_position, pad.cell_count)
-    cells.put(tx, cell, draft)
+    now = cells.put(tx, cell, draft)
     if new_position is not None and new_position != cell.index:
-        cells.move(tx, cell, new_position)
-    return _indexed(tx, pads.touch(tx, pad), cell.cell_id, draft.content)
+        now = cells.move(tx, now, new_position)
+    return _indexed(tx, pads.touch(tx, pad), now)
 
 
 def cell_of(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> Cell:
@@ -127,7 +127,7 @@ def delete_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -
     cell = held_cell(tx, scratch_id, cell_id, None)
     require_version("cell", cell.version, if_version)
     index.drop_cells(tx, [cell_id])
-    cells.remove(tx, cell)
+    cells.remove(tx, pad, cell)
     return written(tx, pads.touch(tx, pad, cells=-1), ())
 
 
@@ -137,19 +137,15 @@ def list_cells(tx: Tx, scratch_id: str, wanted: Wanted) -> tuple[Pad, datetime, 
     Raises NotFound.
     """
     pad = living(tx, scratch_id)
-    chosen = selected(cells.places(tx, scratch_id), wanted)
-    outlines = {cell.cell_id: cell for cell in cells.outlines(tx, scratch_id)}
-    return pad, tx.now, [outlines[place.cell_id] for place in chosen]
+    return pad, tx.now, selected(cells.outlines(tx, scratch_id), wanted)
 
 
 def _put(tx: Tx, pad: Pad, cell: Cell, draft: Draft) -> Written:
-    cells.put(tx, cell, draft)
-    return _indexed(tx, pads.touch(tx, pad), cell.cell_id, draft.content)
+    now = cells.put(tx, cell, draft)
+    return _indexed(tx, pads.touch(tx, pad), now)
 
 
-def _indexed(tx: Tx, pad: Pad, cell_id: str, content: str) -> Written:
+def _indexed(tx: Tx, pad: Pad, cell: Cell) -> Written:
     """Return the pad after a cell of it was written, which can be found from now on."""
-    done = written(tx, pad, [cell_id])
-    own = next(cell for cell in done.cells if cell.cell_id == cell_id)
-    index.put_cells(tx, pad, [replace(own, content=content)])
-    return done
+    index.put_cells(tx, pad, [cell])
+    return written(tx, pad, [cell])

@@ -103,7 +103,7 @@ async def validate(
         raise _too_slow(limit) from None
 
 
-def located(result: JsonObject, cell: models.Cell) -> JsonObject:
+def located(result: JsonObject, cell: models.Cell | models.Place) -> JsonObject:
     """Return a result with the cell it is about."""
     return {"cell_index": cell.index, "cell_id": cell.cell_id, **result}
 

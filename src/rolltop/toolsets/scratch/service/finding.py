@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError
 from rolltop.toolsets.scratch.store import cells, pads
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.toolsets.scratch.models import Cell, Pad, Place, Wanted
+
+P = TypeVar("P", "Place", "Cell")
 
 MISSING = "Scratchpad not found"
 _FARTHEST: Final = 1 << 31
@@ -61,7 +63,7 @@ def held_cell(tx: Tx, scratch_id: str, cell_id: str | None, position: int | None
     return cell
 
 
-def selected(places: Sequence[Place], wanted: Wanted) -> list[Place]:
+def selected(places: Sequence[P], wanted: Wanted) -> list[P]:
     """Return the cells a caller wants, in the order asked for, each once.
 
     Ids and indices name cells; with both, a cell must be among both. Raises NotFound for an

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Draft, GivenPad, Limits, Order, Pad
+    from rolltop.toolsets.scratch.models import Cell, Draft, GivenPad, Limits, Order, Pad, Place
 
 _LABELS: Final = frozenset({"title", "description", "summary"})
 
@@ -51,14 +51,14 @@ def create(
     if given.tags:
         pad = pads.put_tags(tx, pad, given.tags)
     names.put_schemas(tx, pad_id, schemas.merged([], given.schemas))
-    if by_id:
-        cells.add(tx, pad_id, 0, by_id)
-        pad = pads.count_first_cells(tx, pad, len(by_id))
-    index.put_pad(tx, pad)
-    added = cells.whole(tx, pad_id, list(by_id))
-    index.put_cells(tx, pad, added)
+    added = cells.add(tx, pad_id, 0, by_id) if by_id else []
+    if added:
+        pad = pads.count_first_cells(tx, pad, len(added))
+    index.put_pad(tx, pad, new=True)
+    index.put_cells(tx, pad, added, new=True)
     tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
-    return Written(pad, tuple(added), frozenset(by_id), tags, tuple(evicted))
+    places = tuple(cell.place for cell in added)
+    return Written(pad, places, _hashes(added), tags, tuple(evicted))
 
 
 def new_cells(tx: Tx, drafts: Sequence[Draft]) -> dict[str, Draft]:
@@ -119,7 +119,7 @@ def restore(tx: Tx, scratch_id: str, limits: Limits, reads: Mapping[str, datetim
     back = pads.touch(tx, pad)
     index.put_whole(tx, back)
     listed = written(tx, back, ())
-    return Written(back, listed.cells, frozenset(), listed.cell_tags, tuple(evicted))
+    return Written(back, listed.cells, {}, listed.cell_tags, tuple(evicted))
 
 
 def page(
@@ -156,14 +156,24 @@ def idle_owners(tx: Tx, age: timedelta) -> list[str]:
     return trash.idle_owners(tx, tx.now - age)
 
 
-def written(tx: Tx, pad: Pad, cell_ids: Sequence[str]) -> Written:
+def written(tx: Tx, pad: Pad, own: Sequence[Cell]) -> Written:
     """Return the pad as a write's answer shows it, with the cells written and some others."""
-    others = cells.outlines(tx, pad.scratch_id, OTHER_CELLS + len(cell_ids))
-    listed = [cell for cell in others if cell.cell_id not in cell_ids][:OTHER_CELLS]
-    own = cells.outlined(tx, pad.scratch_id, cell_ids) if cell_ids else []
-    shown = sorted((*listed, *own), key=lambda cell: cell.index)
-    tags = tuple(pads.cell_tags_of(tx, pad.scratch_id))
-    return Written(pad, tuple(shown), frozenset(cell_ids), tags)
+    ids = {cell.cell_id for cell in own}
+    first = cells.first_places(tx, pad.scratch_id, OTHER_CELLS + len(own))
+    others = [place for place in first if place.cell_id not in ids][:OTHER_CELLS]
+    listed = sorted((*others, *(cell.place for cell in own)), key=lambda place: place.index)
+    return Written(pad, tuple(listed), _hashes(own), _tags(tx, pad, first))
+
+
+def _tags(tx: Tx, pad: Pad, places: Sequence[Place]) -> tuple[str, ...]:
+    """Return the tags of a pad's cells, of which some places are known."""
+    if len(places) == pad.cell_count:
+        return tuple(sorted({tag for place in places for tag in place.tags}))
+    return tuple(pads.cell_tags_of(tx, pad.scratch_id))
+
+
+def _hashes(own: Sequence[Cell]) -> dict[str, str]:
+    return {cell.cell_id: cell.measured.sha256 for cell in own}
 
 
 def require_something(given: GivenPad) -> None:

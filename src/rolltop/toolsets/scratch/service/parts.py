@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CURSOR: Final = "cells"
 _CHARACTERS_PER_TOKEN: Final = 128  # of the vocabulary's longest token
+_SLACK: Final = 8  # tokens that another order of the arguments may take
 
 Lines = tuple[int | None, int | None, int | None]
 """line_start, line_count, char_start."""
@@ -93,18 +94,20 @@ def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> b
         return True
     if len(cell["content"]) > limit * _CHARACTERS_PER_TOKEN:
         return False
-    following = _cursor(len(reading.chosen), reading.cells[0].cell_id, 0)
+    following = _cursor_after(reading, 0)
     arguments = {**sent, "max_tokens": limit, "cursor": following}
     onward = Continuation("scratch_read", arguments, following)
-    return budget.within(continued(reading.answer([cell]), onward), limit)
+    return budget.within(continued(reading.answer([cell]), onward), max(1, limit - _SLACK))
 
 
 def _page(reading: Reading, shown: list[JsonObject]) -> Page:
-    def cursor_after(at: int) -> str:
-        position = min(reading.first + at + 1, len(reading.chosen) - 1)
-        return _cursor(position, reading.chosen[position].cell_id, 0)
+    return Page(shown, reading.answer, lambda at: _cursor_after(reading, at), reading.more)
 
-    return Page(shown, reading.answer, cursor_after, reading.more)
+
+def _cursor_after(reading: Reading, at: int) -> str:
+    """Return the cursor that goes on after the cell `at` of those that were loaded."""
+    position = min(reading.first + at + 1, len(reading.chosen) - 1)
+    return _cursor(position, reading.chosen[position].cell_id, 0)
 
 
 def _part(reading: Reading, offset: int, limit: int) -> Text:

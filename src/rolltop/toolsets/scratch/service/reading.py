@@ -123,16 +123,15 @@ class Batch:
 def batch(tx: Tx, scratch_id: str, wanted: Wanted, place: Place | None, size: int) -> Batch:
     """Return wanted cells from a place on, up to `size` bytes. Raises NotFound, INVALID_INDEX."""
     living(tx, scratch_id)
-    whole = [one.cell_id for one in selected(cells.places(tx, scratch_id), wanted)]
+    chosen = selected(cells.outlines(tx, scratch_id), wanted)
+    whole = [cell.cell_id for cell in chosen]
     first = resumed(whole, place)
-    chosen = whole[first:]
-    outlines = {cell.cell_id: cell.measured.bytes for cell in cells.outlines(tx, scratch_id)}
     ids: list[str] = []
-    for cell_id in chosen:
-        size -= outlines[cell_id]
+    for cell in chosen[first:]:
+        size -= cell.measured.bytes
         if ids and size < 0:
             break
-        ids.append(cell_id)
+        ids.append(cell.cell_id)
     loaded = cells.whole(tx, scratch_id, ids) if ids else []
     end = first + len(ids)
     following = (end, whole[end]) if end < len(whole) else None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Select, bindparam, delete, insert, select, update
 
 from rolltop.core.db.types import Identifier
-from rolltop.toolsets.scratch.models import Cell, Draft, Finding, Measured, Place
+from rolltop.toolsets.scratch.models import Cell, Finding, Measured, Place
 from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models import Draft, Pad
 
 _MEASURES: Final = ("sha256", "bytes", "characters", "lines", "tokens", "first_line")
 _SHORT: Final = (
@@ -25,11 +27,12 @@ _LONG: Final = (cells.c.json_schema, cells.c.metadata)
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _PAD: Final = bindparam("pad", type_=Identifier)
 _IN_PAD: Final = (cells.c.user_id == _OWNER, cells.c.scratch_id == _PAD)
-_PLACES: Final = (
-    select(cells.c.cell_id, cells.c.position, cells.c.tokens, cells.c.tags)
-    .where(*_IN_PAD)
-    .order_by(cells.c.position)
+_PLACE: Final = (
+    *(cells.c.cell_id, cells.c.position, cells.c.language),
+    *(cells.c.version, cells.c.tokens, cells.c.tags),
 )
+_PLACES: Final = select(*_PLACE).where(*_IN_PAD).order_by(cells.c.position)
+_FIRST_PLACES: Final = _PLACES.where(cells.c.position < bindparam("end"))
 _OUTLINES: Final = select(*_SHORT).where(*_IN_PAD).order_by(cells.c.position)
 _FULL: Final = select(*_SHORT, *_LONG, contents.c.content).where(
     *_IN_PAD, contents.c.user_id == _OWNER, contents.c.cell_id == cells.c.cell_id
@@ -37,30 +40,62 @@ _FULL: Final = select(*_SHORT, *_LONG, contents.c.content).where(
 
 _WANTED: Final = bindparam("wanted", expanding=True, type_=Identifier)
 _SOME_FULL: Final = _FULL.where(cells.c.cell_id.in_(_WANTED))
-_SOME_OUTLINES: Final = _OUTLINES.where(cells.c.cell_id.in_(_WANTED))
+_ONE_FULL: Final = _FULL.where(cells.c.cell_id == bindparam("wanted", type_=Identifier))
+_FULL_AT: Final = _FULL.where(cells.c.position == bindparam("wanted"))
+_ADD: Final = insert(cells)
+_ADD_CONTENT: Final = insert(contents)
+_ADD_TAGS: Final = insert(cell_tags)
+_SET: Final = (
+    *("language", "validate", "json_schema", "metadata", "tags", "version", "finding"),
+    *_MEASURES,
+)
+_CELL: Final = bindparam("cell", type_=Identifier)
+_PUT: Final = (
+    update(cells)
+    .where(cells.c.user_id == _OWNER, cells.c.cell_id == _CELL)
+    .values({name: bindparam(f"new_{name}") for name in _SET})
+)
+_PUT_CONTENT: Final = (
+    update(contents)
+    .where(contents.c.user_id == _OWNER, contents.c.cell_id == _CELL)
+    .values(content=bindparam("new_content"))
+)
+_DROP_TAGS: Final = delete(cell_tags).where(
+    cell_tags.c.user_id == _OWNER, cell_tags.c.cell_id == _CELL
+)
+_REMOVE: Final = delete(cells).where(*_IN_PAD, cells.c.cell_id == _CELL)
+_SHIFT: Final = (
+    update(cells)
+    .where(*_IN_PAD, cells.c.position.between(bindparam("low"), bindparam("high")))
+    .values(position=cells.c.position + bindparam("step"))
+)
+_MOVE: Final = (
+    update(cells)
+    .where(*_IN_PAD, cells.c.cell_id == _CELL)
+    .values(position=bindparam("new_position"))
+)
 
 
 def places(tx: Tx, scratch_id: str) -> list[Place]:
     """Return where each cell of a pad stands, in order."""
-    return [
-        Place(row.cell_id, row.position, row.tokens, tuple(row.tags))
-        for row in tx.execute(_PLACES, _bound(tx, scratch_id))
-    ]
+    return [_place(*row) for row in tx.execute(_PLACES, _bound(tx, scratch_id)).all()]
 
 
-def outlines(tx: Tx, scratch_id: str, limit: int | None = None) -> list[Cell]:
+def first_places(tx: Tx, scratch_id: str, count: int) -> list[Place]:
+    """Return where the first cells of a pad stand, in order."""
+    rows = tx.execute(_FIRST_PLACES, {**_bound(tx, scratch_id), "end": count}).all()
+    return [_place(*row) for row in rows]
+
+
+def outlines(tx: Tx, scratch_id: str) -> list[Cell]:
     """Return a pad's cells, without texts, schemas and metadata, in order."""
-    statement = _OUTLINES if limit is None else _OUTLINES.limit(limit)
-    return _cells(tx, scratch_id, statement)
-
-
-def outlined(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
-    """Return some of a pad's cells as `outlines` does, in order."""
-    return _cells(tx, scratch_id, _SOME_OUTLINES, wanted=list(cell_ids))
+    return _cells(tx, scratch_id, _OUTLINES)
 
 
 def whole(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
     """Return some of a pad's cells with all they hold, in the order of the ids."""
+    if len(cell_ids) == 1:
+        return _cells(tx, scratch_id, _ONE_FULL, wanted=cell_ids[0])
     found = _cells(tx, scratch_id, _SOME_FULL, wanted=list(cell_ids))
     by_id = {cell.cell_id: cell for cell in found}
     return [by_id[cell_id] for cell_id in cell_ids if cell_id in by_id]
@@ -73,7 +108,7 @@ def all_whole(tx: Tx, scratch_id: str) -> list[Cell]:
 
 def at(tx: Tx, scratch_id: str, position: int) -> Cell | None:
     """Return the cell at a position with all it holds."""
-    found = _cells(tx, scratch_id, _FULL.where(cells.c.position == position))
+    found = _cells(tx, scratch_id, _FULL_AT, wanted=position)
     return found[0] if found else None
 
 
@@ -101,102 +136,129 @@ def taken(tx: Tx, cell_ids: Iterable[str]) -> set[str]:
     return set(tx.execute(found).scalars())
 
 
-def add(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> None:
-    """Add cells by their ids, in order, from position `first` on."""
-    owner = tx.scope.user_id
-    rows = [
-        {
-            "user_id": owner,
-            "cell_id": cell_id,
-            "scratch_id": scratch_id,
-            "position": position,
-            "version": 1,
-            "metadata": draft.metadata,
-            "tags": list(draft.tags or ()),
-            **_columns(draft),
-        }
+def add(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> list[Cell]:
+    """Return the cells made of drafts, by their ids, in order, from position `first` on."""
+    made = [
+        _made(draft, cell_id, scratch_id, position)
         for position, (cell_id, draft) in enumerate(drafts.items(), first)
     ]
-    texts = [
-        {"user_id": owner, "cell_id": cell_id, "content": draft.content}
-        for cell_id, draft in drafts.items()
-    ]
-    tx.execute(insert(cells), rows)
-    tx.execute(insert(contents), texts)
-    _add_tags(tx, scratch_id, {cell_id: draft.tags or () for cell_id, draft in drafts.items()})
-
-
-def put(tx: Tx, cell: Cell, draft: Draft) -> None:
-    """Put a draft in a cell's place: its next version. None of tags or metadata stays."""
-    mine = (cells.c.user_id == tx.scope.user_id, cells.c.cell_id == cell.cell_id)
-    values: dict[str, Any] = {"version": cell.version + 1, **_columns(draft)}
-    if draft.finding is None:
-        del values["finding"]  # the last one stays, and is stale
-    if draft.metadata is not None:
-        values["metadata"] = draft.metadata
-    if draft.tags is not None:
-        values["tags"] = list(draft.tags)
-    tx.execute(update(cells).where(*mine).values(values))
-    if draft.measured.sha256 != cell.measured.sha256:
-        tx.execute(
-            update(contents)
-            .where(contents.c.user_id == tx.scope.user_id, contents.c.cell_id == cell.cell_id)
-            .values(content=draft.content)
-        )
-    if draft.tags is not None and draft.tags != cell.tags:
-        tx.execute(
-            delete(cell_tags).where(
-                cell_tags.c.user_id == tx.scope.user_id, cell_tags.c.cell_id == cell.cell_id
-            )
-        )
-        _add_tags(tx, cell.scratch_id, {cell.cell_id: draft.tags})
-
-
-def move(tx: Tx, cell: Cell, position: int) -> None:
-    """Move a cell to another position; those between move by one."""
-    step = 1 if position < cell.index else -1
-    low, high = sorted((position, cell.index))
-    mine = (cells.c.user_id == tx.scope.user_id, cells.c.scratch_id == cell.scratch_id)
+    owner = tx.scope.user_id
     tx.execute(
-        update(cells)
-        .where(*mine, cells.c.position.between(low, high))
-        .values(position=cells.c.position + step)
+        _ADD,
+        [
+            {
+                "user_id": owner,
+                "cell_id": cell.cell_id,
+                "scratch_id": scratch_id,
+                "position": cell.index,
+                **_columns(cell),
+            }
+            for cell in made
+        ],
     )
-    tx.execute(
-        update(cells).where(*mine, cells.c.cell_id == cell.cell_id).values(position=position)
-    )
+    texts = [{"user_id": owner, "cell_id": c.cell_id, "content": c.content} for c in made]
+    tx.execute(_ADD_CONTENT, texts)
+    _add_tags(tx, made)
+    return made
 
 
-def remove(tx: Tx, cell: Cell) -> None:
+def put(tx: Tx, cell: Cell, draft: Draft) -> Cell:
+    """Return the cell with a draft in its place: its next version.
+
+    None of tags or metadata stays; so does a finding, which is stale then.
+    """
+    now = replace(
+        _made(draft, cell.cell_id, cell.scratch_id, cell.index),
+        version=cell.version + 1,
+        tags=cell.tags if draft.tags is None else draft.tags,
+        metadata=cell.metadata if draft.metadata is None else draft.metadata,
+        finding=draft.finding or cell.finding,
+    )
+    mine = {"owner": tx.scope.user_id, "cell": cell.cell_id}
+    values = {f"new_{name}": value for name, value in _columns(now).items()}
+    tx.execute(_PUT, {**mine, **values})
+    if now.measured.sha256 != cell.measured.sha256:
+        tx.execute(_PUT_CONTENT, {**mine, "new_content": draft.content})
+    if now.tags != cell.tags:
+        tx.execute(_DROP_TAGS, mine)
+        _add_tags(tx, [now])
+    return now
+
+
+def move(tx: Tx, cell: Cell, position: int) -> Cell:
+    """Return the cell at another position; those between move by one."""
+    if position < cell.index:
+        _shift(tx, cell, position, cell.index, 1)
+    else:
+        _shift(tx, cell, cell.index, position, -1)
+    mine = {**_bound(tx, cell.scratch_id), "cell": cell.cell_id}
+    tx.execute(_MOVE, {**mine, "new_position": position})
+    return replace(cell, index=position)
+
+
+def remove(tx: Tx, pad: Pad, cell: Cell) -> None:
     """Delete a cell for good; those after it move up."""
-    mine = (cells.c.user_id == tx.scope.user_id, cells.c.scratch_id == cell.scratch_id)
-    tx.execute(delete(cells).where(*mine, cells.c.cell_id == cell.cell_id))
-    tx.execute(
-        update(cells)
-        .where(*mine, cells.c.position > cell.index)
-        .values(position=cells.c.position - 1)
+    tx.execute(_REMOVE, {**_bound(tx, cell.scratch_id), "cell": cell.cell_id})
+    if cell.index + 1 < pad.cell_count:
+        _shift(tx, cell, cell.index + 1, pad.cell_count, -1)
+
+
+def _shift(tx: Tx, cell: Cell, low: int, high: int, step: int) -> None:
+    moved = {"low": low, "high": high, "step": step}
+    tx.execute(_SHIFT, {**_bound(tx, cell.scratch_id), **moved})
+
+
+def _made(draft: Draft, cell_id: str, scratch_id: str, position: int) -> Cell:
+    """Return the first version of the cell that a draft becomes."""
+    return Cell(
+        cell_id,
+        scratch_id,
+        position,
+        draft.language,
+        draft.tags or (),
+        1,
+        draft.measured,
+        draft.validate,
+        draft.json_schema,
+        draft.metadata,
+        draft.finding,
+        draft.content,
     )
 
 
-def _columns(draft: Draft) -> dict[str, Any]:
-    """Return what a draft always sets."""
-    measures = {name: getattr(draft.measured, name) for name in _MEASURES}
+def _columns(cell: Cell) -> dict[str, Any]:
+    """Return what may change of a cell."""
+    measured = cell.measured
     return {
-        "language": draft.language,
-        "validate": draft.validate,
-        "json_schema": draft.json_schema,
-        "finding": draft.finding and vars(draft.finding),
-        **measures,
+        "language": cell.language,
+        "validate": cell.validate,
+        "json_schema": cell.json_schema,
+        "metadata": cell.metadata,
+        "tags": cell.tags,
+        "version": cell.version,
+        "finding": cell.finding and vars(cell.finding),
+        "sha256": measured.sha256,
+        "bytes": measured.bytes,
+        "characters": measured.characters,
+        "lines": measured.lines,
+        "tokens": measured.tokens,
+        "first_line": measured.first_line,
     }
 
 
-def _add_tags(tx: Tx, scratch_id: str, tags: Mapping[str, Sequence[str]]) -> None:
-    owned = {"user_id": tx.scope.user_id, "scratch_id": scratch_id}
+def _add_tags(tx: Tx, made: Sequence[Cell]) -> None:
     rows = [
-        {**owned, "cell_id": cell_id, "tag": tag} for cell_id, own in tags.items() for tag in own
+        {
+            "user_id": tx.scope.user_id,
+            "scratch_id": cell.scratch_id,
+            "cell_id": cell.cell_id,
+            "tag": tag,
+        }
+        for cell in made
+        for tag in cell.tags
     ]
     if rows:
-        tx.execute(insert(cell_tags), rows)
+        tx.execute(_ADD_TAGS, rows)
 
 
 def _bound(tx: Tx, scratch_id: str) -> dict[str, str]:
@@ -204,8 +266,14 @@ def _bound(tx: Tx, scratch_id: str) -> dict[str, str]:
 
 
 def _cells(tx: Tx, scratch_id: str, statement: Select[Any], **bound: object) -> list[Cell]:
-    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound})
+    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound}).all()
     return [_cell(scratch_id, *row) for row in rows]
+
+
+def _place(  # the columns of _PLACE
+    cell_id: str, position: int, language: str, version: int, tokens: int, tags: list[str]
+) -> Place:
+    return Place(cell_id, position, language, version, tokens, tuple(tags))
 
 
 def _cell(  # noqa: PLR0913, PLR0917  # the columns of _SHORT, then those of _FULL

@@ -78,7 +78,7 @@ def pads_in(tx: Tx, namespace: str) -> list[Pad]:
     """Return the caller's pads in a namespace, locked, by id."""
     found = select(*COLUMNS).where(*live(tx), pads.c.namespace == namespace)
     locked = found.order_by(pads.c.scratch_id).with_for_update(key_share=True)
-    return [pad_of(row) for row in tx.execute(locked).mappings()]
+    return [pad_of(*row) for row in tx.execute(locked)]
 
 
 def rename(tx: Tx, old: str, new: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    RowMapping,
     bindparam,
     case,
     delete,
@@ -29,12 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from sqlalchemy import Update
+
     from rolltop.core.db import Tx
 
 Condition = ColumnElement[bool]
 
 COLUMNS: Final = (
-    *(pads.c.user_id, pads.c.scratch_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
+    *(pads.c.scratch_id, pads.c.user_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
     *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
 )
 _ONE: Final = select(*COLUMNS).where(
@@ -51,6 +52,20 @@ _CELL_TAGS: Final = (
     )
     .distinct()
 )
+_MINE: Final = (
+    pads.c.user_id == bindparam("owner", type_=Identifier),
+    pads.c.scratch_id == bindparam("wanted", type_=Identifier),
+)
+
+
+def _setting(*names: str) -> Update:
+    """Return what sets these columns of one pad, each by a value named `new_…`."""
+    return update(pads).where(*_MINE).values({name: bindparam(f"new_{name}") for name in names})
+
+
+# An index is written for each column that is named, changed or not.
+_TOUCH: Final = _setting("version", "updated_at", "cell_count")
+_TOUCH_AND_MOVE: Final = _setting("version", "updated_at", "cell_count", "deleted_at")
 _UNTITLED: Final = case((pads.c.title_key == "", 1), else_=0)
 
 
@@ -98,9 +113,12 @@ def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
         "version": pad.version + 1,
         "updated_at": tx.now,
         "cell_count": pad.cell_count + cells,
-        "deleted_at": tx.now if deleted else None,
     }
-    tx.execute(_update(tx, pad.scratch_id).values(values))
+    statement = _TOUCH
+    if deleted or pad.deleted_at is not None:
+        values["deleted_at"], statement = tx.now if deleted else None, _TOUCH_AND_MOVE
+    mine = {"owner": tx.scope.user_id, "wanted": pad.scratch_id}
+    tx.execute(statement, {**mine, **{f"new_{name}": value for name, value in values.items()}})
     return replace(pad, **values)
 
 
@@ -158,7 +176,7 @@ def page(
         place = tuple_(*(literal(value, type_) for value, type_ in _typed(order, after)))
         ahead = tuple_(*key) > place if order == "title" else tuple_(*key) < place
         ordered = ordered.where(ahead)
-    return [pad_of(row) for row in tx.execute(ordered.limit(limit)).mappings()]
+    return [pad_of(*row) for row in tx.execute(ordered.limit(limit))]
 
 
 def title_place(pad: Pad) -> list[Any]:
@@ -175,7 +193,7 @@ def newest(tx: Tx, limit: int) -> list[Pad]:
 def by_ids(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     """Return those of the pads that live, by id."""
     found = select(*COLUMNS).where(*live(tx), pads.c.scratch_id.in_(list(scratch_ids)))
-    return {row["scratch_id"]: pad_of(row) for row in tx.execute(found).mappings()}
+    return {row.scratch_id: pad_of(*row) for row in tx.execute(found)}
 
 
 def count(tx: Tx) -> int:
@@ -219,11 +237,31 @@ def live(tx: Tx) -> tuple[Condition, ...]:
     return (pads.c.user_id == tx.scope.user_id, pads.c.deleted_at.is_(None))
 
 
-def pad_of(row: RowMapping) -> Pad:
+def pad_of(  # noqa: PLR0913, PLR0917  # the columns of COLUMNS
+    scratch_id: str,
+    user_id: str,
+    namespace: str,
+    tags: list[str],
+    metadata: dict[str, Any],
+    cell_count: int,
+    created_at: datetime,
+    updated_at: datetime,
+    version: int,
+    deleted_at: datetime | None,
+) -> Pad:
     """Return the pad of a row of COLUMNS."""
-    values: dict[str, Any] = {**row}
-    tenant, tags = values.pop("user_id"), tuple(values.pop("tags"))
-    return Pad(tenant_id=tenant, tags=tags, **values)
+    return Pad(
+        scratch_id,
+        user_id,
+        namespace,
+        tuple(tags),
+        metadata,
+        cell_count,
+        created_at,
+        updated_at,
+        version,
+        deleted_at,
+    )
 
 
 def _narrowed(tx: Tx, namespaces: Sequence[str], tags: Sequence[str]) -> Iterable[Condition]:
@@ -253,10 +291,8 @@ def _title_key(metadata: Mapping[str, Any]) -> str:
 
 
 def _one(tx: Tx, statement: Any, scratch_id: str) -> Pad | None:  # noqa: ANN401  # a SELECT of COLUMNS
-    row = (
-        tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).mappings().first()
-    )
-    return None if row is None else pad_of(row)
+    row = tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).first()
+    return None if row is None else pad_of(*row)
 
 
 def _update(tx: Tx, scratch_id: str) -> Any:  # noqa: ANN401  # an UPDATE of one pad

@@ -24,8 +24,8 @@ def is_taken(tx: Tx, scratch_id: str) -> Pad | None:
     found = select(*COLUMNS).where(
         pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
     )
-    row = tx.execute(found.with_for_update(key_share=True)).mappings().first()
-    return None if row is None else pad_of(row)
+    row = tx.execute(found.with_for_update(key_share=True)).first()
+    return None if row is None else pad_of(*row)
 
 
 def least_recent(tx: Tx, limit: int, before: datetime | None = None) -> list[Pad]:
@@ -38,7 +38,7 @@ def least_recent(tx: Tx, limit: int, before: datetime | None = None) -> list[Pad
     if before is not None:
         statement = statement.where(last < before)
     ordered = statement.order_by(last, pads.c.created_at, pads.c.scratch_id).limit(limit)
-    return [pad_of(row) for row in tx.execute(ordered).mappings()]
+    return [pad_of(*row) for row in tx.execute(ordered)]
 
 
 def idle_owners(tx: Tx, before: datetime) -> list[str]:
@@ -54,14 +54,14 @@ def page(tx: Tx, after: tuple[datetime, str] | None, limit: int) -> list[Pad]:
         place = tuple_(literal(after[0], UTCDateTime), literal(after[1], Identifier))
         statement = statement.where(tuple_(pads.c.deleted_at, pads.c.scratch_id) < place)
     newest = (pads.c.deleted_at.desc(), pads.c.scratch_id.desc())
-    return [pad_of(row) for row in tx.execute(statement.order_by(*newest).limit(limit)).mappings()]
+    return [pad_of(*row) for row in tx.execute(statement.order_by(*newest).limit(limit))]
 
 
 def hold(tx: Tx, scratch_id: str) -> Pad | None:
     """Return the caller's pad in the trash, locked; None where it cannot be restored."""
     found = select(*COLUMNS).where(*_restorable(tx), pads.c.scratch_id == scratch_id)
-    row = tx.execute(found.with_for_update(key_share=True)).mappings().first()
-    return None if row is None else pad_of(row)
+    row = tx.execute(found.with_for_update(key_share=True)).first()
+    return None if row is None else pad_of(*row)
 
 
 def forget(tx: Tx, scratch_id: str) -> None:

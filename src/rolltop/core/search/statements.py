@@ -1,0 +1,132 @@
+"""The statements of the index's writes, made once. Each names the tenant, `:owner`.
+
+`:some` are the things or parts it is about.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, delete, insert, literal, select, update
+
+from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.upsert import insert as upsert
+from rolltop.core.search.tables import (
+    WORDS_TABLE,
+    owner_of,
+    search_filters,
+    search_items,
+    search_parts,
+    search_texts,
+    search_words,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import BindParameter, ColumnElement, Executable, Insert
+
+    from rolltop.core.db.address import Kind
+
+_OWNER: Final = bindparam("owner", type_=Identifier)
+_SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
+
+PART_COLUMNS: Final = ("user_id", "item_id", "kind", "part", "digest", "length")
+
+ITEMS: Final = select(search_items.c.ref, search_items.c.id).where(
+    search_items.c.user_id == _OWNER,
+    search_items.c.kind == bindparam("kind", type_=CodePointString()),
+    search_items.c.ref.in_(_SOME),
+)
+ADD_FILTERS: Final = insert(search_filters)
+ADD_PARTS: Final = insert(search_parts).returning(
+    search_parts.c.id, search_parts.c.item_id, search_parts.c.part
+)
+ADD_TEXTS: Final = insert(search_texts)
+ADD_WORDS: Final = insert(search_words)
+DELETE_ALL: Final = delete(search_items).where(search_items.c.user_id == _OWNER)
+
+
+def _unindexed(*conditions: ColumnElement[bool]) -> Insert:
+    """Return what takes words of parts that are about to go out of SQLite's index."""
+    gone = (
+        select(literal("delete"), search_texts.c.id, search_texts.c.words)
+        .join(search_parts, search_parts.c.id == search_texts.c.id)
+        .where(*conditions)
+    )
+    return insert(search_words).from_select([WORDS_TABLE, "rowid", "words"], gone)
+
+
+_OWN_PARTS: Final = (
+    owner_of("sqlite", search_parts) == _OWNER,
+    owner_of("sqlite", search_texts) == _OWNER,
+)
+UNINDEX_ITEMS: Final = _unindexed(*_OWN_PARTS, search_parts.c.item_id.in_(_SOME))
+UNINDEX_PARTS: Final = _unindexed(*_OWN_PARTS, search_parts.c.id.in_(_SOME))
+UNINDEX_ALL: Final = _unindexed(
+    search_parts.c.user_id == _OWNER, owner_of("sqlite", search_texts) == _OWNER
+)
+
+
+@cache
+def add_items(kind: Kind) -> Executable:
+    """Return what gives things numbers, and answers those it gave: others have theirs."""
+    added = upsert(kind, search_items).on_conflict_do_nothing()
+    return added.returning(search_items.c.id, search_items.c.kind, search_items.c.ref)
+
+
+@cache
+def delete_items(kind: Kind) -> Executable:
+    """Return what deletes things, with all that belongs to them."""
+    return delete(search_items).where(
+        owner_of(kind, search_items) == _OWNER, search_items.c.id.in_(_SOME)
+    )
+
+
+@cache
+def stored_filters(kind: Kind) -> Executable:
+    """Return what reads the filters of things."""
+    f = search_filters.c
+    return select(f.item_id, f.name, f.value).where(
+        owner_of(kind, search_filters) == _OWNER, f.item_id.in_(_SOME)
+    )
+
+
+@cache
+def delete_filters(kind: Kind) -> Executable:
+    """Return what deletes one filter."""
+    f = search_filters.c
+    return delete(search_filters).where(
+        owner_of(kind, search_filters) == _OWNER,
+        f.item_id == bindparam("gone_item"),
+        f.name == bindparam("gone_name"),
+        f.value == bindparam("gone_value"),
+    )
+
+
+@cache
+def stored_parts(kind: Kind) -> Executable:
+    """Return what reads the parts of things, without their texts, the last ones first."""
+    c = search_parts.c
+    return (
+        select(c.item_id, c.digest, c.id, c.part)
+        .where(owner_of(kind, search_parts) == _OWNER, c.item_id.in_(_SOME))
+        .order_by(c.part.desc(), c.id.desc())
+    )
+
+
+@cache
+def delete_parts(kind: Kind) -> Executable:
+    """Return what deletes parts, with their texts and vectors."""
+    return delete(search_parts).where(
+        owner_of(kind, search_parts) == _OWNER, search_parts.c.id.in_(_SOME)
+    )
+
+
+@cache
+def move_parts(kind: Kind) -> Executable:
+    """Return what gives one part another place."""
+    return (
+        update(search_parts)
+        .where(owner_of(kind, search_parts) == _OWNER, search_parts.c.id == bindparam("moved"))
+        .values(part=bindparam("moved_part"))
+    )
