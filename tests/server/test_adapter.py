@@ -15,7 +15,7 @@ from rolltop.core import tokens
 from rolltop.core.scope import Scope
 from rolltop.toolsets import TOOLSETS
 from tests.server.apps import make_app
-from tests.server.processes import LEGACY, MODERN
+from tests.server.processes import LEGACY, MODERN, StdioServer, modern_meta
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -265,6 +265,8 @@ def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -
         assert (found.completion.total, found.completion.has_more) == (120, True)
         nothing = await client.complete(PromptReference(name="x"), {"name": "a", "value": ""})
         assert nothing.completion.values == []
+        no_variable = await client.complete(template, {"name": "nome", "value": "a"})
+        assert no_variable.completion.values == []
         missing = await client.complete(template, {"name": "name", "value": "missing"})
         assert missing.completion.values == []
         unknown = ResourceTemplateReference(uri="rolltop://things/{name}")
@@ -272,6 +274,32 @@ def test_completions_are_cut_at_a_hundred_and_say_so(tmp_path: Path, era: str) -
             await client.complete(unknown, {"name": "name", "value": ""})
 
     talk(make_app(tmp_path), era, ask)
+
+
+MALFORMED: list[tuple[str, dict[str, Any], str]] = [
+    ("tools/call", {}, "params.name is missing"),
+    ("tools/call", {"name": 7}, "params.name must be a string; got 7"),
+    ("tools/call", {"name": "say", "arguments": [1]}, "arguments must be an object; got [1]"),
+    ("tools/call", {"name": "say", "arguments": "x"}, 'arguments must be an object; got "x"'),
+    ("tools/list", {"cursor": {"a": 1}}, 'params.cursor must be a string; got {"a":1}'),
+    ("resources/read", {}, "params.uri is missing"),
+    ("completion/complete", {"ref": {"type": "x"}, "argument": {}}, "params."),
+]
+
+
+@ERAS
+def test_parameters_of_the_wrong_shape_are_refused_by_name(tmp_path: Path, era: str) -> None:
+    with StdioServer(tmp_path) as server:
+        meta = {"_meta": modern_meta()} if era == MODERN else {}
+        if era == LEGACY:
+            server.initialize()
+            nothing = server.request("tools/call")["error"]
+            assert nothing["message"] == "Invalid params for tools/call: params is missing"
+        for method, params, said in MALFORMED:
+            error = server.request(method, params | meta)["error"]
+            assert error["code"] == -32602
+            assert error["message"].startswith(f"Invalid params for {method}: params.")
+            assert said in error["message"]
 
 
 @ERAS

@@ -263,6 +263,23 @@ def test_while_stopping_calls_in_flight_end_and_new_ones_get_503(tmp_path: Path)
         assert server.ends() == 0
 
 
+def test_a_request_whose_body_does_not_come_is_refused_at_once_when_the_server_stops(
+    tmp_path: Path,
+) -> None:
+    with HttpServer(tmp_path, http__shutdown_timeout="60s") as server:
+        stalled = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        stalled.putrequest("POST", "/mcp")
+        stalled.putheader("content-length", "1000")
+        stalled.endheaders(b'{"jsonrpc":')
+        server.call("who_am_i")  # so the other request has come
+        server.process.send_signal(signal.SIGTERM)
+        response = stalled.getresponse()
+        assert (response.status, response.getheader("connection")) == (503, "close")
+        assert json.loads(response.read()) == {"error": "The server is stopping"}
+        assert server.ends() == 0
+        stalled.close()
+
+
 def test_an_idle_connection_does_not_hold_up_the_end(tmp_path: Path) -> None:
     with HttpServer(tmp_path) as server:
         idle = http.client.HTTPConnection(server.host, timeout=PATIENCE)

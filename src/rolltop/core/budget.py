@@ -24,8 +24,11 @@ _CHARACTERS_PER_TOKEN = 4
 _PROBES = 24
 _LABEL = 40
 """Characters: ids, dates and names are ASCII, no longer than that, and never cut."""
-_FEWER = (None, 20, 5, 1, 0)
-"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough."""
+_FEWER = (None, 20, 5, 1, 0, -1)
+"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough.
+
+The mark that follows says how many are missing; at −1 it alone is left.
+"""
 _EXACT = frozenset({"next", "next_cursor"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -271,7 +274,7 @@ def _with_longest_cap(result: JsonObject, limit: int, most: int | None) -> JsonO
 def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
     """Return the value with texts cut to `cap` characters, lists of texts to `most` entries.
 
-    The mark is counted in a text and is one entry more in a list.
+    The mark is counted in a text; in a list it is one entry more, which says how many are missing.
     """
     if isinstance(value, str):
         is_label = len(value) <= _LABEL and value.isascii()
@@ -282,7 +285,8 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
     if isinstance(value, list):
         entries = cast("list[Any]", value)
         if most is not None and most < len(entries) and all(isinstance(e, str) for e in entries):
-            entries = [*entries[:most], _ELLIPSIS]
+            kept = [_with_cap(entry, cap, most) for entry in entries[: max(most, 0)]]
+            return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
         return [_with_cap(entry, cap, most) for entry in entries]
     return value
 

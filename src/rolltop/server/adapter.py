@@ -28,7 +28,7 @@ from rolltop.core.invoke import Answer, failed, invoke, unexpected
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
-from rolltop.server.guard import Route, guarded, refuse_cursor, request_id, while_up
+from rolltop.server.guard import Route, guarded, naming_faults, refuse_cursor, request_id, while_up
 from rolltop.server.progress import Progress
 from rolltop.server.prompts import Prompts
 from rolltop.server.resources import Resources
@@ -74,6 +74,7 @@ def build_server(
         # No schema asks for headers of its own, so there is nothing for the SDK to look up.
         get_tool_input_schema=lambda _name: None,
     )
+    server.middleware.append(naming_faults)
     tools, resources = _Tools(desk, identify), Resources(desk, identify)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
+from pydantic import ValidationError
 
+from rolltop.core import logs
 from rolltop.core.arguments import nearest, shown
 from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError, Unavailable
 from rolltop.core.invoke import unexpected
@@ -15,7 +17,8 @@ from rolltop.core.invoke import unexpected
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from mcp.server.context import ServerRequestContext
+    from mcp.server.context import CallNext, ServerRequestContext
+    from pydantic_core import ErrorDetails
 
     from rolltop.core.desk import Desk
 
@@ -23,6 +26,18 @@ P = TypeVar("P")
 R = TypeVar("R")
 Route = tuple[str, type[Any], "Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]"]
 """A method of the protocol, the type of its parameters, and what handles it."""
+_KINDS: Final = {
+    "string_type": "a string",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+}
+"""What to call the kind that a failed check asked for."""
 _PLAIN_ID: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
@@ -42,6 +57,17 @@ def guarded(
             raise _shown(unexpected(failure, request_id(context))) from None
 
     return run
+
+
+async def naming_faults(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Any:  # noqa: ANN401  # passed on
+    """Return what follows; parameters of the wrong shape are refused by name, not in a phrase."""
+    try:
+        return await call_next(ctx)
+    except ValidationError as failure:
+        logs.event("request refused", code=INVALID_PARAMS)
+        detail = failure.errors(include_url=False, include_context=False)[0]
+        fault = _fault(detail, ctx.params)
+        raise MCPError(INVALID_PARAMS, f"Invalid params for {ctx.method}: {fault}") from None
 
 
 def while_up(
@@ -74,6 +100,28 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     close = nearest(name, known)
     guess = f"; did you mean {close}?" if close else ""
     return f"Unknown {what} {shown(name)}{guess}"
+
+
+def _fault(detail: ErrorDetails, params: object) -> str:
+    """Return which part of the parameters is wrong, what was given there and what it should be."""
+    place: str = "params"
+    here: object = params
+    names = detail["loc"][1:] if detail["loc"][:1] == ("params",) else detail["loc"]
+    for name in names:
+        found = _members(here)
+        if name not in found:
+            break  # what follows tells which of several kinds was tried
+        place = f"{place}.{name}"
+        here = found[name]
+    if detail["type"] == "missing":
+        return f"{'.'.join([place, *map(str, names[-1:])])} is missing"
+    kinds = (kind for ending, kind in _KINDS.items() if detail["type"].endswith(ending))
+    return f"{place} must be {next(kinds, 'of another kind')}; got {shown(here)}"
+
+
+def _members(value: object) -> dict[object, object]:
+    """Return the members of a JSON object; none of any other value."""
+    return cast("dict[object, object]", value) if isinstance(value, dict) else {}
 
 
 def _shown(failure: RolltopError) -> MCPError:

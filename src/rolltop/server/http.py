@@ -92,6 +92,7 @@ async def _serve(app: App, authentication: Authentication, listening: list[socke
         ending.begin("the web server ended", code=1)
         logs.event("stopping", reason=ending.reason)
         app.stop_calls(refuse=True)
+        routes.refuse_unread()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await routes.idle()

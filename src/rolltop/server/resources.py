@@ -110,10 +110,12 @@ class Resources:
         """Return possible values of one variable of a template, best first."""
         if isinstance(params.ref, PromptReference):
             return _completed([])
-        known = {reference.template: reference for reference, _ in self.offered}
+        known = {reference.template: (reference, its) for reference, its in self.offered}
         if params.ref.uri not in known:
             raise MCPError(INVALID_PARAMS, unknown("resource template", params.ref.uri, known))
-        reference = known[params.ref.uri]
+        reference, template = known[params.ref.uri]
+        if params.argument.name not in template.variables:
+            return _completed([])
         call = await self._call(context, reference)
         given = (params.context and params.context.arguments) or {}
         name, prefix = params.argument.name, params.argument.value

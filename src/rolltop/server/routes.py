@@ -13,6 +13,7 @@ from rolltop.server.auth import Denied
 from rolltop.server.replies import Headers, read_body, refuse, replayed, reply, reply_bytes
 
 if TYPE_CHECKING:
+    from mcp_types import JSONRPCMessage
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from rolltop.server.assembly import App
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PING_TIMEOUT: Final = 2.0
 _LATER: Final = {"retry-after": "1"}
+_STOPPING: Final = "The server is stopping"
 _GOODBYE: Final = {**_LATER, "connection": "close"}
 
 
@@ -32,12 +34,19 @@ class Routes:
         self._authentication = authentication
         self._protocol = protocol
         self._serving = 0
+        self._arriving: set[asyncio.Timeout] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def idle(self) -> None:
         """Wait until no request is being served."""
         await self._idle.wait()
+
+    def refuse_unread(self) -> None:
+        """Refuse the requests whose body is still on its way: none of them has begun a call."""
+        now = asyncio.get_running_loop().time()
+        for reading in self._arriving:
+            reading.reschedule(now)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; a fault of ours is logged and answered with its reference."""
@@ -91,7 +100,7 @@ class Routes:
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a message to the SDK if the server is up, the caller known and the message one."""
         if self._desk.stopping:
-            await refuse(send, 503, "The server is stopping", _GOODBYE)
+            await refuse(send, 503, _STOPPING, _GOODBYE)
             return
         caller = await self._authentication.caller(Headers(scope))
         if isinstance(caller, Denied):
@@ -101,23 +110,46 @@ class Routes:
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await refuse(send, 405, "Use POST", {"allow": "POST"})
             return
-        limit = self._desk.settings["http.max_body"]
-        body = await read_body(scope, receive, limit)
-        if body is None:
-            logs.event("request refused", status=413)
-            await refuse(send, 413, f"A request may have at most {limit} bytes", _GOODBYE)
+        read = await self._message(scope, receive, send)
+        if read is None:
             return
-        message = envelope.read(body)
-        if isinstance(message, list):
-            logs.event("request refused", status=400, code=message[0].code)
-            await reply_bytes(send, 400, message[0].body())
-            return
+        body, message = read
         denied = self._authentication.forbids(caller, message)
         if denied is not None:
             await _deny(send, denied)
             return
         scope[CALLER] = caller
         await self._protocol(scope, replayed(body, receive), send)
+
+    async def _message(
+        self, scope: Scope, receive: Receive, send: Send
+    ) -> tuple[bytes, JSONRPCMessage] | None:
+        """Return the body and the message it holds; None where there is none and that was said."""
+        limit: int = self._desk.settings["http.max_body"]
+        try:
+            body = await self._body(scope, receive, limit)
+        except TimeoutError:
+            await refuse(send, 503, _STOPPING, _GOODBYE)
+            return None
+        if body is None:
+            logs.event("request refused", status=413)
+            await refuse(send, 413, f"A request may have at most {limit} bytes", _GOODBYE)
+            return None
+        message = envelope.read(body)
+        if isinstance(message, list):
+            logs.event("request refused", status=400, code=message[0].code)
+            await reply_bytes(send, 400, message[0].body())
+            return None
+        return body, message
+
+    async def _body(self, scope: Scope, receive: Receive, limit: int) -> bytes | None:
+        """Return what `read_body` does. Raises TimeoutError when the server stops meanwhile."""
+        async with asyncio.timeout(0 if self._desk.stopping else None) as reading:
+            self._arriving.add(reading)
+            try:
+                return await read_body(scope, receive, limit)
+            finally:
+                self._arriving.discard(reading)
 
 
 async def _deny(send: Send, denied: Denied) -> None:

@@ -28,6 +28,8 @@ class Template:
         for found, literal in zip(_EXPRESSION.finditer(text), literals[1:], strict=True):
             pattern += _VALUES[found[1]].format(name=found[2]) + re.escape(literal)
         self._pattern = re.compile(pattern)
+        self.variables = tuple(self._pattern.groupindex)
+        """The names of its variables, in order."""
 
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the decoded variables the address has; None if it is no such address.

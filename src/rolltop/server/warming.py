@@ -40,6 +40,8 @@ def warm(desk: Desk, on_refused: Callable[[], None]) -> None:
     end = monotonic() + _LONGEST_PAUSE
     for step in _steps(desk):
         desk.quiet.wait(max(0.0, end - monotonic()))
+        if desk.stopping:
+            return
         step()
 
 
