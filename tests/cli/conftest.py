@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.cli import main
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,17 +80,22 @@ class Shell:
 
     def process(self, *arguments: str, stdin: str = "") -> Outcome:
         """Run a command as a process of its own, as a shell does."""
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        run = Forked(["-m", "rolltop", *arguments], folder=Path.cwd(), environment=environment)
+        out, err = run.communicate(stdin.encode())
+        return Outcome(run.wait(), out, err)
+
+    def interpreter(self, *arguments: str, stdin: str = "") -> Outcome:
+        """Run a command in an interpreter that starts in the shell's own environment."""
         ended = subprocess.run(
             [sys.executable, "-m", "rolltop", *arguments],
-            input=stdin,
+            input=stdin.encode(),
             capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
             env={**os.environ, "PYTHONPATH": str(SOURCE)},
         )
-        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+        return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
 @pytest.fixture

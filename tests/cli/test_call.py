@@ -88,7 +88,7 @@ def test_a_task_from_the_shell_and_back(shell: Shell) -> None:
 def test_answers_are_utf8_whatever_the_locale(shell: Shell) -> None:
     for name, value in {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}.items():
         shell.set(name, value)
-    outcome = shell.process("call", "add_task", "--json", "-", stdin='{"title": "ü → 😀"}')
+    outcome = shell.interpreter("call", "add_task", "--json", "-", stdin='{"title": "ü → 😀"}')
     assert answer(outcome)["data"]["title"] == "ü → 😀"
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def test_help_and_version_answer_on_stdout(shell: Shell) -> None:
-    helped = shell.process("--help")
+    helped = shell.interpreter("--help")
     assert (helped.code, helped.err) == (0, "")
     assert all(name in helped.out for name in COMMANDS)
-    assert shell.process("--version").out == f"rolltop {rolltop.__version__}\n"
+    assert shell.interpreter("--version").out == f"rolltop {rolltop.__version__}\n"
 
 
 def test_help_and_version_load_nothing_heavy() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.forks import Forked
 from tests.server.processes import LEGACY, MODERN, PATIENCE, Lines
 
 if TYPE_CHECKING:
@@ -58,19 +58,13 @@ def environment(tmp_path: Path, store: str) -> dict[str, str]:
 @contextmanager
 def http_server(environment: dict[str, str], folder: Path) -> Generator[str]:
     """Run `rolltop serve --http` on a free port; gives its URL, and ends it with SIGINT."""
-    command = [sys.executable, "-m", "rolltop", "serve", "--http", "127.0.0.1:0"]
-    with subprocess.Popen(
-        command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stderr
+    command = ["-m", "rolltop", "serve", "--http", "127.0.0.1:0"]
+    with Forked(command, folder=folder, environment=environment) as process:
         log = Lines(process.stderr)
-        try:
-            yield log.until(r"url=(\S+)")[1]
-            process.send_signal(signal.SIGINT)
-            assert process.wait(PATIENCE) == 0
-        finally:
-            process.kill()
-            log.rest()
+        yield log.until(r"url=(\S+)")[1]
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+        log.rest()
 
 
 async def data(client: Client, name: str, **arguments: Any) -> Any:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import queue
 import re
-import subprocess
-import sys
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
+from tests.forks import Forked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 PATIENCE: Final = 30.0
 """Seconds a test waits for something that must happen; never reached when it does."""
-_REPOSITORY: Final = Path(__file__).parents[2]
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
 
@@ -77,23 +75,9 @@ class ServerProcess:
     """One server process of `tests.server.program`."""
 
     def __init__(self, transport: str, folder: Path, settings: Mapping[str, Any]) -> None:
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPATH"] = f"{_REPOSITORY / 'src'}{os.pathsep}{_REPOSITORY}"
         given = {"data_dir": folder / "data", **settings}
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-W", "error", "-m", "tests.server.program", transport),
-                *(f"{key}={value}" for key, value in given.items()),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env=environment,
-        )
-        assert self.process.stdin
-        assert self.process.stdout
-        assert self.process.stderr
+        pairs = [f"{key}={value}" for key, value in given.items()]
+        self.process = Forked(["-m", "tests.server.program", transport, *pairs], folder=folder)
         self.stdin = self.process.stdin
         self.stdout = Lines(self.process.stdout)
         self.stderr = Lines(self.process.stderr)
@@ -102,9 +86,8 @@ class ServerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.kill()
+        self.process.wait()
         if not self.stdin.closed:
             with suppress(BrokenPipeError):
                 self.stdin.close()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.accounts import list_users
 from rolltop.core.db import SYSTEM
 from tests.campaign import examples
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     import pytest
@@ -53,16 +52,15 @@ class Campaign:
 
     def _live(self, name: str, writes: int, delay: float) -> None:
         """Run one writer, kill it after so many writes, and note all it had acknowledged."""
-        command = [sys.executable, "-m", "tests.torture.writer", self._url, name]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
+        with Forked(["-m", "tests.torture.writer", self._url, name]) as process:
             said: list[str] = []
             for line in process.stdout:
-                said.append(line.rstrip("\n"))
+                said.append(line.decode().rstrip("\n"))
                 if len(said) == writes + 1:
                     threading.Event().wait(delay)
                     process.kill()  # what it says until it is dead still counts
-        assert process.returncode < 0, f"writer {name} ended by itself with {process.returncode}"
+            code = process.wait()
+            assert code < 0, f"writer {name} ended by itself with {code}: {process.stderr.read()}"
         with self._guard:
             self.kills += 1
             self.acknowledged.update(said[1:])

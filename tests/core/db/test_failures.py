@@ -16,7 +16,7 @@ from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import users
 from rolltop.core.errors import StoreRefused, Unavailable
-from tests.core.db import programs
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,7 +191,7 @@ for number in range(5000):
 def test_a_file_that_may_not_grow_loses_nothing_acknowledged(
     sqlite_url: str, make_database: MakeDatabase
 ) -> None:
-    (printed,) = programs.finish([programs.start(FILL_UP, sqlite_url)])
+    printed = Forked(["-c", FILL_UP, sqlite_url]).output()
     *acknowledged, last = printed.splitlines()
     assert last == "unavailable"
     assert acknowledged

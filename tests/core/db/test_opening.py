@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -15,7 +15,7 @@ import pytest
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, file_lock
 from rolltop.core.errors import StoreRefused, Unavailable
-from tests.core.db import programs
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,15 +59,16 @@ def refused(database: Database) -> str:
 
 def open_together(urls: Sequence[str]) -> list[list[str]]:
     """Let four processes open one new store after another; return each one's default users."""
-    processes = [programs.start(OPEN_AND_ADD, f"{n}@x") for n in range(4)]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("".join(f"{url}\n" for url in urls))
-        process.stdin.flush()
-    return [output.split() for output in programs.finish(processes)]
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(Forked(["-c", OPEN_AND_ADD, f"{n}@x"])) for n in range(4)
+        ]
+        for process in processes:
+            assert process.stdout.readline() == b"ready\n"
+        for process in processes:
+            process.stdin.write("".join(f"{url}\n" for url in urls).encode())
+            process.stdin.flush()
+        return [process.output().split() for process in processes]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -94,7 +95,7 @@ def test_a_store_is_opened_by_one_at_a_time(sqlite_url: str, tmp_path: Path) -> 
         opening.join(0.3)
         assert opening.is_alive()
         assert not database.is_open()
-    opening.join(programs.PATIENCE)
+    opening.join(PATIENCE)
     assert database.is_open()
     database.close()
 
@@ -193,7 +194,7 @@ def test_a_newer_store_that_crashed_keeps_its_log(sqlite_url: str, tmp_path: Pat
         "connection.commit()\n"
         "os._exit(0)\n"
     )
-    programs.finish([programs.start(source, str(folder / "desk.db"))])
+    Forked(["-c", source, str(folder / "desk.db")]).output()
     before = {name: file for name, file in bytes_of(folder).items() if not name.endswith("-shm")}
     assert before["desk.db-wal"]
     assert "newer" in refused(Database(sqlite_url))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Final
 
 import pytest
 
 from rolltop.core.text.outline import KINDS, Kind, kind_of, outline
+from tests.forks import Forked
 
 # Each has once made one of the scanners quadratic, or could.
 UNITS: Final = [
@@ -19,21 +18,19 @@ UNITS: Final = [
 
 LENGTH: Final = 100_000
 
-PROGRAM: Final = """
+PROGRAM: Final = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (6, 6))
 from rolltop.core.text.outline import outline
-from tests.core.text.test_outline_hostile import LENGTH, UNITS
-for unit in UNITS:
-    outline(unit * (LENGTH // len(unit)), sys.argv[1])
+for unit in {UNITS!r}:
+    outline(unit * ({LENGTH} // len(unit)), sys.argv[1])
 """
 
 
 @pytest.mark.parametrize("kind", ["html", "latex", "python", "c", "rust", "json", "text"])
 def test_repeated_marks_are_read_within_seconds_of_processor_time(kind: str) -> None:
     # A scanner that is quadratic needs minutes for these; the system ends it after six seconds.
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, kind], check=False, capture_output=True)
-    assert ran.returncode == 0, ran.stderr.decode()
+    Forked(["-c", PROGRAM, kind]).output()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from rolltop.core.errors import RolltopError
 from rolltop.toolsets.tasks import service
 from rolltop.toolsets.tasks.models import Claim, Filters, Given
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 TOGETHER = 4
 ROUNDS = 4
 PATIENCE = 60.0  # seconds until a test that hangs is ended
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def at_once(
@@ -142,35 +140,15 @@ def test_updates_of_other_fields_at_once_are_all_kept(
 
 def race(url: str, user: str, *arguments: str) -> list[list[str]]:
     """Return what each of four processes saw acknowledged, started at the same moment."""
-    command = [sys.executable, "-m", "tests.toolsets.tasks.racer", url, user, *arguments]
-    racers = [
-        subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env={"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'src'}"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(TOGETHER)
-    ]
-    lines: list[list[str]] = []
-    try:
+    command = ["-m", "tests.toolsets.tasks.racer", url, user, *arguments]
+    with ExitStack() as running:
+        racers = [running.enter_context(Forked(command)) for _ in range(TOGETHER)]
         for racer in racers:
-            assert racer.stdout is not None
-            assert racer.stdout.readline() == "ready\n"
+            assert racer.stdout.readline() == b"ready\n"
         for racer in racers:
-            assert racer.stdin is not None
-            racer.stdin.write("go\n")
+            racer.stdin.write(b"go\n")
             racer.stdin.flush()
-        for racer in racers:
-            lines.append(racer.communicate(timeout=PATIENCE)[0].split())
-            assert racer.returncode == 0
-    finally:
-        for racer in racers:
-            racer.kill()
-            racer.wait(PATIENCE)
-    return lines
+        return [racer.output().split() for racer in racers]
 
 
 def test_four_processes_append_and_nothing_acknowledged_is_lost(
