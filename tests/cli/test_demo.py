@@ -22,7 +22,19 @@ TOOLS = (
     "claim_task",
     "complete_task",
     "list_tasks",
+    "scratch_create",
+    "scratch_append_cell",
+    "scratch_edit_cell",
+    "scratch_search",
 )
+TOLD = (
+    "2  replicas: twelve",
+    "line 2: /replicas must be of type integer",
+    "line 3: /port must be at most 65535",
+    "valid: true",
+    "service: billing replicas: 3 port: 8080",
+)
+"""A cell that breaks its schema, what it is told, and where it is found once it is mended."""
 
 
 def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
@@ -32,6 +44,8 @@ def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
     assert outcome.code == 0
     for tool in TOOLS:
         assert f"→ {tool}(" in outcome.out
+    for line in TOLD:
+        assert line in outcome.out
     assert "did you mean title?" in outcome.out
     assert "\x1b" not in outcome.out
     paid, whole = (

@@ -10,11 +10,13 @@ from rolltop.core.scope import Scope
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from rolltop.core.desk import Desk
 
 Call = tuple[str, dict[str, Any]]
+PASSING: Final = {"last_access_at", "stale", "score"}
+"""When it was read, whether the validator is the same, how good a hit is."""
 
 FILLING: Final[tuple[Call, ...]] = (
     ("add_task", {"title": "Water the plants"}),
@@ -22,23 +24,69 @@ FILLING: Final[tuple[Call, ...]] = (
     ("add_task", {"title": "Pay the rent", "priority": 0, "due_at": "2026-02-01T08:00:00Z"}),
     ("add_task", {"title": "Pack", "tags": ["home", "größe"], "links": ["rolltop://note/1"]}),
 )
-QUESTIONS: Final[tuple[Call, ...]] = (("list_tasks", {"status": "all"}),)
+PAD: Final = "0b5f3a52-6c1e-4c5a-9a52-1f6a3b0d7e01"
+TRASHED: Final = "0b5f3a52-6c1e-4c5a-9a52-1f6a3b0d7e02"
+CELL: Final = "0b5f3a52-6c1e-4c5a-9a52-1f6a3b0d7e03"
+PADS: Final[tuple[Call, ...]] = (
+    (
+        "scratch_create",
+        {
+            "scratch_id": PAD,
+            "namespace": "größe",
+            "tags": ["home", "日本"],
+            "metadata": {
+                "title": "Żółć 😀",
+                "kept": [1, None, {"deep": True}],
+                "schemas": {"pair": {"schema": {"type": "array", "minItems": 2}}},
+            },
+            "cells": [
+                {
+                    "cell_id": CELL,
+                    "language": "json",
+                    "content": "[1]\n",
+                    "validate": True,
+                    "json_schema": "scratchpad://schemas/pair",
+                    "tags": ["pairs"],
+                    "metadata": {"from": "nowhere"},
+                },
+                {"language": "md", "content": "# Walrus\n\ncamelCase und Straße\n"},
+                {"language": "txt", "content": ""},
+            ],
+        },
+    ),
+    ("scratch_create", {"scratch_id": TRASHED, "cells": [{"language": "txt", "content": "gone"}]}),
+    ("scratch_delete", {"scratch_id": TRASHED}),
+    ("scratch_namespace", {"action": "create", "namespace": "empty"}),
+)
+QUESTIONS: Final[tuple[Call, ...]] = (
+    ("list_tasks", {"status": "all"}),
+    ("scratch_read", {"scratch_id": PAD}),
+    ("scratch_validate", {"scratch_id": PAD}),
+    ("scratch_list_tags", {}),
+    ("scratch_restore", {}),
+    ("scratch_namespace", {"action": "list"}),
+    ("scratch_search", {"query": "walrus", "mode": "words"}),
+)
 
 
 def fill(database: Database) -> None:
     """Put something into every part of the store that has a writing tool."""
     desk, scope = _default(database)
-    for name, arguments in FILLING:
+    for name, arguments in (*FILLING, *PADS):
         _data(desk, scope, name, arguments)
     (task, *_others) = _data(desk, scope, "list_tasks", {})
     _data(desk, scope, "complete_task", {"task_id": task["task_id"]})
     database.write_now(SYSTEM, create_token, scope.user_id, "laptop", read_only=True)
 
 
-def answers(database: Database) -> list[Any]:
-    """Return what the reading tools say about the store."""
+def answers(database: Database, tools: Collection[str] | None = None) -> dict[str, Any]:
+    """Return what the reading tools, all or some, say about the store."""
     desk, scope = _default(database)
-    return [_data(desk, scope, name, arguments) for name, arguments in QUESTIONS]
+    return {
+        name: _settled(_data(desk, scope, name, arguments))
+        for name, arguments in QUESTIONS
+        if tools is None or name in tools
+    }
 
 
 def missing(expected: Any, found: Any) -> list[str]:
@@ -63,4 +111,12 @@ def _default(database: Database) -> tuple[Desk, Scope]:
 def _data(desk: Desk, scope: Scope, name: str, arguments: Mapping[str, Any]) -> Any:
     answer = call_tool(desk, scope, name, **arguments)
     assert not answer.is_error, answer.text
-    return answer.structured["data"]
+    return answer.structured.get("data", answer.structured)
+
+
+def _settled(value: Any) -> Any:
+    """Return an answer without what each call or each validator says anew."""
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {k: _settled(v) for k, v in entries.items() if k not in PASSING}
+    return [_settled(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value

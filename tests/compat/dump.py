@@ -1,9 +1,10 @@
-"""Keep the present schema as a released one: `python -m tests.compat.dump`.
+"""Keep the present schema as a released one: `python -m tests.compat.dump [NAME]`.
 
 Run it once for each release that has a new revision, before the release. It fills a store of each
 kind through the tools and writes it, as SQL, with what the tools say about it, to
-`tests/compat/stores/<version>/`. From then on `test_released_stores.py` opens it with whatever
-the program has become. A dump that was released is never made anew.
+`tests/compat/stores/<version>/`, or to another NAME there, for a schema between two releases.
+From then on `test_released_stores.py` opens it with whatever the program has become. A dump that
+was released is never made anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -54,7 +56,7 @@ def dump_postgresql(folder: Path) -> tuple[str, object]:
 def main() -> None:
     """Write both dumps of the present version."""
     folder = new_folder()
-    place = STORES / rolltop.__version__
+    place = STORES / (sys.argv[1] if len(sys.argv) > 1 else rolltop.__version__)
     place.mkdir(parents=True, exist_ok=True)
     try:
         for kind, dump in (("sqlite", dump_sqlite), ("postgresql", dump_postgresql)):

@@ -72,7 +72,7 @@ def test_a_released_store_is_migrated_and_keeps_what_it_held(
     load(dump, url)
     database = make_database(url)
     said = json.loads(dump.with_suffix(".json").read_text(encoding="utf-8"))
-    assert missing(said, answers(database)) == []
+    assert missing(said, answers(database, said)) == []
     (user,) = database.read_now(SYSTEM, list_users)
     (token,) = database.read_now(SYSTEM, list_tokens, user.id)
     assert (user.email, token.name, token.read_only) == ("default@localhost", "laptop", True)

@@ -74,8 +74,26 @@ async def data(client: Client, name: str, **arguments: Any) -> Any:
     return result.structured_content
 
 
+async def draft(client: Client) -> None:
+    """Keep a cell that breaks its schema, be told where, and find it by its words."""
+    schemas = {"tide": {"schema": {"properties": {"height": {"type": "number"}}}}}
+    made = await data(client, "scratch_create", metadata={"title": "Log", "schemas": schemas})
+    cell = {
+        "language": "yaml",
+        "content": "station: Brest\nheight: tall\n",
+        "validate": True,
+        "json_schema": "scratchpad://schemas/tide",
+    }
+    pad = made["scratchpad"]["scratch_id"]
+    kept = await data(client, "scratch_append_cell", scratch_id=pad, cell=cell)
+    (fault,) = kept["validation"][0]["errors"]
+    assert (fault["line"], fault["code"]) == (2, "SCHEMA_VIOLATION")
+    found = await data(client, "scratch_search", query="Brest height")
+    assert [hit["cell_id"] for hit in found["hits"]] == [kept["cell_id"]]
+
+
 async def story(client: Client) -> None:
-    """Find, read, plan, mend a bad call, and work a task off."""
+    """Find, read, plan, mend a bad call, draft in a cell, and work a task off."""
     listed = await data(client, "list_sections", file_path="tides.md")
     assert listed["sections"] == ["Tides", "Causes", "Uses"]
     section = await data(client, "read_section", file_path="tides.md", section_heading="Causes")
@@ -84,6 +102,7 @@ async def story(client: Client) -> None:
     bad = await client.call_tool("add_task", {"titel": "Explain mills"})
     assert bad.is_error
     assert "title" in str(bad.structured_content)
+    await draft(client)
     first = (await data(client, "add_task", title="Read about mills"))["data"]["task_id"]
     second = (await data(client, "add_task", title="Explain mills", blocked_by=[first]))["data"]
     ready = (await data(client, "next_task"))["data"]
@@ -99,6 +118,9 @@ async def epilogue(client: Client) -> None:
     """Find what an earlier process left."""
     listed = await data(client, "list_tasks", status="completed")
     assert [task["title"] for task in listed["data"]] == ["Read about mills"]
+    (pad,) = (await data(client, "scratch_list"))["scratchpads"]
+    results = (await data(client, "scratch_validate", scratch_id=pad["scratch_id"]))["results"]
+    assert [result["valid"] for result in results] == [False]
 
 
 def tell(transport: Any, era: str, chapter: Callable[[Client], Awaitable[None]]) -> None:

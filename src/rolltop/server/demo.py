@@ -22,9 +22,11 @@ from rolltop.core import budget, tokens
 from rolltop.core.errors import StartFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcp_types import Tool
+
+    _Shown = Callable[[Mapping[str, Any]], Sequence[str]]
 
 _SHOWN_LINES: Final = 8
 _MOST: Final = 20  # files that one plan takes
@@ -33,6 +35,11 @@ _STEP, _GOOD, _BAD, _FAINT, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m
 _LONG_ID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{22}\b")
 _MOMENT: Final = re.compile(r"\b\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d+Z")
 _OURS: Final = ("ROLLTOP_", "DATABASE_URL", "DOCS_ROOT", "CODE_ROOT", "LOG_")
+_SCHEMA: Final = {
+    "required": ["service"],
+    "properties": {"replicas": {"type": "integer"}, "port": {"maximum": 65535}},
+}
+_DRAFT: Final = "service: billing\nreplicas: twelve\nport: 80800\n"
 _QUESTION: Final = "What happens to a write when the process is killed?"
 
 
@@ -78,6 +85,7 @@ async def _tell(documents: Sequence[Path], scratch: Path) -> int:
                 await story.opening()
                 await _reading(story, documents)
                 await _working(story)
+                await _drafting(story)
                 await _erring(story, documents[0])
                 story.end(documents)
         except* StartFailed as group:
@@ -185,6 +193,43 @@ async def _working(story: _Story) -> None:
     await story.call("The one that waited is ready.", "list_tasks", status="pending")
 
 
+async def _drafting(story: _Story) -> None:
+    """Draft data in a cell with a schema, be told on which lines it is wrong, mend and find it."""
+    pad = await story.call(
+        "A scratchpad that keeps a JSON Schema for its cells.",
+        "scratch_create",
+        metadata={"title": "Deployments", "schemas": {"deployment": {"schema": _SCHEMA}}},
+    )
+    pad_id = pad["scratchpad"]["scratch_id"]
+    written = await story.call(
+        "A cell that breaks the schema: it is kept, and told line by line.",
+        "scratch_append_cell",
+        draft=_DRAFT,
+        shown=_diagnostics,
+        scratch_id=pad_id,
+        cell={
+            "language": "yaml",
+            "validate": True,
+            "json_schema": "scratchpad://schemas/deployment",
+            "content": _DRAFT,
+        },
+    )
+    await story.call(
+        "Mended by exact replacement, and valid.",
+        "scratch_edit_cell",
+        shown=_diagnostics,
+        scratch_id=pad_id,
+        cell_id=written["cell_id"],
+        edits=[{"old": "twelve", "new": "3"}, {"old": "80800", "new": "8080"}],
+    )
+    await story.call(
+        "Another day, another agent: which cell was that?",
+        "scratch_search",
+        shown=_hits,
+        query="billing replicas",
+    )
+
+
 async def _erring(story: _Story, document: Path) -> None:
     """Make the mistakes that models make, and be told how to mend them."""
     await story.call("A misspelt argument.", "add_task", fails=True, titel="Celebrate")
@@ -224,10 +269,13 @@ class _Story:
         tool: str,
         *,
         fails: bool = False,
+        draft: str = "",
+        shown: _Shown | None = None,
         **arguments: Any,  # noqa: ANN401  # a tool's own
     ) -> dict[str, Any]:
-        """Return the structured answer of one call, after printing it.
+        """Return the structured answer of one call, after printing it as `shown` shows it.
 
+        The lines of a `draft` that is sent are printed too, with their numbers.
         Raises StartFailed if it fails where it should not, or the other way round.
         """
         started = perf_counter()
@@ -240,7 +288,9 @@ class _Story:
         self._say(f"{self._calls}. {about}", _STEP)
         written = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
         self._say(self._cut(f"   → {tool}({written})"))
-        lines = _readable(result.structured_content or {})
+        for number, line in enumerate(draft.splitlines(), 1):
+            self._say(self._cut(f"     {number:>3}  {line}"), _FAINT)
+        lines = (shown or _readable)(result.structured_content or {})
         for line in lines[:_SHOWN_LINES]:
             self._say(
                 self._cut(f"   {'✗' if result.is_error else '←'} {line}"),
@@ -296,6 +346,21 @@ def _readable(answer: Mapping[str, Any]) -> list[str]:
         else:
             lines.append(f"{name}: {_item(cast('object', value))}")
     return lines
+
+
+def _diagnostics(answer: Mapping[str, Any]) -> list[str]:
+    """Return what a validation found in the one cell that was written, with its places."""
+    (result,) = answer["validation"]
+    told = [f"line {one['line']}: {one['message']}" for one in result["errors"]]
+    return [f"cell_id: {_item(answer['cell_id'])}", f"valid: {_item(result['valid'])}", *told]
+
+
+def _hits(answer: Mapping[str, Any]) -> list[str]:
+    """Return the pad, the cell and the snippet of each hit."""
+    return [
+        f"cell {_item(hit['cell_id'])} of pad {_item(hit['scratch_id'])}: {hit['snippet']}"
+        for hit in answer["hits"]
+    ]
 
 
 def _item(item: object) -> str:

@@ -21,7 +21,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=60,
 )
 METADATA = st.dictionaries(
-    st.text(st.sampled_from("kxyz"), min_size=3, max_size=8), VALUES, max_size=40
+    st.text(st.sampled_from("kxyz"), min_size=3, max_size=8), VALUES, max_size=20
 )
 
 
@@ -125,7 +125,7 @@ def test_a_pad_whose_own_fields_are_long_shows_its_cells(mine: Caller) -> None:
         assert some["truncated"] is True
 
 
-@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(metadata=METADATA, text=TEXT, limit=st.integers(400, 1200))
 def test_any_metadata_is_read_to_its_end(
     local: Caller, metadata: dict[str, Any], text: str, limit: int

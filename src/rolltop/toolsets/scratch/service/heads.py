@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import budget
-from rolltop.core.budget import Continuation, Page
-from rolltop.toolsets.scratch.models import NAME_LENGTH, continued
+from rolltop.core.budget import Page
+from rolltop.toolsets.scratch.models import NAME_LENGTH
 from rolltop.toolsets.scratch.service import places
 
 if TYPE_CHECKING:
@@ -91,9 +91,8 @@ def metadata_page(
         return cells_after()
 
     def shown(part: JsonObject) -> JsonObject:
-        onward = Continuation("scratch_read", {"scratch_id": reading.pad.scratch_id})
-        whole = continued(envelope([part]), onward)
-        if budget.within(whole, limit) or budget.shorten(whole, limit - limit // 4) is not None:
+        # A quarter is kept free for how the answer goes on.
+        if budget.shorten(envelope([part]), limit - limit // 4) is not None:
             return part
         return {**part, "value": budget.compact(part["value"])}
 

@@ -193,7 +193,7 @@ def _located(applied: Applied, document: Document, name: str | None, most: int) 
         message = f"{pointer(path) or 'The document'} {message_of(error)}"
         code = _UNDECIDED if is_undecided(error) else _VIOLATION
         diagnostics.append(Diagnostic(message, code, line, column, details))
-    return diagnostics
+    return sorted(diagnostics, key=lambda one: (one.line, one.column))
 
 
 def pointer(path: Sequence[Any]) -> str:
