@@ -58,8 +58,7 @@ async def invoke(
     """
     offer = desk.registry.find(name, scope)
     started = perf_counter()
-    error: RolltopError | None = None
-    outcome = "cancelled"
+    outcome, error = "cancelled", None
     result: JsonObject = {}
     try:
         answer = await _run(desk, offer, scope, arguments, report)

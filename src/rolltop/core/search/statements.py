@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, delete, insert, literal, select, update
+from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
 
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
@@ -32,11 +32,12 @@ _SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
 
 PART_COLUMNS: Final = ("user_id", "item_id", "kind", "part", "digest", "length")
 
-ITEMS: Final = select(search_items.c.ref, search_items.c.id).where(
+_THINGS: Final = (
     search_items.c.user_id == _OWNER,
     search_items.c.kind == bindparam("kind", type_=CodePointString()),
     search_items.c.ref.in_(_SOME),
 )
+ITEMS: Final = select(search_items.c.ref, search_items.c.id).where(*_THINGS)
 ADD_FILTERS: Final = insert(search_filters)
 ADD_PARTS: Final = insert(search_parts).returning(
     search_parts.c.id, search_parts.c.item_id, search_parts.c.part
@@ -105,11 +106,16 @@ def delete_filters(kind: Kind) -> Executable:
 
 @cache
 def stored_parts(kind: Kind) -> Executable:
-    """Return what reads the parts of things, without their texts, the last ones first."""
+    """Return what reads the numbers of things and their parts, without texts, the last first."""
     c = search_parts.c
     return (
-        select(c.item_id, c.digest, c.id, c.part)
-        .where(owner_of(kind, search_parts) == _OWNER, c.item_id.in_(_SOME))
+        select(search_items.c.ref, search_items.c.id, c.digest, c.id.label("part_id"), c.part)
+        .select_from(search_items)
+        .outerjoin(
+            search_parts,
+            and_(c.item_id == search_items.c.id, owner_of(kind, search_parts) == _OWNER),
+        )
+        .where(*_THINGS)
         .order_by(c.part.desc(), c.id.desc())
     )
 

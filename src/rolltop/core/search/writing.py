@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Key = tuple[str, str]  # kind, id
 Filter = tuple[int, str, str]  # item, name, value
+Stored = dict[tuple[int, str], list[tuple[int, int]]]
+"""Number and place of each stored part, by its item and its text's digest; the last ones first."""
 
 _AT_ONCE: Final = 400  # values bound in one statement
 
@@ -33,10 +35,15 @@ def put(tx: Tx, documents: Sequence[Document], *, new: bool) -> None:
     parts: dict[Key, list[Document]] = defaultdict(list)
     for document in documents:
         parts[document.kind, document.id].append(document)
-    known, added = _made_items(tx, list(parts), likely_new=new)
+    known, stored = ({}, {}) if new else _stored(tx, list(parts))
+    added = _add_items(tx, [key for key in parts if key not in known])
+    there = [key for key in parts if key not in known and key not in added]
+    if there:  # they are not new, or another transaction was faster
+        more, more_stored = _stored(tx, there)
+        known, stored = known | more, stored | more_stored
     items = known | added
     _put_filters(tx, {items[k]: listed[0].filters for k, listed in parts.items()}, known.values())
-    _put_parts(tx, {items[k]: listed for k, listed in parts.items()}, known.values())
+    _put_parts(tx, {items[k]: listed for k, listed in parts.items()}, stored)
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
@@ -73,20 +80,29 @@ def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     return found
 
 
-def _made_items(
-    tx: Tx, keys: Sequence[Key], *, likely_new: bool
-) -> tuple[dict[Key, int], dict[Key, int]]:
-    """Return the numbers of the things there were, and of those that got one now."""
-    known = dict[Key, int]() if likely_new else _items(tx, keys)
+def _stored(tx: Tx, keys: Sequence[Key]) -> tuple[dict[Key, int], Stored]:
+    """Return the numbers of the things there are, and their parts."""
+    refs: dict[str, list[str]] = defaultdict(list)
+    for kind, ref in keys:
+        refs[kind].append(ref)
+    items: dict[Key, int] = {}
+    parts: Stored = defaultdict(list)
+    for kind, named in refs.items():
+        for some in _batches(named):
+            rows = fetched(tx, statements.stored_parts(tx.kind), {**_bound(tx, some), "kind": kind})
+            for ref, item, digest, number, part in rows:
+                items[kind, ref] = item
+                if number is not None:
+                    parts[item, digest].append((number, part))
+    return items, parts
+
+
+def _add_items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
+    """Return the numbers of the things that got one now: not of those that had one."""
     owner = tx.scope.tenant_id
-    rows = [{"user_id": owner, "kind": key[0], "ref": key[1]} for key in keys if key not in known]
-    if not rows:
-        return known, {}
-    made = fetched(tx, statements.add_items(tx.kind), rows)
-    new = {(kind, ref): number for number, kind, ref in made}
-    if len(new) < len(rows):  # they were there, or another transaction was faster
-        known |= _items(tx, [key for key in keys if key not in known and key not in new])
-    return known, new
+    rows = [{"user_id": owner, "kind": kind, "ref": ref} for kind, ref in keys]
+    made = fetched(tx, statements.add_items(tx.kind), rows) if rows else ()
+    return {(kind, ref): number for number, kind, ref in made}
 
 
 def _put_filters(
@@ -126,9 +142,8 @@ def _put_filters(
         tx.execute(statements.ADD_FILTERS, new)
 
 
-def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], known: Iterable[int]) -> None:
+def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], stored: Stored) -> None:
     """Keep the rows whose text is still a part, write the others anew, delete the rest."""
-    stored = _stored_parts(tx, list(known))
     new: list[dict[str, Any]] = []
     moved: list[dict[str, Any]] = []
     for item, documents in parts.items():
@@ -168,16 +183,6 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
     if tx.kind == "sqlite":
         words = [{"rowid": text["id"], "words": text["words"]} for text in texts]
         tx.execute(statements.ADD_WORDS, words)
-
-
-def _stored_parts(tx: Tx, items: Sequence[int]) -> dict[tuple[int, str], list[tuple[int, int]]]:
-    """Return (id, part) of each stored part by its item and its text's digest."""
-    stored: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-    for some in _batches(items):
-        rows = fetched(tx, statements.stored_parts(tx.kind), _bound(tx, some))
-        for item, digest, number, part in rows:
-            stored[item, digest].append((number, part))
-    return stored
 
 
 def _row(tx: Tx, item: int, document: Document, text: str, digest: str) -> dict[str, Any]:
