@@ -109,36 +109,42 @@ def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
     assert "http.allowed_hosts" in outcome.err
 
 
-def serve_without(closed: int, said: str) -> subprocess.CompletedProcess[str]:
-    """Return what became of a server that was started with one standard stream closed."""
+def serve_without(closed: int) -> subprocess.Popen[str]:
+    """Return a server that is started with one standard stream closed."""
     program = (
         f"import os, sys; os.close({closed}); "
         "os.execv(sys.executable, [sys.executable, '-m', 'rolltop', 'serve'])"
     )
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-c", program],
-        input=said,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        check=False,
     )
 
 
 @pytest.mark.parametrize("closed", [0, 1])
 @pytest.mark.usefixtures("shell")
 def test_without_stdin_or_stdout_it_says_so(closed: int) -> None:
-    ended = serve_without(closed, "")
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("rolltop: stdin or stdout is closed.")
+    with serve_without(closed) as server:
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 1
+    assert said.startswith("rolltop: stdin or stdout is closed.")
 
 
 @pytest.mark.usefixtures("shell")
 def test_without_stderr_it_serves_and_stdout_carries_protocol_only() -> None:
-    ended = serve_without(2, lines(HELLO, READY, request(2, "tools/list")))
-    assert ended.returncode == 0
-    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]
+    with serve_without(2) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(lines(HELLO, READY, request(2, "tools/list")))
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        rest, _ = server.communicate(timeout=60)
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert (server.returncode, rest) == (0, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

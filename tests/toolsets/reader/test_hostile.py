@@ -19,7 +19,7 @@ _MEGABYTE = 1_000_000
 
 
 def _words(count: int) -> str:
-    return " ".join(_RNG.choice(("ab", "cde", "fghi", "jklmn", "O", "12")) for _ in range(count))
+    return " ".join(_RNG.choices(("ab", "cde", "fghi", "jklmn", "O", "12"), k=count))
 
 
 FILES: dict[str, tuple[str, str | bytes]] = {
