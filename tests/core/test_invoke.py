@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import jsonschema
 import pytest
@@ -14,12 +15,14 @@ from rolltop.core.invoke import Answer, invoke
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
-from tests.core.example_toolset import EXAMPLE
+from rolltop.core.toolset import Actions, Tool
+from tests.core.example_toolset import EXAMPLE, Echo
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rolltop.core.call import Call
     from rolltop.core.db import Database
     from rolltop.core.desk import Desk
 
@@ -75,6 +78,25 @@ def test_no_bound_unless_the_call_asks_for_one() -> None:
     assert (
         budget.count(call_tool(desk, ME, "recite", lines=20_000, max_tokens=500).structured) <= 500
     )
+
+
+async def numbers(call: Call, action: Literal["list", "save"]) -> dict[str, Any]:
+    """Answer what no cutting of texts makes shorter."""
+    del call, action
+    return {"items": [{"n": n} for n in range(500)]}
+
+
+def test_an_action_that_reads_keeps_to_its_budget_and_one_that_writes_is_answered() -> None:
+    reading = Actions("action", ("list",))
+    tool = Tool("numbers", numbers, "Numbers", Echo, bounded=True, actions=reading)
+    nothing: Any = _NoDatabase()
+    desk = make_desk(nothing, toolsets=[replace(EXAMPLE, tools=(tool,))])
+    refused = call_tool(desk, ME, "numbers", action="list", max_tokens=200)
+    assert refused.code == "INVALID_ARGUMENT"
+    assert "takes at least" in refused.structured["problem"]
+    kept = call_tool(desk, ME, "numbers", action="save", max_tokens=200)
+    assert not kept.is_error
+    assert kept.structured["truncated"] is True
 
 
 def test_next_carries_the_name_that_was_called(desk: Desk) -> None:

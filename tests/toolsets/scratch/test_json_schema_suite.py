@@ -15,6 +15,7 @@ import pytest
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.scope import Scope
+from rolltop.toolsets.scratch.validate.json_values import is_object
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
 from tests.toolsets.scratch.validate.data import load
@@ -68,7 +69,7 @@ def groups(name: str) -> Iterator[tuple[str, Any, Any]]:
     for file, listed in load(f"json_schema_suite/{name}.json").items():
         for group in listed:
             schema = group["schema"]
-            if name == "draft7" and isinstance(schema, dict) and "$schema" not in schema:
+            if name == "draft7" and is_object(schema) and "$schema" not in schema:
                 schema = {"$schema": DRAFT_7, **schema}
             yield file, group, schema
 
@@ -88,7 +89,7 @@ def dialect(address: str) -> dict[str, str]:
 
 
 def cell(schema: Any, data: Any, **fields: Any) -> dict[str, Any]:
-    given = schema if isinstance(schema, dict) else json.dumps(schema)
+    given = schema if is_object(schema) else json.dumps(schema)
     return {"language": "json", "content": json.dumps(data), "json_schema": given, **fields}
 
 

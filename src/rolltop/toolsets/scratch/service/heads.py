@@ -91,6 +91,8 @@ def metadata_page(
         return cells_after()
 
     def shown(part: JsonObject) -> JsonObject:
+        if len(budget.compact(part).encode()) <= limit // 4:  # a token has a byte at least
+            return part
         # A quarter is kept free for how the answer goes on.
         if budget.shorten(envelope([part]), limit - limit // 4) is not None:
             return part
