@@ -50,7 +50,12 @@ def tables() -> list[Table]:
         return [
             tools,
             _searches(many),
-            Table("scratch: large", "", ("what", "time", "promise"), rows),
+            Table(
+                "scratch: large",
+                "One pad or start each.",
+                ("what", "time", "promise or ratio"),
+                rows,
+            ),
         ]
 
 
@@ -143,7 +148,7 @@ class _Pad:
 def _searches(many: Path) -> Table:
     model = embedder()
     assert model is not None, "the extra `semantic` is not installed"
-    texts = stores.give_vectors(many, model.version, model.dims)
+    stores.give_vectors(many, model.version, model.dims)
     with _server(many, ROLLTOP_SCRATCH_SEMANTIC_SEARCH="on") as wire:
         modes: dict[str, Callable[[], object]] = {
             mode: partial(_search, wire, mode, count(2_000_000))
@@ -156,9 +161,8 @@ def _searches(many: Path) -> Table:
     rows.append(("meaning, the first after a start", f"{first:.2f} s", ""))
     return Table(
         "scratch: search",
-        f"{QUERIES} queries of three words each over stdio among {MANY * CELLS:,} cells ({texts:,} "
-        f"texts of {stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The "
-        f"vectors are made up, the query's is the model's ({model.dims} numbers).",
+        f"{QUERIES} queries of three words each over stdio among {MANY * CELLS:,} cells (of "
+        f"{stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The vectors are made up, the query's is the model's ({model.dims} numbers).",
         ("mode", "time", "promise"),
         rows,
     )
