@@ -162,7 +162,8 @@ def _searches(many: Path) -> Table:
     return Table(
         "scratch: search",
         f"{QUERIES} queries of three words each over stdio among {MANY * CELLS:,} cells (of "
-        f"{stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The vectors are made up, the query's is the model's ({model.dims} numbers).",
+        f"{stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The vectors are "
+        f"made up, the query's is the model's ({model.dims} numbers).",
         ("mode", "time", "promise"),
         rows,
     )
