@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named, and write docs/benchmarks.md."""
+"""Run every benchmark, or those named, and write their part of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -29,20 +29,25 @@ Machine: {machine}.
 
 
 def main(names: list[str]) -> int:
-    """Print the tables of the named parts; write the page when all of them ran."""
+    """Print the tables of the named parts, all without names, and write them into the page."""
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
         return 2
-    sections = [HEAD.format(machine=machine())]
+    sections = _sections() if names else {}
     for name in names or PARTS:
         made: list[Table] = import_module(f"benchmarks.{name}").tables()
         for table in made:
             print(table.markdown(), flush=True)
-            sections.append(table.markdown())
-    if not names:
-        PAGE.write_text("\n".join(sections), encoding="utf-8")
+            sections[table.title] = table.markdown()
+    PAGE.write_text("\n".join([HEAD.format(machine=machine()), *sections.values()]), "utf-8")
     return 0
+
+
+def _sections() -> dict[str, str]:
+    """Return the page's sections as they are, by their titles."""
+    _head, *found = f"\n{PAGE.read_text(encoding='utf-8')}".split("\n## ")
+    return {section.partition("\n")[0]: f"## {section.rstrip()}\n" for section in found}
 
 
 if __name__ == "__main__":

@@ -50,7 +50,12 @@ def tables() -> list[Table]:
         return [
             tools,
             _searches(many),
-            Table("scratch: large", "", ("what", "time", "promise"), rows),
+            Table(
+                "scratch: large",
+                "One pad or start each.",
+                ("what", "time", "promise or ratio"),
+                rows,
+            ),
         ]
 
 
@@ -75,7 +80,7 @@ def _each_tool(few: Path, many: Path) -> Table:
         empty.initialize()
         servers = [_Pad(stack.enter_context(_server(data))) for data in (few, many)]
         rows: list[tuple[str, ...]] = []
-        for tool in ("read", "list_cells", "append", "replace"):
+        for tool in ("read", "list_cells", "append", "replace", "one_row"):
             nothing, small, large = interleaved(
                 [
                     partial(time_of, partial(empty.call, "nothing")),
@@ -84,14 +89,14 @@ def _each_tool(few: Path, many: Path) -> Table:
                 RUNS,
             )
             cells = (small.cell(), large.cell(), nothing.cell())
-            rows.append(
-                (tool, *cells, ratio(large, nothing), "≤ 3 ×", ratio(large, small), "≤ 1.3 ×")
-            )
+            ratios = (ratio(large, nothing), "≤ 3 ×", ratio(large, small), "≤ 1.3 ×")
+            rows.append((tool, *cells, *ratios))
     return Table(
         "scratch: each tool",
         f"{RUNS} calls each in turn over stdio on SQLite, to pads of {CELLS} cells; every write is "
         "synced before its answer. A ratio is the median of the ratios call by call, with its "
-        "quartiles; no-op is the round trip of an empty server's tool that does nothing.",
+        "quartiles; no-op is the round trip of an empty server's tool that does nothing, and the "
+        "last row a call that writes one row of three columns: the floor of any write.",
         (
             *("tool", f"{FEW} pads", f"{MANY:,} pads", "no-op"),
             *("to the no-op", "promise", f"to {FEW} pads", "promise"),
@@ -128,6 +133,13 @@ class _Pad:
         arguments = {**self._named, "cell_id": self._last, "cell": self._cell()}
         return time_of(partial(_done, self._wire, "scratch_replace_cell", **arguments))
 
+    def one_row(self) -> float:
+        name = f"n{self._cell()['content'][:40]}{self._turn}"
+        create = {"action": "create", "namespace": name}
+        seconds = time_of(partial(_done, self._wire, "scratch_namespace", **create))
+        _done(self._wire, "scratch_namespace", action="delete", namespace=name)
+        return seconds
+
     def _cell(self) -> dict[str, str]:
         self._turn += 1
         return stores.cells(1_000_000 + self._turn, 1)[0]
@@ -136,7 +148,7 @@ class _Pad:
 def _searches(many: Path) -> Table:
     model = embedder()
     assert model is not None, "the extra `semantic` is not installed"
-    texts = stores.give_vectors(many, model.version, model.dims)
+    stores.give_vectors(many, model.version, model.dims)
     with _server(many, ROLLTOP_SCRATCH_SEMANTIC_SEARCH="on") as wire:
         modes: dict[str, Callable[[], object]] = {
             mode: partial(_search, wire, mode, count(2_000_000))
@@ -149,9 +161,9 @@ def _searches(many: Path) -> Table:
     rows.append(("meaning, the first after a start", f"{first:.2f} s", ""))
     return Table(
         "scratch: search",
-        f"{QUERIES} queries of three words each over stdio among {MANY * CELLS:,} cells ({texts:,} "
-        f"texts of {stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The "
-        f"vectors are made up, the query's is the model's ({model.dims} numbers).",
+        f"{QUERIES} queries of three words each over stdio among {MANY * CELLS:,} cells (of "
+        f"{stores.WORDS} words out of 20,000, spread by Zipf's law), limit 10. The vectors are "
+        f"made up, the query's is the model's ({model.dims} numbers).",
         ("mode", "time", "promise"),
         rows,
     )
@@ -160,7 +172,6 @@ def _searches(many: Path) -> Table:
 def _search(wire: Wire, mode: str, numbers: Iterator[int]) -> None:
     query = " ".join(stores.some_words(next(numbers), 3))
     answer = _done(wire, "scratch_search", query=query, mode=mode)
-    assert answer["hits"], query
     assert answer["mode"] == mode, answer["mode"]
 
 

@@ -38,6 +38,7 @@ HEAD: Final = 128
 _SAMPLED: Final = 20_000
 _SHARE: Final = 100
 _LEAST: Final = 2000
+_AT_ONCE: Final = 4096
 _scanners: Final = Workers(4, "rolltop-scan")
 
 
@@ -67,19 +68,17 @@ class VectorSet:
         self.is_sorted = self.is_sorted and bool((np.diff(parts, prepend=before) > 0).all())
         needed = self.count + len(parts)
         if needed >= MANY and self.axes is None:
-            every = np.concatenate(
-                [self.vectors[: self.count].reshape(-1, vectors.shape[1]), vectors]
-            )
-            self.axes = _principal(every)
-            self.vectors = self.vectors[: self.count].astype(STORED)
-            self.heads = self.vectors.reshape(-1, vectors.shape[1]).astype(np.float32) @ self.axes
+            own = self.vectors[: self.count].reshape(-1, vectors.shape[1])
+            self.axes = _principal(own, vectors)
+            self.vectors = own.astype(STORED)
+            self.heads = _heads(own, self.axes)
         self.parts = _grown(self.parts, self.count, needed)
         self.vectors = _grown(self.vectors, self.count, needed, vectors.shape[1])
         self.parts[self.count : needed] = parts
         self.vectors[self.count : needed] = vectors
         if self.axes is not None and self.heads is not None:
             self.heads = _grown(self.heads, self.count, needed, self.axes.shape[1])
-            self.heads[self.count : needed] = vectors.astype(np.float32) @ self.axes
+            self.heads[self.count : needed] = _heads(vectors, self.axes)
         self.count, self.last = needed, last
 
     def forget(self) -> None:
@@ -188,11 +187,21 @@ def rows_of(known: Numbers, parts: Sequence[int], *, is_sorted: bool) -> Numbers
     return rows[known[rows] == wanted]
 
 
-def _principal(vectors: Vectors) -> Matrix:
+def _principal(*several: Vectors) -> Matrix:
     """Return the axes along which a sample of the vectors differs most, as columns."""
-    sample = vectors[:: max(1, len(vectors) // _SAMPLED)].astype(np.float32)
+    step = max(1, sum(map(len, several)) // _SAMPLED)
+    sample = np.concatenate([vectors[::step].astype(np.float32) for vectors in several])
     _values, axes = np.linalg.eigh(sample.T @ sample)
     return np.ascontiguousarray(axes[:, ::-1][:, :HEAD], dtype=np.float32)
+
+
+def _heads(vectors: Vectors, axes: Matrix) -> Matrix:
+    """Return the vectors' coordinates along the axes, made of some at a time to stay in cache."""
+    made = np.empty((len(vectors), axes.shape[1]), dtype=np.float32)
+    for start in range(0, len(vectors), _AT_ONCE):
+        some = vectors[start : start + _AT_ONCE].astype(np.float32)
+        np.matmul(some, axes, out=made[start : start + _AT_ONCE])
+    return made
 
 
 def _grown(rows: NDArray[Any], count: int, needed: int, width: int | None = None) -> NDArray[Any]:

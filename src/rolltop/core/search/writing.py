@@ -50,9 +50,10 @@ def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
     """Take things out of the index; ids it does not hold are passed over."""
     items = _items(tx, [(kind, ref) for ref in ids]).values()
     for some in _batches(list(items)):
+        one = len(some) == 1
         if tx.kind == "sqlite":
-            tx.execute(statements.UNINDEX_ITEMS, _bound(tx, some))
-        tx.execute(statements.delete_items(tx.kind), _bound(tx, some))
+            tx.execute(statements.unindex_items(one=one), _bound(tx, some))
+        tx.execute(statements.delete_items(tx.kind, one=one), _bound(tx, some))
 
 
 def drop_all(tx: Tx, user_id: str) -> None:
@@ -75,7 +76,8 @@ def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     found: dict[Key, int] = {}
     for kind, named in refs.items():
         for some in _batches(named):
-            rows = fetched(tx, statements.ITEMS, {**_bound(tx, some), "kind": kind})
+            statement = statements.items(one=len(some) == 1)
+            rows = fetched(tx, statement, {**_bound(tx, some), "kind": kind})
             found |= {(kind, ref): number for ref, number in rows}
     return found
 
@@ -89,7 +91,8 @@ def _stored(tx: Tx, keys: Sequence[Key]) -> tuple[dict[Key, int], Stored]:
     parts: Stored = defaultdict(list)
     for kind, named in refs.items():
         for some in _batches(named):
-            rows = fetched(tx, statements.stored_parts(tx.kind), {**_bound(tx, some), "kind": kind})
+            statement = statements.stored_parts(tx.kind, one=len(some) == 1)
+            rows = fetched(tx, statement, {**_bound(tx, some), "kind": kind})
             for ref, item, digest, number, part in rows:
                 items[kind, ref] = item
                 if number is not None:
@@ -123,7 +126,8 @@ def _put_filters(
     }
     stored: set[Filter] = set()
     for some in _batches(list(known)):
-        rows = fetched(tx, statements.stored_filters(tx.kind), _bound(tx, some))
+        statement = statements.stored_filters(tx.kind, one=len(some) == 1)
+        rows = fetched(tx, statement, _bound(tx, some))
         stored |= {
             (item, name, value) for item, name, value in rows if names is None or name in names
         }
@@ -159,9 +163,10 @@ def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], stored: Stored) 
                 new.append(_row(tx, item, document, text, digest))
     gone = [number for same in stored.values() for number, _part in same]
     for some in _batches(gone):
+        one = len(some) == 1
         if tx.kind == "sqlite":
-            tx.execute(statements.UNINDEX_PARTS, _bound(tx, some))
-        tx.execute(statements.delete_parts(tx.kind), _bound(tx, some))
+            tx.execute(statements.unindex_parts(one=one), _bound(tx, some))
+        tx.execute(statements.delete_parts(tx.kind, one=one), _bound(tx, some))
     if moved:
         owner = {"owner": tx.scope.tenant_id}
         tx.execute(statements.move_parts(tx.kind), [{**owner, **row} for row in moved])
@@ -200,7 +205,8 @@ def _row(tx: Tx, item: int, document: Document, text: str, digest: str) -> dict[
 
 
 def _bound(tx: Tx, some: Sequence[object]) -> dict[str, Any]:
-    return {"owner": tx.scope.tenant_id, "some": some}
+    owner = tx.scope.tenant_id
+    return {"owner": owner, "it": some[0]} if len(some) == 1 else {"owner": owner, "some": some}
 
 
 def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
