@@ -12,33 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from rolltop.toolsets import TOOLSETS
+from tests.conformance.calls import CALLS, DOCUMENT, TEXT
 from tests.conformance.programs import HERE, ROLLTOP, free_port, listening, node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DOCUMENT: Final = "harbours.md"
-TEXT: Final = (
-    "# Harbours\n\nStorms.\n\n## Methods\n\n" + "We counted the masts of 30 ships.\n" * 300
-)
-# In order: an argument "$0.data.task_id" is that part of the answer to the first call.
-CALLS: Final[list[tuple[str, dict[str, object]]]] = [
-    ("add_task", {"title": "Write it down"}),
-    ("list_tasks", {}),
-    ("update_task", {"task_id": "$0.data.task_id", "description": "…and file it"}),
-    ("claim_task", {"task_id": "$0.data.task_id"}),
-    ("complete_task", {"task_id": "$0.data.task_id"}),
-    ("reopen_task", {"task_id": "$0.data.task_id"}),
-    ("next_task", {}),
-    ("delete_task", {"task_id": "$0.data.task_id"}),
-    ("restore_task", {"task_id": "$0.data.task_id"}),
-    ("smart_read", {"file_path": DOCUMENT, "mode": "summary"}),
-    ("smart_read", {"file_path": DOCUMENT, "mode": "full"}),
-    ("list_sections", {"file_path": DOCUMENT}),
-    ("read_section", {"file_path": DOCUMENT, "section_heading": "Methods"}),
-    ("estimate_tokens", {"text": "<|endoftext|>"}),
-    ("read_plan", {"file_paths": [DOCUMENT], "query": "masts", "budget_tokens": 2000}),
-]
 TOOLS: Final = sorted(tool.name for toolset in TOOLSETS for tool in toolset.tools)
 WRONG: Final = [(name, {"no_such_argument": 1}) for name in TOOLS]
 EXPECTED: Final = [(name, False) for name, _ in CALLS] + [(name, True) for name, _ in WRONG]

@@ -1,0 +1,102 @@
+"""The calls that the TypeScript clients make: every tool, and every action of those that have some.
+
+In order: an argument "$0.data.task_id" is that part of the answer to the first call.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+Calls = list[tuple[str, dict[str, object]]]
+
+DOCUMENT: Final = "harbours.md"
+TEXT: Final = (
+    "# Harbours\n\nStorms.\n\n## Methods\n\n" + "We counted the masts of 30 ships.\n" * 300
+)
+
+_TASKS: Final[Calls] = [
+    ("add_task", {"title": "Write it down"}),
+    ("list_tasks", {}),
+    ("update_task", {"task_id": "$0.data.task_id", "description": "…and file it"}),
+    ("claim_task", {"task_id": "$0.data.task_id"}),
+    ("complete_task", {"task_id": "$0.data.task_id"}),
+    ("reopen_task", {"task_id": "$0.data.task_id"}),
+    ("next_task", {}),
+    ("delete_task", {"task_id": "$0.data.task_id"}),
+    ("restore_task", {"task_id": "$0.data.task_id"}),
+]
+
+_READER: Final[Calls] = [
+    ("smart_read", {"file_path": DOCUMENT, "mode": "summary"}),
+    ("smart_read", {"file_path": DOCUMENT, "mode": "full"}),
+    ("list_sections", {"file_path": DOCUMENT}),
+    ("read_section", {"file_path": DOCUMENT, "section_heading": "Methods"}),
+    ("estimate_tokens", {"text": "<|endoftext|>"}),
+    ("read_plan", {"file_paths": [DOCUMENT], "query": "masts", "budget_tokens": 2000}),
+]
+
+_PAD: Final = {"scratch_id": "11111111-1111-4111-8111-111111111111"}
+_CELL: Final = {**_PAD, "cell_id": "22222222-2222-4222-8222-222222222222"}
+_SCHEMA: Final = {**_PAD, "schema_id": "33333333-3333-4333-8333-333333333333"}
+_SCRATCH: Final[Calls] = [
+    (
+        "scratch_create",
+        {
+            **_PAD,
+            "metadata": {"title": "Harbours", "schemas": {"ship": {"schema": {"type": "object"}}}},
+            "namespace": "coast",
+            "tags": ["sea"],
+            "cells": [{"language": "md", "content": "# Masts", "tags": ["draft"]}],
+        },
+    ),
+    (
+        "scratch_schema",
+        {
+            **_PAD,
+            "action": "upsert",
+            "schema": {
+                "id": _SCHEMA["schema_id"],
+                "name": "mast",
+                "schema": {"properties": {"masts": {"type": "integer"}}},
+            },
+        },
+    ),
+    ("scratch_schema", {**_PAD, "action": "list"}),
+    ("scratch_schema", {**_SCHEMA, "action": "get"}),
+    (
+        "scratch_append_cell",
+        {
+            **_PAD,
+            "cell": {
+                "cell_id": _CELL["cell_id"],
+                "language": "json",
+                "content": '{"masts": "three"}',
+                "validate": True,
+                "json_schema": "scratchpad://schemas/mast",
+            },
+        },
+    ),
+    ("scratch_validate", {**_PAD}),
+    ("scratch_read", {**_PAD}),
+    ("scratch_list_cells", {**_PAD}),
+    ("scratch_edit_cell", {**_CELL, "edits": [{"old": '"three"', "new": "3"}]}),
+    ("scratch_replace_cell", {**_CELL, "cell": {"language": "py", "content": "masts = ("}}),
+    ("scratch_search", {"query": "masts"}),
+    ("scratch_search", {"query": "masts", "mode": "words", "namespaces": ["coast"]}),
+    ("scratch_delete_cell", {**_CELL}),
+    ("scratch_schema", {**_SCHEMA, "action": "delete"}),
+    ("scratch_update", {**_PAD, "tags": ["sea", "wind"], "metadata": {"summary": "Of ships"}}),
+    ("scratch_list", {}),
+    ("scratch_list_tags", {}),
+    ("scratch_namespace", {"action": "create", "namespace": "hills"}),
+    (
+        "scratch_namespace",
+        {"action": "rename", "old_namespace": "coast", "new_namespace": "shore"},
+    ),
+    ("scratch_namespace", {"action": "list"}),
+    ("scratch_namespace", {"action": "delete", "namespace": "hills"}),
+    ("scratch_delete", {**_PAD}),
+    ("scratch_restore", {**_PAD}),
+]
+
+CALLS: Final[Calls] = [*_TASKS, *_READER, *_SCRATCH]
