@@ -131,7 +131,8 @@ class Forked:
     def send_signal(self, number: signal.Signals) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has, and that is still to be told
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it with signal 9, unless it has ended."""
