@@ -136,7 +136,7 @@ def _reduction(folder: Path, documents: list[Path]) -> Table:
     rows = [
         ("documents over 10,000 tokens", str(len(documents)), ""),
         ("answered by a summary", str(len(kept)), ""),
-        ("least reduction", f"{min(saved.seconds):.1%}", "> 90 %"),
+        ("least reduction", f"{min(saved.seconds):.2%}", "> 90 %"),
         ("median reduction", f"{saved.median:.1%}", ""),
     ]
     return Table(
