@@ -107,6 +107,9 @@ class Validator:
             while True:
                 if self._closed:
                     raise _stopping()
+                # Whoever is too late leaves what there is to those who are not.
+                if until <= time.monotonic():
+                    raise Expired
                 process = self._idle_one()
                 if process is None and len(self._busy) < _MOST_PROCESSES:
                     process = CheckingProcess(self._memory)
@@ -115,9 +118,7 @@ class Validator:
                     if len(self._busy) < _MOST_PROCESSES:
                         self._keep_one_warm()
                     return process
-                left = until - time.monotonic()
-                if left <= 0 or not self._change.wait(left):
-                    raise Expired
+                self._change.wait(max(0.0, until - time.monotonic()))
 
     def _idle_one(self) -> CheckingProcess | None:
         while self._idle:
