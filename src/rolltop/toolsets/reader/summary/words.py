@@ -40,24 +40,22 @@ _STOP: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(ascii_lowercase)
 
 def words_of(texts: Iterable[str]) -> list[list[str]]:
     """Return each text's telling words in lower case, plurals as their singular if that occurs."""
-    split = [_ascii_words(text) if text.isascii() else _words(text) for text in texts]
+    split = list(map(_words, texts))
     known = set(chain.from_iterable(split)) - _STOP
     meant = {word: word for word in known}
     meant |= {word: word[:-1] for word in known if word[-1] == "s" and word[:-1] in known}
     return [list(filter(None, map(meant.get, words))) for words in split]
 
 
-def _ascii_words(text: str) -> list[str]:
-    """Return the runs of letters of an ASCII text in lower case, but not those of addresses."""
-    if "://" in text or "](" in text:
-        text = _ADDRESS.sub(" ", text)
-    return text.encode("ascii").translate(_LETTERS).decode("ascii").split()
-
-
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case; of Chinese and Japanese, pairs of letters."""
+    """Return the words of a text, but not those of addresses, in lower case.
+
+    Of Chinese and Japanese, pairs of letters.
+    """
     if "://" in text or "](" in text:
         text = _ADDRESS.sub(" ", text)
+    if text.isascii():
+        return text.encode("ascii").translate(_LETTERS).decode("ascii").split()
     words = _WORD.findall(text.lower())
     if not _WIDE_RUN.search(text):
         return words
