@@ -171,12 +171,13 @@ def sent(result: JsonObject) -> tuple[JsonObject, str]:
     return result, compact(result)
 
 
-def whole(result: Cut | JsonObject, limit: int) -> tuple[JsonObject, str] | None:
-    """Return an answer and its JSON text where all of it fits and nothing follows, else None."""
+def whole(result: Cut | JsonObject, limit: int, finish: Finish) -> tuple[JsonObject, str] | None:
+    """Return an answer and its JSON text where all of it fits (limit 0: always), else None."""
     if not isinstance(result, dict):
-        if result.more or _is_over(result, limit):
+        if _is_over(result, limit):
             return None
-        result = result.render(result.size)
+        size = result.size
+        result = _part(result, size, finish) if result.more else result.render(size)
     answer, text = sent(result)
     return (answer, text) if not limit or _fits(text, limit) else None
 
@@ -210,9 +211,17 @@ def fit(cut: Cut, limit: int, finish: Finish) -> JsonObject:
         Invalid: not even an empty answer fits; says how many tokens it takes.
 
     """
-    whole = _whole(cut, limit, finish)
-    if whole is not None:
-        return whole
+    fitting = whole(cut, limit, finish)
+    return fitting[0] if fitting else fit_part(cut, limit, finish)
+
+
+def fit_part(cut: Cut, limit: int, finish: Finish) -> JsonObject:
+    """Return the longest part within `limit` tokens of an answer that is known not to fit whole.
+
+    Raises:
+        Invalid: not even an empty answer fits; says how many tokens it takes.
+
+    """
     fitting = _largest(cut, limit, finish)
     place = cut.boundary(fitting) or fitting
     if place:
@@ -235,15 +244,22 @@ def fit_object(
     """
     if within(result, limit):
         return result
-    whole = {**result, "truncated": True}
+    return fit_shortened(result, limit, was_kept=was_kept, larger=larger)
+
+
+def fit_shortened(
+    result: JsonObject, limit: int, *, was_kept: bool, larger: Larger | None
+) -> JsonObject:
+    """Return what `fit_object` does of an object that is known not to fit whole."""
+    cut = {**result, "truncated": True}
     again = larger(count(result)) if larger else None
-    shortened = shorten({**whole, "next": again}, limit) if again else None
-    shortened = shortened or shorten(whole, limit)
+    shortened = shorten({**cut, "next": again}, limit) if again else None
+    shortened = shortened or shorten(cut, limit)
     if shortened is not None:
         return shortened
     if was_kept:
-        return _shortest(whole)
-    raise _too_small(count(_shortest(whole)))
+        return _shortest(cut)
+    raise _too_small(count(_shortest(cut)))
 
 
 def shorten(result: JsonObject, limit: int) -> JsonObject | None:
@@ -289,14 +305,6 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
             return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
         return [_with_cap(entry, cap, most) for entry in entries]
     return value
-
-
-def _whole(cut: Cut, limit: int, finish: Finish) -> JsonObject | None:
-    """Return everything if it fits."""
-    if _is_over(cut, limit):
-        return None
-    result = _part(cut, cut.size, finish) if cut.more else cut.render(cut.size)
-    return result if within(result, limit) else None
 
 
 def _part(cut: Cut, units: int, finish: Finish) -> JsonObject:

@@ -130,24 +130,10 @@ async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report
 def _answered(
     desk: Desk, result: object, offer: Offer, given: Mapping[str, Any], limit: int
 ) -> Answer:
-    """Return the result whole where it fits, else cut."""
+    """Return the result whole where it fits, else cut to its budget, with how it goes on."""
     if not isinstance(result, dict | budget.Page | budget.Text):
         raise TypeError(f"{offer.tool.name} answered {type(result).__name__}, not an object")
     made = cast("JsonObject | budget.Page | budget.Text", result)
-    whole = budget.whole(made, limit)
-    if whole is not None:
-        return Answer(*whole, is_error=False)
-    return _answer(_cut(desk, made, offer, given, limit), is_error=False)
-
-
-def _cut(
-    desk: Desk,
-    result: JsonObject | budget.Page | budget.Text,
-    offer: Offer,
-    given: Mapping[str, Any],
-    limit: int,
-) -> JsonObject:
-    """Return the result cut to its budget, with the call that goes on."""
     most: int = desk.settings["max_result_tokens"]
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
@@ -160,10 +146,15 @@ def _cut(
             return None
         return {"tool": offer.name, "arguments": {**given, "max_tokens": tokens}}
 
-    if isinstance(result, budget.Page | budget.Text):
-        return budget.fit(result, limit, finish)
-    kept = not _reads(offer, given)
-    return budget.fit_object(result, limit, was_kept=kept, larger=larger)
+    whole = budget.whole(made, limit, finish)
+    if whole is not None:
+        return Answer(*whole, is_error=False)
+    if isinstance(made, dict):
+        kept = not _reads(offer, given)
+        part = budget.fit_shortened(made, limit, was_kept=kept, larger=larger)
+    else:
+        part = budget.fit_part(made, limit, finish)
+    return _answer(part, is_error=False)
 
 
 def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:
