@@ -120,7 +120,7 @@ class _Reading:
                 self._take_text(setting, entry, text, source)
         families = tuple({s.family for s in self.by_key.values() if s.family})
         for name in sorted(environment):
-            if families and name.startswith(families) and name not in self.variables:
+            if name.startswith(families) and name not in self.variables:
                 self.notices.append(Notice(f"environment {name} is no setting and is ignored"))
 
     def command_line(self, given: Mapping[str, str]) -> None:
