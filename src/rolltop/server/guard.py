@@ -17,7 +17,7 @@ from rolltop.core.invoke import unexpected
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from mcp.server.context import CallNext, ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from pydantic_core import ErrorDetails
 
     from rolltop.core.desk import Desk
@@ -59,7 +59,7 @@ def guarded(
     return run
 
 
-async def naming_faults(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Any:  # noqa: ANN401  # passed on
+async def naming_faults(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Return what follows; parameters of the wrong shape are refused by name, not in a phrase."""
     try:
         return await call_next(ctx)
