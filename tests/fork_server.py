@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PIPES: Final = 4
+_PIPES: Final = 4
 _LONGEST_ORDER: Final = 1 << 20
 _WANTED: Final = (
     "numpy",
@@ -76,10 +76,10 @@ class Forks:
         while True:
             ready, _, _ = select([self._orders, self._ended], [], [])
             if self._ended in ready:
-                self._ended.recv(PIPES)
+                self._ended.recv(_LONGEST_ORDER)
                 self._bury()
             if self._orders in ready:
-                line, pipes, _, _ = socket.recv_fds(self._orders, _LONGEST_ORDER, PIPES)
+                line, pipes, _, _ = socket.recv_fds(self._orders, _LONGEST_ORDER, _PIPES)
                 if not line:
                     self._leave()
                     return None
@@ -89,7 +89,7 @@ class Forks:
                     return Order(**json.loads(line))
 
     def _listen(self) -> None:
-        self._wake.setblocking(False)  # noqa: FBT003  # the standard library's own signature
+        self._wake.settimeout(0)  # it does not block, as is asked of such an end
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _take_note)
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -22,8 +22,6 @@ from typing import IO, TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pytest
-
 PATIENCE: Final = 60.0
 """Seconds after which a process that should have ended is a failure."""
 _REPOSITORY: Final = Path(__file__).parents[1]
@@ -68,7 +66,7 @@ class _Server:
 _SERVER: Final = _Server()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:  # noqa: ARG001  # pytest names its arguments
+def pytest_unconfigure() -> None:
     """End the process that forks, with the run."""
     _SERVER.end()
 
