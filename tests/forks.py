@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
@@ -172,3 +172,18 @@ class Forked:
         with selectors.DefaultSelector() as waiting:
             waiting.register(self._told, selectors.EVENT_READ)
             return bool(waiting.select(timeout))
+
+
+def race(programs: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the words that each program printed, all let go at the same moment.
+
+    A program says "ready", waits for a line on its stdin, and then does what it is there for.
+    """
+    with ExitStack() as running:
+        racers = [running.enter_context(Forked(program)) for program in programs]
+        for racer in racers:
+            assert racer.stdout.readline() == b"ready\n"
+        for racer in racers:
+            racer.stdin.write(b"go\n")
+            racer.stdin.flush()
+        return [racer.output().split() for racer in racers]

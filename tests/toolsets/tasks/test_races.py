@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from rolltop.core.errors import RolltopError
 from rolltop.toolsets.tasks import service
 from rolltop.toolsets.tasks.models import Claim, Filters, Given
-from tests.forks import Forked
+from tests import forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,15 +139,7 @@ def test_updates_of_other_fields_at_once_are_all_kept(
 
 def race(url: str, user: str, *arguments: str) -> list[list[str]]:
     """Return what each of four processes saw acknowledged, started at the same moment."""
-    command = ["-m", "tests.toolsets.tasks.racer", url, user, *arguments]
-    with ExitStack() as running:
-        racers = [running.enter_context(Forked(command)) for _ in range(TOGETHER)]
-        for racer in racers:
-            assert racer.stdout.readline() == b"ready\n"
-        for racer in racers:
-            racer.stdin.write(b"go\n")
-            racer.stdin.flush()
-        return [racer.output().split() for racer in racers]
+    return forks.race([["-m", "tests.toolsets.tasks.racer", url, user, *arguments]] * TOGETHER)
 
 
 def test_four_processes_append_and_nothing_acknowledged_is_lost(
