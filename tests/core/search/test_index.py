@@ -11,7 +11,7 @@ from rolltop.core import search
 from rolltop.core.accounts import delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
-from rolltop.core.embed import FakeEmbedder
+from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.core.search import Document, tables
 
 if TYPE_CHECKING:
