@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from rolltop.core.db import file_lock, script, versions
 from rolltop.core.db.copying import copy_store
-from rolltop.core.db.engine import migrating
+from rolltop.core.db.engine import migrating, sqlite_driver
 from rolltop.core.db.failures import damaged
 from rolltop.core.errors import StoreRefused, Unavailable
 
@@ -65,9 +65,7 @@ def _prepare_sqlite(
         copy_store(path, _beside(path, f".{'-'.join(sorted(stored))}.bak"))
     engine = migrating(address, limits)
     with engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type
-        driver.execute("PRAGMA journal_mode=WAL")
+        sqlite_driver(connection).execute("PRAGMA journal_mode=WAL")
         with connection.begin():
             _upgrade(connection, known, stored)
             if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
