@@ -23,7 +23,7 @@ from psycopg import sql
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.scope import Scope
-from tests.postgresql import PostgreSQLServer, new_folder
+from tests.postgresql import PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -105,13 +105,10 @@ def postgresql_server() -> PostgreSQLServer:
 @pytest.fixture
 def own_postgresql_server() -> Iterator[PostgreSQLServer]:
     """Return a running server that the test may stop and start."""
-    server = PostgreSQLServer(Path(os.environ[_SHARED]) / f"own-{os.getpid()}-{next(_numbers)}")
-    server.folder.mkdir()
-    server.create()
-    server.start()
-    yield server
-    if server.is_running:
-        server.stop()
+    folder = Path(os.environ[_SHARED]) / f"own-{os.getpid()}-{next(_numbers)}"
+    folder.mkdir()
+    with running(folder) as server:
+        yield server
 
 
 @pytest.fixture

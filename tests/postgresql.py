@@ -11,10 +11,14 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _NOBODY: Final = 65534  # PostgreSQL refuses to run as root
 _LONGEST_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
@@ -34,6 +38,19 @@ def new_folder() -> Path:
             folder.chmod(0o755)
             return folder
     raise RuntimeError("no temporary folder that every user can enter")
+
+
+@contextmanager
+def running(folder: Path) -> Generator[PostgreSQLServer]:
+    """Yield a new server in an empty folder; it is stopped after the block, if it still runs."""
+    server = PostgreSQLServer(folder)
+    server.create()
+    server.start()
+    try:
+        yield server
+    finally:
+        if server.is_running:
+            server.stop()
 
 
 class PostgreSQLServer:

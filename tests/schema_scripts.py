@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import NullPool, create_engine, event
 
 from rolltop.core.db import migrate, script, versions
-from tests.postgresql import PostgreSQLServer, new_folder
+from rolltop.core.db.address import parse
+from tests.postgresql import new_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,13 +68,10 @@ def main() -> None:
     """Write the scripts of all branches for both kinds of database."""
     write("sqlite://")
     folder = new_folder()
-    server = PostgreSQLServer(folder)
-    server.create()
-    server.start()
     try:
-        write(server.url("postgres").replace("postgresql://", "postgresql+psycopg://"))
+        with running(folder) as server:
+            write(parse(server.url("postgres")).url)
     finally:
-        server.stop()
         shutil.rmtree(folder)
 
 

@@ -20,7 +20,7 @@ from typing import Final
 import rolltop
 from rolltop.core.db import Database
 from tests.compat.content import answers, fill
-from tests.postgresql import PostgreSQLServer, new_folder
+from tests.postgresql import new_folder, running
 
 STORES: Final = Path(__file__).with_name("stores")
 # What full-text tables hold lies in tables of their own, which are dumped.
@@ -40,17 +40,12 @@ def dump_sqlite(folder: Path) -> tuple[str, object]:
 
 def dump_postgresql(folder: Path) -> tuple[str, object]:
     """Return a filled PostgreSQL store as SQL, and its answers."""
-    server = PostgreSQLServer(folder)
-    server.create()
-    server.start()
-    try:
+    with running(folder) as server:
         database = Database(server.url("postgres"))
         fill(database)
         said = answers(database)
         database.close()
         return server.dump("postgres"), said
-    finally:
-        server.stop()
 
 
 def main() -> None:

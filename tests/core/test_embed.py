@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rolltop.core import embed
+from rolltop.core.embed.fake import FakeEmbedder
 
 if TYPE_CHECKING:
     from rolltop.core.embed import Embedder
@@ -24,7 +25,7 @@ def model() -> Embedder:
 @pytest.fixture(params=["model", "fake"])
 def either(request: pytest.FixtureRequest) -> Embedder:
     """Return the model, then its stand-in."""
-    return request.getfixturevalue("model") if request.param == "model" else embed.FakeEmbedder()
+    return request.getfixturevalue("model") if request.param == "model" else FakeEmbedder()
 
 
 def test_vectors_are_of_one_length_in_the_order_of_the_texts(either: Embedder) -> None:

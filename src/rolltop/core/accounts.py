@@ -20,10 +20,13 @@ from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, Invalid, NotFound
-from rolltop.core.search import drop_all
+from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
+    from rolltop.core import search
     from rolltop.core.db import Tx
+else:  # only who deletes a user needs it
+    search = lazy("rolltop.core.search")
 
 DEFAULT_EMAIL: Final = "default@localhost"
 EMAIL_LENGTH: Final = 254
@@ -150,7 +153,7 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
-    drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
+    search.drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
     tx.execute(delete(users).where(users.c.id == user.id))
     return counts
 

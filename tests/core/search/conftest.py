@@ -9,7 +9,7 @@ import pytest
 
 from rolltop.core import search
 from rolltop.core.db import SYSTEM
-from rolltop.core.embed import FakeEmbedder
+from rolltop.core.embed.fake import FakeEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

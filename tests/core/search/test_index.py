@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,7 @@ from rolltop.core import search
 from rolltop.core.accounts import delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
-from rolltop.core.embed import FakeEmbedder
+from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.core.search import Document, tables
 
 if TYPE_CHECKING:
@@ -271,9 +273,6 @@ def test_texts_a_database_cannot_hold_are_indexed_all_the_same(index: Index) -> 
 
 
 def test_importing_the_seam_loads_nothing_heavy() -> None:
-    import subprocess  # noqa: PLC0415  # for this alone
-    import sys  # noqa: PLC0415
-
     source = (
         "import sys, rolltop.core.search, rolltop.core.embed;"
         "print({'sqlalchemy', 'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules))"

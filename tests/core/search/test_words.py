@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -67,8 +68,7 @@ def test_words_are_plain_and_the_same_in_any_case(text: str) -> None:
 
 
 def test_stems_are_those_of_an_independent_porter_stemmer() -> None:
-    with open(__file__, encoding="utf-8") as own:  # noqa: PTH123  # the nearest English text
-        own_words = own.read()
+    own_words = Path(__file__).read_text(encoding="utf-8")  # the nearest English text
     endings = re.findall(r"\w+", "s es ed ing ly ness ful ize izer ization ational ement tion able")
     roots = re.findall(r"\w+", "relat hope motor cann condit sens form act adopt depend control")
     known = {word for word in own_words.lower().split() if word.isascii() and word.isalpha()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.embed import FakeEmbedder
+from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.toolsets.scratch.jobs import embed
 from rolltop.toolsets.scratch.service import embedding
 from tests.desks import make_desk

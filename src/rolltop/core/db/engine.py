@@ -87,6 +87,17 @@ def migrating(address: Address, limits: Limits) -> Engine:
     return engine
 
 
+def sqlite_driver(connection: Connection) -> sqlite3.Connection:
+    """Return the driver's connection, which runs what has no parameters eight times as fast.
+
+    Raises TypeError on another kind of database.
+    """
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, sqlite3.Connection):
+        raise TypeError("this engine is of another driver")
+    return driver
+
+
 def _sqlite_creator(path: Path, limits: Limits) -> Callable[[], sqlite3.Connection]:
     uri = f"{path.as_uri()}?mode=rw"  # a store that vanished is an error, not a new empty one
 
@@ -175,19 +186,11 @@ def _set_pragmas(*pragmas: str) -> Callable[[DBAPIConnection, ConnectionPoolEntr
 
 
 def _begin(connection: Connection) -> None:
-    _driver(connection).execute("BEGIN")
+    sqlite_driver(connection).execute("BEGIN")
 
 
 def _begin_immediate(connection: Connection) -> None:
-    _driver(connection).execute("BEGIN IMMEDIATE")
-
-
-def _driver(connection: Connection) -> sqlite3.Connection:
-    """Return the driver's connection, which runs what has no parameters eight times as fast."""
-    driver = connection.connection.driver_connection
-    if not isinstance(driver, sqlite3.Connection):
-        raise TypeError("this engine is of another driver")
-    return driver
+    sqlite_driver(connection).execute("BEGIN IMMEDIATE")
 
 
 def _restart_deadline(connection: Connection, *_statement: object) -> None:

@@ -11,18 +11,22 @@ from sqlalchemy import text
 
 from rolltop.core.db import file_lock, script, versions
 from rolltop.core.db.copying import copy_store
-from rolltop.core.db.engine import migrating
+from rolltop.core.db.engine import migrating, sqlite_driver
 from rolltop.core.db.failures import damaged
 from rolltop.core.errors import StoreRefused, Unavailable
+from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
 
+    from rolltop.core.db import migrate
     from rolltop.core.db.address import Address
     from rolltop.core.db.engine import Limits
     from rolltop.core.db.versions import Branch
+else:  # Alembic costs a quarter of a second
+    migrate = lazy("rolltop.core.db.migrate")
 
 _OPENING_TIMEOUT: Final = 120.0  # seconds that another process may take to migrate
 _ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
@@ -65,9 +69,7 @@ def _prepare_sqlite(
         copy_store(path, _beside(path, f".{'-'.join(sorted(stored))}.bak"))
     engine = migrating(address, limits)
     with engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type
-        driver.execute("PRAGMA journal_mode=WAL")
+        sqlite_driver(connection).execute("PRAGMA journal_mode=WAL")
         with connection.begin():
             _upgrade(connection, known, stored)
             if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
@@ -151,11 +153,9 @@ def _upgrade(connection: Connection, known: tuple[Branch, ...], stored: frozense
     """Bring every branch to its head, core's first: a new one by its script, else by revisions."""
     for branch in known:
         is_new = not stored & branch.revisions
-        if branch.head in stored or (is_new and script.make(connection, branch)):
-            continue
-        from rolltop.core.db import migrate  # noqa: PLC0415  # Alembic costs a quarter of a second
-
-        migrate.upgrade(connection, known, branch)
+        is_there = branch.head in stored or (is_new and script.make(connection, branch))
+        if not is_there:
+            migrate.upgrade(connection, known, branch)
 
 
 def _make_folder(folder: Path) -> None:

@@ -38,7 +38,7 @@ def place(branch: Branch, kind: str) -> Path:
 
 def written(statements: Sequence[str]) -> str:
     """Return the statements as the text of a script."""
-    return _BETWEEN.join([f"{HEADER}\n{statements[0]}", *statements[1:]]) + ";\n"
+    return f"{HEADER}\n{_BETWEEN.join(statements)};\n"
 
 
 def statements(branch: Branch, kind: str) -> list[str] | None:

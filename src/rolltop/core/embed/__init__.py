@@ -1,12 +1,11 @@
 """Text to vectors whose nearness is nearness of meaning: one contract, a model, and a fake.
 
-Importing this imports neither numpy nor the model's runtime. Without the extra `semantic` there
-is no embedder and searches go by words.
+Importing this imports neither numpy nor the model's runtime, nor the fake (`fake.FakeEmbedder`).
+Without the extra `semantic` there is no embedder and searches go by words.
 """
 
 from __future__ import annotations
 
-from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.core.embed.models import (
     DEFAULT_MODEL,
     EXTRA,
@@ -21,7 +20,6 @@ __all__ = [
     "DEFAULT_MODEL",
     "EXTRA",
     "Embedder",
-    "FakeEmbedder",
     "Matrix",
     "embedder",
     "missing_packages",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rolltop.core.search.conditions import Allowed
     from rolltop.core.search.terms import Expression, Statistics
 
-_SEVERAL: Final = 2
 _RANKED: Final = 20_000
 """Rows of all words together up to which FTS5 ranks: it looks at each of them, a tenth of a µs."""
 _READ: Final = 40_000  # words of the texts that are read where it does not
@@ -140,7 +139,7 @@ class WordIndex:
     @cached_property
     def _is_alone(self) -> bool:
         """Whether there is no other tenant."""
-        return len(fetched(self.tx, select(users.c.id).limit(2))) < _SEVERAL
+        return len(fetched(self.tx, select(users.c.id).limit(2))) <= 1
 
 
 def _match(expression: Expression) -> ColumnElement[bool]:

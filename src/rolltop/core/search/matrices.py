@@ -88,8 +88,8 @@ class VectorSet:
     def near(self, vector: Matrix, among: Sequence[int] | None) -> Nearness:
         """Return the vectors, of these parts where they are given, by their nearness."""
         parts, vectors = self.parts[: self.count], self.vectors[: self.count]
-        rows = np.arange(0) if among is None else rows_of(parts, among, is_sorted=self.is_sorted)
         if among is not None:
+            rows = rows_of(parts, among, is_sorted=self.is_sorted)
             return Nearness(parts[rows], vectors[rows], vector, self.is_sorted)
         if self.heads is None or self.axes is None:
             return Nearness(parts, vectors, vector, self.is_sorted)

@@ -26,15 +26,19 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Executable
+    from sqlalchemy.dialects import postgresql
     from sqlalchemy.types import TypeEngine
 
     from rolltop.core.db import Tx
     from rolltop.core.db.address import Kind
+else:  # only PostgreSQL needs it
+    postgresql = lazy("sqlalchemy.dialects.postgresql")
 
 Number: Final = BigInteger().with_variant(Integer, "sqlite")
 """A row's number, counted up by the database and never given twice."""
@@ -53,9 +57,7 @@ class SplitWords(TypeDecorator[str]):
         """Return text on SQLite, `tsvector` on PostgreSQL."""
         if dialect.name != "postgresql":
             return dialect.type_descriptor(Text())
-        from sqlalchemy.dialects.postgresql import TSVECTOR  # noqa: PLC0415  # only there
-
-        return dialect.type_descriptor(TSVECTOR())
+        return dialect.type_descriptor(postgresql.TSVECTOR())
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Return the words as the database takes them."""

@@ -22,6 +22,8 @@ MOST_TERMS: Final = 32
 PROPOSED: Final = 2000
 """Rows an expression may propose to be ranked."""
 
+_COMBINED: Final = 6  # common words of which any two are enough: 15 pairs
+
 K1: Final = 1.2
 B: Final = 0.75
 
@@ -84,7 +86,7 @@ def expressions(occurrences: Mapping[str, int], most: int = PROPOSED) -> Iterato
     alone: Expression = tuple((term,) for term in rare)
     yield tuple((term,) for term in terms)
     if len(common) > 1:
-        if len(common) <= 6:  # noqa: PLR2004  # 15 pairs
+        if len(common) <= _COMBINED:
             yield (*alone, *combinations(common, 2))
         yield (*alone, tuple(common))
     if alone and common:

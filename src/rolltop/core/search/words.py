@@ -48,10 +48,6 @@ class _Splits(dict[str, str]):
         return made
 
 
-_ascii_splits: Final = _Splits(lambda name: " ".join(_ascii_words(name)))
-_splits: Final = _Splits(lambda name: _name_words(name))  # noqa: PLW0108  # defined below
-
-
 def words(text: str) -> list[str]:
     """Return the text's words in order, repeated as they occur; `[]` for a text without any.
 
@@ -81,11 +77,7 @@ def is_paired(text: str) -> bool:
 
 def _ascii_words(name: str) -> list[str]:
     """Return the words of one ASCII name: itself and, where there are several, its parts."""
-    parts = _ASCII_PART.findall(name)
-    whole = "".join(parts).lower()[:LONGEST]
-    if len(parts) < 2 or len(parts) > MOST_PARTS:  # noqa: PLR2004  # one part is the name
-        return [stem(whole)] if whole else []
-    return [stem(whole), *(stem(part.lower()[:LONGEST]) for part in parts)]
+    return _whole_and_parts(_ASCII_PART.findall(name))
 
 
 def _name_words(name: str) -> str:
@@ -104,16 +96,25 @@ def _name_words(name: str) -> str:
     return " ".join(found)
 
 
+_ascii_splits: Final = _Splits(lambda name: " ".join(_ascii_words(name)))
+_splits: Final = _Splits(_name_words)
+
+
 def _cased_words(name: str) -> list[str]:
     """Return the words of a name whose script has spaces: itself and its parts."""
     plain = _without_diacritics(name)
     if plain.isascii():
         return _ascii_words(plain)
-    parts = [part for part in _parts(plain) if part]
+    return _whole_and_parts([part for part in _parts(plain) if part])
+
+
+def _whole_and_parts(parts: list[str]) -> list[str]:
+    """Return the words of a name of these parts: one part is the name."""
     whole = "".join(parts).casefold()[:LONGEST]
-    if len(parts) < 2 or len(parts) > MOST_PARTS:  # noqa: PLR2004  # one part is the name
-        return [stem(whole)] if whole else []
-    return [stem(whole), *(stem(part.casefold()[:LONGEST]) for part in parts)]
+    found = [whole] if whole else []
+    if 1 < len(parts) <= MOST_PARTS:
+        found += [part.casefold()[:LONGEST] for part in parts]
+    return [stem(word) for word in found]
 
 
 def _parts(name: str) -> list[str]:
