@@ -46,14 +46,10 @@ def create(
     nulls = dict.fromkeys(given.removed - _LABELS)
     namespace = given.namespace or limits.namespace
     names.register(tx, namespace)
-    pads.insert_pad(tx, pad_id, namespace, {**given.metadata, **nulls})
-    pad = held(tx, pad_id)
-    if given.tags:
-        pad = pads.put_tags(tx, pad, given.tags)
+    metadata = {**given.metadata, **nulls}
+    pad = pads.insert_pad(tx, pad_id, namespace, metadata, given.tags or (), len(by_id))
     names.put_schemas(tx, pad_id, schemas.merged([], given.schemas))
     added = cells.add(tx, pad_id, 0, by_id) if by_id else []
-    if added:
-        pad = pads.count_first_cells(tx, pad, len(added))
     index.put_pad(tx, pad, new=True)
     index.put_cells(tx, pad, added, new=True)
     tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
