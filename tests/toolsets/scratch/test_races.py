@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.invoke import invoke
 from tests.desks import make_desk
+from tests.forks import Forked
 from tests.toolsets.scratch.caller import Caller, cell
 
 if TYPE_CHECKING:
@@ -18,41 +17,22 @@ if TYPE_CHECKING:
     from rolltop.core.scope import Scope
 
 TOGETHER = 4
-PATIENCE = 60.0  # seconds until a test that hangs is ended
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def race(url: str, user: str, verb: str, *arguments: str) -> list[str]:
     """Return what four processes saw acknowledged, started at the same moment."""
-    command = [sys.executable, "-m", "tests.toolsets.scratch.racer", url, user]
-    racers = [
-        subprocess.Popen(
-            [*command, f"racer{n}", verb, *arguments],
-            cwd=REPOSITORY,
-            env={"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'src'}"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(TOGETHER)
-    ]
-    lines: list[str] = []
-    try:
+    command = ["-m", "tests.toolsets.scratch.racer", url, user]
+    with ExitStack() as running:
+        racers = [
+            running.enter_context(Forked([*command, f"racer{n}", verb, *arguments]))
+            for n in range(TOGETHER)
+        ]
         for racer in racers:
-            assert racer.stdout is not None
-            assert racer.stdout.readline() == "ready\n"
+            assert racer.stdout.readline() == b"ready\n"
         for racer in racers:
-            assert racer.stdin is not None
-            racer.stdin.write("go\n")
+            racer.stdin.write(b"go\n")
             racer.stdin.flush()
-        for racer in racers:
-            lines += racer.communicate(timeout=PATIENCE)[0].split()
-            assert racer.returncode == 0
-    finally:
-        for racer in racers:
-            racer.kill()
-            racer.wait(PATIENCE)
-    return lines
+        return [word for racer in racers for word in racer.output().split()]
 
 
 def test_four_processes_append_and_nothing_is_lost(
