@@ -59,9 +59,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Segment:
-    """Part of a cell's content: whole lines asked for, from a character of the first on."""
+    """Part of a cell's content: whole lines asked for, which begin at the character `start`."""
 
     text: str
+    start: int
     line: int
     lines: int | None
 
@@ -147,7 +148,8 @@ def segment(content: str, line_start: int, line_count: int | None) -> Segment:
             "scratch_list_cells shows how many lines each cell has.",
         )
     last = len(lines) if line_count is None else line_start + line_count - 1
-    return Segment(lines.between(line_start, last), line_start, line_count)
+    start, end = lines.span(line_start, last)
+    return Segment(content[start:end], start, line_start, line_count)
 
 
 def _metadata(tx: Tx, pad: Pad) -> JsonObject:
