@@ -85,7 +85,8 @@ def read(  # what the tool takes
     wanted: Wanted,
     place: Place | None,
     budget: int,
-    with_metadata: bool,  # noqa: FBT001  # passed on by position
+    *,
+    with_metadata: bool,
 ) -> Reading:
     """Return a pad with wanted cells from a place on, as many as a budget may hold (0: all).
 
