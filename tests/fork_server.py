@@ -40,7 +40,7 @@ _WANTED: Final = (
     "rolltop.server.stdio",
     "rolltop.server.subscriptions",
     "rolltop.toolsets.reader.service",
-    "rolltop.toolsets.scratch.service",
+    "rolltop.toolsets.scratch.service.answers",
     "rolltop.toolsets.tasks.service",
     "tests.campaign",
     "tests.core.example_toolset",

@@ -33,12 +33,17 @@ def decode(kind: str, cursor: str, *, code: str = "INVALID_CURSOR") -> list[Any]
     """
     values = _unpacked(kind, cursor)
     if values is None:
-        raise Invalid(
-            "cursor is not one that this list answered",
-            code=code,
-            hint="Send next_cursor exactly as it was answered, or leave cursor out to start again.",
-        )
+        raise refused(code)
     return values
+
+
+def refused(code: str) -> Invalid:
+    """Return the error of a text that is no cursor of its list."""
+    return Invalid(
+        "cursor is not one that this list answered",
+        code=code,
+        hint="Send next_cursor exactly as it was answered, or leave cursor out to start again.",
+    )
 
 
 def _unpacked(kind: str, cursor: str) -> list[Any] | None:

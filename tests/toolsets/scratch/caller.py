@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core import tokens
 from tests.desks import call_tool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rolltop.core.desk import Desk
     from rolltop.core.scope import Scope
 
@@ -48,6 +51,22 @@ class Caller:
     def code(self, name: str, **arguments: Any) -> str:
         """Return the code of a call that must fail."""
         return self.fails(name, **arguments)["code"]
+
+    def followed(self, name: str, most: int, /, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """Yield the answers, each of at most so many tokens, of a call followed to its end."""
+        sent = {**arguments, "max_tokens": most}
+        while True:
+            answer = call_tool(self.desk, self.scope, name, **sent)
+            assert not answer.is_error, answer.text
+            assert answer.structured["ok"] is True
+            assert tokens.count(answer.text) <= most
+            yield answer.structured
+            if "next" not in answer.structured:
+                return
+            assert answer.structured["truncated"] is True
+            following = answer.structured["next"]
+            assert following["arguments"] != sent
+            name, sent = following["tool"], following["arguments"]
 
     def pad(self, *contents: str, **fields: Any) -> str:
         """Return the id of a new pad with plain-text cells."""

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.core import tokens
 from tests.campaign import examples
-from tests.desks import call_tool
 from tests.toolsets.scratch.caller import Caller, cell
 
 TEXT = st.text(st.sampled_from('ab "\\\n漢😀'), max_size=40)
@@ -26,20 +24,8 @@ METADATA = st.dictionaries(
 
 
 def followed(caller: Caller, pad: str, limit: int, **arguments: Any) -> list[dict[str, Any]]:
-    """Return the answers, each within the budget, of a read that is followed to its end."""
-    found: list[dict[str, Any]] = []
-    tool, sent = "scratch_read", {"scratch_id": pad, "max_tokens": limit, **arguments}
-    while True:
-        answer = call_tool(caller.desk, caller.scope, tool, **sent)
-        assert not answer.is_error, answer.text
-        assert tokens.count(answer.text) <= limit
-        found.append(answer.structured)
-        if "next" not in answer.structured:
-            return found
-        assert answer.structured["truncated"] is True
-        following = answer.structured["next"]
-        assert following["arguments"] != sent
-        tool, sent = following["tool"], following["arguments"]
+    """Return the answers of a read that is followed to its end."""
+    return list(caller.followed("scratch_read", limit, scratch_id=pad, **arguments))
 
 
 def joined(answers: list[dict[str, Any]]) -> dict[str, Any]:

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from rolltop.core.accounts import add_user
-from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
 from rolltop.toolsets.scratch.validate.json_values import is_object
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
@@ -22,8 +19,6 @@ from tests.toolsets.scratch.validate.data import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.databases import MakeDatabase
 
 TESTS: Final = {"draft2020-12": 1257, "draft2019-09": 1227, "draft7": 913}
 DRAFT_7: Final = "http://json-schema.org/draft-07/schema#"
@@ -56,11 +51,9 @@ Test = tuple[str, str, str, bool]
 
 
 @pytest.fixture
-def caller(sqlite_url: str, make_database: MakeDatabase) -> Iterator[Caller]:
-    database = make_database(sqlite_url)
-    user = database.write_now(SYSTEM, add_user, "suite@example.org")
-    desk = make_desk(database, settings=UNBOUNDED)
-    yield Caller(desk, Scope.of(user.id))
+def caller(local: Caller) -> Iterator[Caller]:
+    desk = make_desk(local.desk.database, settings=UNBOUNDED)
+    yield Caller(desk, local.scope)
     desk.close()
 
 

@@ -57,16 +57,11 @@ def followed(
 ) -> list[Any]:
     """Return the items of a list that is followed to its end; `between` comes after a page."""
     seen: list[Any] = []
-    sent = {**arguments, "max_tokens": limit}
-    while True:
-        answer = caller.ok(tool, **sent)
-        assert budget.count(answer) <= limit
+    for answer in caller.followed(tool, limit, **arguments):
         seen += answer[field]
-        if "next" not in answer:
-            return seen
-        assert answer["next"]["arguments"] != sent
-        tool, sent = answer["next"]["tool"], answer["next"]["arguments"]
-        between()
+        if "next" in answer:
+            between()
+    return seen
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def seen(tx: Tx) -> dict[str, tuple[Any, ...]]:
     assert not more
     shown: dict[str, tuple[Any, ...]] = {}
     for pad in found:
-        read = reading.read(tx, pad.scratch_id, Wanted(), None, 0, False)  # noqa: FBT003  # its order
+        read = reading.read(tx, pad.scratch_id, Wanted(), None, 0, with_metadata=False)
         assert [cell.index for cell in read.cells] == list(range(pad.cell_count))
         listed = [(c.cell_id, c.content, list(c.tags), c.version) for c in read.cells]
         own = (pad.namespace, list(pad.tags), pad.created_at, pad.updated_at, pad.version)
@@ -251,7 +251,7 @@ class Histories(RuleBasedStateMachine):
         assert self.write(user, namespaces.rename, old, new, migrate=True) == wanted
 
     @rule(user=USERS, space=SPACES, with_pads=st.booleans())
-    def delete_namespace(self, user: str, space: str, with_pads: bool) -> None:  # noqa: FBT001  # drawn
+    def delete_namespace(self, user: str, space: str, *, with_pads: bool) -> None:
         wanted = outcome(self.models[user].delete_namespace, space, with_pads=with_pads)
         assert self.write(user, namespaces.delete, space, with_pads=with_pads) == wanted
 

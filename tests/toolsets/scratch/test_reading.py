@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolltop.core import tokens
 from tests.campaign import examples
-from tests.desks import call_tool, make_desk
+from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
 
 if TYPE_CHECKING:
@@ -22,21 +23,11 @@ LINE = "the quick brown fox jumps over the lazy dog, line {}\n"
 
 def followed(caller: Caller, pad: str, limit: int, **arguments: Any) -> dict[str, str]:
     """Return the contents by cell of a read that is followed to its end, each answer in budget."""
-    contents: dict[str, str] = {}
-    tool, sent = "scratch_read", {"scratch_id": pad, "max_tokens": limit, **arguments}
-    while True:
-        answer = call_tool(caller.desk, caller.scope, tool, **sent)
-        assert not answer.is_error, answer.text
-        assert tokens.count(answer.text) <= limit
-        for shown in answer.structured["scratchpad"]["cells"]:
-            contents.setdefault(shown["cell_id"], "")
+    contents: dict[str, str] = defaultdict(str)
+    for answer in caller.followed("scratch_read", limit, scratch_id=pad, **arguments):
+        for shown in answer["scratchpad"]["cells"]:
             contents[shown["cell_id"]] += shown["content"]
-        if "next" not in answer.structured:
-            return contents
-        assert answer.structured["truncated"] is True
-        following = answer.structured["next"]
-        assert (following["tool"], following["arguments"]) != (tool, sent)
-        tool, sent = following["tool"], following["arguments"]
+    return contents
 
 
 def test_a_pad_is_cut_at_a_cell_where_cells_fit(mine: Caller) -> None:
@@ -163,11 +154,8 @@ def test_lists_within_a_budget_are_followed_to_their_end(mine: Caller) -> None:
         ("scratch_namespace", "namespaces", 41, {"action": "list"}),
     ):
         whole = mine.ok(tool, **arguments)[field]
-        answer = mine.ok(tool, **arguments, max_tokens=1000)
-        seen = answer[field]
-        while "next" in answer:
-            answer = mine.ok(answer["next"]["tool"], **answer["next"]["arguments"])
-            seen = seen + answer[field]
+        answers = list(mine.followed(tool, 1000, **arguments))
+        seen = [item for answer in answers for item in answer[field]]
         assert len(seen) == count, tool
         assert seen == whole, tool
 

@@ -114,7 +114,11 @@ def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
     database: Database, me: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caller = Caller(make_desk(database, settings={"scratch.validation_timeout": 1}), me)
-    monkeypatch.setattr(checking, "validator", lambda _limit: _Late())  # type: ignore[arg-type]
+
+    def late(_limit: float) -> _Late:
+        return _Late()
+
+    monkeypatch.setattr(checking, "validator", late)
     pad = caller.pad()
     sent = cell("{}", "json", validate=True)
     (result,) = caller.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]

@@ -6,16 +6,17 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.lazy import lazy
-from rolltop.core.search.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
+    from rolltop.core import search
     from rolltop.core.embed.models import Matrix
 else:
     np = lazy("numpy")
+    search = lazy("rolltop.core.search")
 
 
 class FakeEmbedder:
@@ -39,7 +40,7 @@ class FakeEmbedder:
         self.embedded += len(texts)
         made = np.zeros((len(texts), self.dims), dtype=np.float32)
         for row, text in zip(made, texts, strict=True):
-            for word in words(text):
+            for word in search.words(text):
                 meaning = self._synonyms.get(word, word)
                 digest = hashlib.sha256(f"{self.version} {meaning}".encode()).digest()
                 row[int.from_bytes(digest[:4]) % self.dims] += 1.0

@@ -252,14 +252,14 @@ async def read_cell(call: Call, **variables: str) -> str:
     return await resources.cell(call, variables["id"])
 
 
-async def complete_pad(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
+async def complete_pad(call: Call, _variable: str, typed: str, _context: object) -> list[str]:
     """Return ids of pads whose id or title begins with what was typed, last written first."""
-    return await resources.pad_ids(call, typed[1])
+    return await resources.pad_ids(call, typed)
 
 
-async def complete_cell(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # as above
+async def complete_cell(call: Call, _variable: str, typed: str, _context: object) -> list[str]:
     """Return ids of cells, of the pads written last, that begin with what was typed."""
-    return await resources.cell_ids(call, typed[1])
+    return await resources.cell_ids(call, typed)
 
 
 _SCHEMA_SEEDS: Final = (

@@ -24,6 +24,10 @@ STRUCTURED: Final = frozenset({"json", "yaml", "yml"})
 """The languages whose cells may have a JSON Schema."""
 SCHEMA_URI: Final = "scratchpad://schemas/"
 """`scratchpad://schemas/<name or id>` refers to a schema of the cell's pad."""
+LABELS: Final = ("title", "description", "summary")
+"""The texts among a pad's metadata that its own fields show."""
+LEAST_OF_PAD: Final = ("scratch_id", "cell_count", "version")
+"""What even the smallest answer says of a pad."""
 NAME_LENGTH: Final = 200
 """Characters of a tag, a namespace or a schema's name."""
 FIRST_LINE_LENGTH: Final = 80
@@ -181,8 +185,7 @@ class Pad:
     @property
     def labels(self) -> JsonObject:
         """Title, description and summary, where set."""
-        names = ("title", "description", "summary")
-        return {name: self.metadata[name] for name in names if name in self.metadata}
+        return {name: self.metadata[name] for name in LABELS if name in self.metadata}
 
     @property
     def entry(self) -> JsonObject:

@@ -146,7 +146,9 @@ async def read(
     position = None if start is None else start[:2]
     # The first answer holds the metadata; those that go on do not repeat it.
     first = with_metadata and start is None
-    found = await call.read(reading.read, wanted_id, wanted, position, call.budget, first)
+    found = await call.read(
+        reading.read, wanted_id, wanted, position, call.budget, with_metadata=first
+    )
     accesses.note(call.desk, call.scope.user_id, wanted_id, found.at)
     names = ("cell_ids", "indices", "tags", "namespaces")
     asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}

@@ -114,10 +114,11 @@ async def _check(call: Call, cells: Sequence[Cell]) -> list[Checked | Timeout]:
 
 def _addresses(entries: Sequence[SchemaEntry]) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """Return schemas by their addresses, and names by addresses."""
-    labels = {
-        f"{SCHEMA_URI}{label}": entry.name for entry in entries for label in (entry.id, entry.name)
+    by_address = {
+        f"{SCHEMA_URI}{label}": entry for entry in entries for label in (entry.id, entry.name)
     }
-    return schemas.registry(entries), labels
+    registry = {address: entry.schema for address, entry in by_address.items()}
+    return registry, {address: entry.name for address, entry in by_address.items()}
 
 
 def _cell(

@@ -12,6 +12,7 @@ from rolltop.core.errors import Invalid, RolltopError
 from rolltop.core.text.lines import line_count
 from rolltop.toolsets.scratch.models import (
     FIRST_LINE_LENGTH,
+    LABELS,
     LANGUAGES,
     SCHEMA_URI,
     STRUCTURED,
@@ -48,7 +49,6 @@ _CELL: Final = {
 }
 _SCHEMA: Final = {"id": str, "name": str, "description": str, "schema": (dict, bool)}
 _NAME_SHOWN: Final = 60
-_LABELS: Final = ("title", "description", "summary")
 
 
 def draft(given: object, limits: Limits, what: str = "cell") -> Draft:
@@ -136,7 +136,7 @@ def pad_fields(
     schemas = open_fields.pop("schemas", {})
     removed = frozenset(key for key, value in open_fields.items() if value is None)
     kept = {key: value for key, value in open_fields.items() if value is not None}
-    for key in _LABELS:
+    for key in LABELS:
         if key in kept:
             kept[key] = _label(kept[key], key)
     chosen = namespace if namespace is not None else given_namespace

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rolltop.core import budget
 from rolltop.core.budget import Continuation
-from rolltop.toolsets.scratch.models import continued
+from rolltop.toolsets.scratch.models import LEAST_OF_PAD, continued
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rolltop.toolsets.scratch.models import JsonObject, Written
-
-_LEAST: Final = ("scratch_id", "cell_count", "version")
 
 
 def fitted(written: Written, results: Sequence[JsonObject], limit: int, *, one: bool) -> JsonObject:
@@ -78,7 +76,7 @@ def _findings(result: JsonObject) -> int:
 
 def _least(cut: JsonObject) -> JsonObject:
     """Return what fits any budget: which pad, at which version, and where to see more."""
-    pad = {name: cut["scratchpad"][name] for name in _LEAST}
+    pad = {name: cut["scratchpad"][name] for name in LEAST_OF_PAD}
     named = {name: cut[name] for name in ("cell_id",) if name in cut}
     arguments = {"scratch_id": pad["scratch_id"]}
     least: JsonObject = {"ok": True, "scratchpad": {**pad, "cells": []}, **named}

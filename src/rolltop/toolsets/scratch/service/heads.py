@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import budget
 from rolltop.core.budget import Page
-from rolltop.toolsets.scratch.models import NAME_LENGTH
+from rolltop.toolsets.scratch.models import LEAST_OF_PAD, NAME_LENGTH
 from rolltop.toolsets.scratch.service import places
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 CURSOR: Final = "metadata"
 _SCHEMAS: Final = "schemas"
-_LEAST: Final = ("scratch_id", "cell_count", "version")
 _LEAST_OF_CELL: Final = ("cell_id", "index", "language", "version")
 
 
@@ -38,7 +37,7 @@ def fitted(reading: Reading, limit: int) -> Reading:
     whole, share = reading.whole_head, limit * 3 // 8
     if budget.within(whole, share):
         return reading
-    least = {name: whole[name] for name in _LEAST}
+    least = {name: whole[name] for name in LEAST_OF_PAD}
     return replace(reading, head=budget.shorten(whole, share) or least)
 
 
@@ -62,7 +61,7 @@ def shortened(reading: Reading, limit: int) -> Reading:
 def fitted_frame(cell: JsonObject, limit: int) -> JsonObject:
     """Return a cell's fields but its content, within a quarter of a budget (0: none)."""
     frame = {name: value for name, value in cell.items() if name != "content"}
-    if not limit or budget.within(frame, limit // 4):
+    if budget.within(frame, limit // 4):
         return frame
     least = {name: frame[name] for name in _LEAST_OF_CELL}
     return budget.shorten(frame, limit // 4) or least

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch import index
-from rolltop.toolsets.scratch.models import OTHER_CELLS, Written
+from rolltop.toolsets.scratch.models import LABELS, OTHER_CELLS, Written
 from rolltop.toolsets.scratch.service import schemas
 from rolltop.toolsets.scratch.service.capacity import discard, make_room
 from rolltop.toolsets.scratch.service.checks import wrong
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.toolsets.scratch.models import Cell, Draft, GivenPad, Limits, Order, Pad, Place
-
-_LABELS: Final = frozenset({"title", "description", "summary"})
 
 
 def create(
@@ -43,17 +41,13 @@ def create(
     by_id = new_cells(tx, drafts)
     evicted = make_room(tx, limits, reads)
     # On creation a null is kept, as any other value the pad does not interpret.
-    nulls = dict.fromkeys(given.removed - _LABELS)
+    nulls = dict.fromkeys(given.removed.difference(LABELS))
     namespace = given.namespace or limits.namespace
     names.register(tx, namespace)
-    pads.insert_pad(tx, pad_id, namespace, {**given.metadata, **nulls})
-    pad = held(tx, pad_id)
-    if given.tags:
-        pad = pads.put_tags(tx, pad, given.tags)
+    metadata = {**given.metadata, **nulls}
+    pad = pads.insert_pad(tx, pad_id, namespace, metadata, given.tags or (), len(by_id))
     names.put_schemas(tx, pad_id, schemas.merged([], given.schemas))
     added = cells.add(tx, pad_id, 0, by_id) if by_id else []
-    if added:
-        pad = pads.count_first_cells(tx, pad, len(added))
     index.put_pad(tx, pad, new=True)
     index.put_cells(tx, pad, added, new=True)
     tags = tuple(sorted({tag for cell in added for tag in cell.tags}))

@@ -140,7 +140,7 @@ def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
             f"char_start is {skipped}; these lines have {len(part.text)} characters",
             "It is counted from the start of line_start.",
         )
-    at = len(part.text[:skipped]) + _start_of(content, part.line)
+    at = part.start + skipped
 
     def resume_at(end: int) -> dict[str, object]:
         following = part.next_at(end, skipped)
@@ -150,13 +150,6 @@ def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
         return reading.answer([_shown(frame, text, content, at)])
 
     return Text(part.text[skipped:], envelope, resume_at)
-
-
-def _start_of(content: str, line: int) -> int:
-    start = 0
-    for _ in range(line - 1):
-        start = content.find("\n", start) + 1
-    return start
 
 
 def _from(cell: Cell, offset: int) -> JsonObject:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 from rolltop.core import cursor
+from rolltop.core.arguments import storable
 from rolltop.core.errors import Invalid
-from rolltop.toolsets.scratch.service import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def read(kind: str, text: str, numbers: int = 0) -> tuple[int, str, tuple[int, .
     found = _WRITTEN.fullmatch("|".join(map(str, values)))
     more = found.group(3).split("-")[1:] if found else []
     if found is None or len(more) != numbers:
-        raise _bad()
+        raise cursor.refused(_CODE)
     return int(found.group(1)), found.group(2), tuple(map(int, more))
 
 
@@ -96,12 +96,12 @@ def _values(kind: str, text: str, kinds: list[type]) -> list[Any]:
     """Return a cursor's values, of these kinds, their texts such as a store can hold."""
     values = cursor.decode(kind, text, code=_CODE)
     if [type(value) for value in values] != kinds:
-        raise _bad()
+        raise cursor.refused(_CODE)
     try:
         for value in values:
-            checks.storable(str(value))
+            storable(str(value))
     except Invalid:
-        raise _bad() from None
+        raise cursor.refused(_CODE) from None
     return values
 
 
@@ -109,14 +109,7 @@ def _moment(text: str) -> datetime:
     try:
         value = datetime.fromisoformat(text)
         if value.tzinfo is None:
-            raise _bad()
+            raise cursor.refused(_CODE)
         return value.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise _bad() from None
-
-
-def _bad() -> Invalid:
-    return checks.wrong(
-        "cursor is not one that this list answered",
-        "Send next_cursor exactly as it was answered, or leave cursor out to start again.",
-    )
+        raise cursor.refused(_CODE) from None

@@ -59,9 +59,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Segment:
-    """Part of a cell's content: whole lines asked for, from a character of the first on."""
+    """Part of a cell's content: whole lines asked for, which begin at the character `start`."""
 
     text: str
+    start: int
     line: int
     lines: int | None
 
@@ -84,7 +85,8 @@ def read(  # what the tool takes
     wanted: Wanted,
     place: Place | None,
     budget: int,
-    with_metadata: bool,  # noqa: FBT001  # passed on by position
+    *,
+    with_metadata: bool,
 ) -> Reading:
     """Return a pad with wanted cells from a place on, as many as a budget may hold (0: all).
 
@@ -147,7 +149,8 @@ def segment(content: str, line_start: int, line_count: int | None) -> Segment:
             "scratch_list_cells shows how many lines each cell has.",
         )
     last = len(lines) if line_count is None else line_start + line_count - 1
-    return Segment(lines.between(line_start, last), line_start, line_count)
+    start, end = lines.span(line_start, last)
+    return Segment(content[start:end], start, line_start, line_count)
 
 
 def _metadata(tx: Tx, pad: Pad) -> JsonObject:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rolltop.core.errors import Conflict, NotFound
-from rolltop.toolsets.scratch.models import SCHEMA_URI, GivenSchema, SchemaEntry
+from rolltop.toolsets.scratch.models import GivenSchema, SchemaEntry
 from rolltop.toolsets.scratch.service.finding import held, living
 from rolltop.toolsets.scratch.store import names, pads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rolltop.core.db import Tx
-
-
-def registry(entries: Iterable[SchemaEntry]) -> dict[str, Any]:
-    """Return schemas by both of their addresses."""
-    return {
-        f"{SCHEMA_URI}{label}": entry.schema
-        for entry in entries
-        for label in (entry.id, entry.name)
-    }
 
 
 def list_schemas(tx: Tx, scratch_id: str) -> list[SchemaEntry]:

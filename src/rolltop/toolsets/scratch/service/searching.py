@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core import embed, search
 from rolltop.core.errors import RolltopError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.call import Call
     from rolltop.core.db import Tx
-    from rolltop.core.embed import Embedder
+    from rolltop.core.embed import Embedder, Matrix
     from rolltop.core.search import Hit
     from rolltop.core.settings import Settings
     from rolltop.toolsets.scratch.models import JsonObject, Mode, Wanted
@@ -57,7 +57,7 @@ def hits(
     wanted: Wanted,
     limit: int,
     mode: Mode,
-    vector: Any,  # noqa: ANN401  # as the embedder makes it
+    vector: Matrix | None,
     embedder: Embedder | None,
 ) -> list[JsonObject]:
     """Return what a query finds, as the tool answers it, best first."""

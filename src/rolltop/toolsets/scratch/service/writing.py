@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 from rolltop.core import logs
 from rolltop.core.errors import Invalid, RolltopError
 from rolltop.toolsets.scratch.models import Limits
-from rolltop.toolsets.scratch.service import accesses, cells, checking, checks, drafts, pads
+from rolltop.toolsets.scratch.service import (
+    accesses,
+    cells,
+    checking,
+    checks,
+    drafts,
+    pads,
+    schemas,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +59,7 @@ async def create(
     wanted_id = None if scratch_id is None else checks.identifier(scratch_id)
     given = drafts.pad_fields(metadata, namespace, tags, allowed.namespace)
     made = await _measured(call, given_cells, drafts.drafts, given_cells, allowed)
-    entries = pads.schemas.merged([], given.schemas)
+    entries = schemas.merged([], given.schemas)
     ready, results = await checking.checked(call, made, entries)
     reads = accesses.unwritten(call.desk, call.scope.user_id)
     written = await call.write(pads.create, wanted_id, given, ready, allowed, reads)

@@ -89,22 +89,31 @@ def hold(tx: Tx, scratch_id: str) -> Pad | None:
     return _one(tx, _HELD, scratch_id)
 
 
-def insert_pad(tx: Tx, scratch_id: str, namespace: str, metadata: Mapping[str, Any]) -> None:
-    """Add an empty pad without tags."""
-    tx.execute(
-        insert(pads).values(
-            user_id=tx.scope.user_id,
-            scratch_id=scratch_id,
-            namespace=namespace,
-            tags=[],
-            metadata=dict(metadata),
-            title_key=_title_key(metadata),
-            cell_count=0,
-            created_at=tx.now,
-            updated_at=tx.now,
-            version=1,
-        )
+def insert_pad(
+    tx: Tx,
+    scratch_id: str,
+    namespace: str,
+    metadata: Mapping[str, Any],
+    tags: Sequence[str],
+    cell_count: int,
+) -> Pad:
+    """Return a new pad, whose cells are still to be added."""
+    owner, key = tx.scope.user_id, _title_key(metadata)
+    pad = Pad(
+        scratch_id,
+        owner,
+        namespace,
+        tuple(tags),
+        dict(metadata),
+        cell_count,
+        created_at=tx.now,
+        updated_at=tx.now,
+        version=1,
     )
+    values = {name: value for name, value in vars(pad).items() if name != "tenant_id"}
+    tx.execute(insert(pads).values(user_id=owner, title_key=key, **values))
+    _add_tags(tx, pad)
+    return pad
 
 
 def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
@@ -122,12 +131,6 @@ def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
     return replace(pad, **values)
 
 
-def count_first_cells(tx: Tx, pad: Pad, cells: int) -> Pad:
-    """Return a pad that was made in this transaction, with its first cells."""
-    tx.execute(_update(tx, pad.scratch_id).values(cell_count=cells))
-    return replace(pad, cell_count=cells)
-
-
 def put_fields(tx: Tx, pad: Pad, namespace: str, metadata: Mapping[str, Any]) -> Pad:
     """Return a held pad with another namespace and metadata."""
     values: dict[str, Any] = {"namespace": namespace, "metadata": dict(metadata)}
@@ -137,16 +140,15 @@ def put_fields(tx: Tx, pad: Pad, namespace: str, metadata: Mapping[str, Any]) ->
 
 def put_tags(tx: Tx, pad: Pad, tags: Sequence[str]) -> Pad:
     """Return a held pad with other tags of its own."""
-    owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
-    tx.execute(_update(tx, pad.scratch_id).values(tags=list(tags)))
+    now = replace(pad, tags=tuple(tags))
+    tx.execute(_update(tx, pad.scratch_id).values(tags=now.tags))
     tx.execute(
         delete(pad_tags).where(
             pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.scratch_id == pad.scratch_id
         )
     )
-    if tags:
-        tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in tags])
-    return replace(pad, tags=tuple(tags))
+    _add_tags(tx, now)
+    return now
 
 
 def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
@@ -293,6 +295,12 @@ def _title_key(metadata: Mapping[str, Any]) -> str:
 def _one(tx: Tx, statement: Any, scratch_id: str) -> Pad | None:  # noqa: ANN401  # a SELECT of COLUMNS
     row = tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).first()
     return None if row is None else pad_of(*row)
+
+
+def _add_tags(tx: Tx, pad: Pad) -> None:
+    owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
+    if pad.tags:
+        tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in pad.tags])
 
 
 def _update(tx: Tx, scratch_id: str) -> Any:  # noqa: ANN401  # an UPDATE of one pad
