@@ -37,12 +37,6 @@ class Validator:
         self._closed = False
         self._limiter: CapacityLimiter | None = None
 
-    def start(self) -> None:
-        """Start processes ahead of the first checks; returns before they are ready."""
-        with self._change:
-            while len(self._idle) < _MOST_IDLE and not self._closed:
-                self._idle.append(CheckingProcess(self._memory))
-
     def is_busy(self) -> bool:
         """Whether a check is under way."""
         return bool(self._busy)
