@@ -8,7 +8,15 @@ from typing import Any, Final, cast
 import yaml_rs
 
 from .json_values import is_array, is_object
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, place_of_line
+from .results import (
+    MOST_DIAGNOSTICS,
+    Diagnostic,
+    Document,
+    Syntax,
+    place,
+    place_of_line,
+    repeated_key,
+)
 from .yaml_places import Places
 
 # A document of our own in front makes the parser return a list of all documents, always.
@@ -91,15 +99,7 @@ def _diagnostic(error: Exception, content: str) -> Diagnostic:
 
 def _repeated_keys(places: Places) -> list[Diagnostic]:
     """Return a warning for each repeated key; one without a place where libyaml cannot tell."""
-    found = [
-        Diagnostic(
-            f'The key "{key[:80]}" is given twice; the last value counts',
-            "DUPLICATE_KEY",
-            line,
-            column,
-        )
-        for key, (line, column) in places.repeated()[:MOST_DIAGNOSTICS]
-    ]
+    found = [repeated_key(key, at) for key, at in places.repeated()[:MOST_DIAGNOSTICS]]
     return found or [Diagnostic("A key is given twice; the last value counts", "DUPLICATE_KEY")]
 
 
