@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, Final, cast
 
 import yaml_rs
@@ -99,7 +100,7 @@ def _diagnostic(error: Exception, content: str) -> Diagnostic:
 
 def _repeated_keys(places: Places) -> list[Diagnostic]:
     """Return a warning for each repeated key; one without a place where libyaml cannot tell."""
-    found = [repeated_key(key, at) for key, at in places.repeated()[:MOST_DIAGNOSTICS]]
+    found = [repeated_key(key, at) for key, at in islice(places.repeated(), MOST_DIAGNOSTICS)]
     return found or [Diagnostic("A key is given twice; the last value counts", "DUPLICATE_KEY")]
 
 
