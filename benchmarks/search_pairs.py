@@ -45,11 +45,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairSet:
-    """Documents of one kind; the first `queries` of them have a query."""
+    """Documents of one kind; the first QUERIES of them are searched for."""
 
     name: str
     pairs: tuple[Pair, ...]
-    queries: int = QUERIES
 
 
 def tuning_sets() -> list[PairSet]:

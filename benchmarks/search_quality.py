@@ -9,16 +9,16 @@ from math import log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
+from benchmarks import stores
 from benchmarks.measure import Table
-from benchmarks.search_pairs import DOCUMENTS, testing_sets, tuning_sets
+from benchmarks.search_pairs import DOCUMENTS, QUERIES, testing_sets, tuning_sets
 from rolltop.core import search
-from rolltop.core.accounts import ensure_default
-from rolltop.core.db import SYSTEM, Database
+from rolltop.core.db import SYSTEM
 from rolltop.core.embed import embedder
-from rolltop.core.scope import Scope
 
 if TYPE_CHECKING:
     from benchmarks.search_pairs import PairSet
+    from rolltop.core.db import Database
     from rolltop.core.embed import Embedder
 
 MODES: Final[tuple[search.Mode, ...]] = get_args(search.Mode)
@@ -72,8 +72,7 @@ def _table(title: str, sets: list[PairSet], model: Embedder) -> Table:
 
 def _measured(pairs: PairSet, model: Embedder) -> dict[search.Mode, Quality]:
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(f"sqlite:///{Path(folder) / 'desk.db'}")
-        scope = Scope.of(database.write_now(SYSTEM, ensure_default).id)
+        database, scope = stores.opened(Path(folder))
         documents = [
             search.Document("document", str(number), part, text)
             for number, pair in enumerate(pairs.pairs)
@@ -82,7 +81,7 @@ def _measured(pairs: PairSet, model: Embedder) -> dict[search.Mode, Quality]:
         database.write_now(scope, search.put, documents)
         _embed(database, model)
         ranks: dict[search.Mode, list[int | None]] = {mode: [] for mode in MODES}
-        for number, pair in enumerate(pairs.pairs[: pairs.queries]):
+        for number, pair in enumerate(pairs.pairs[:QUERIES]):
             vector = model.embed([pair.query])[0]
             for mode in MODES:
                 hits = database.read_now(

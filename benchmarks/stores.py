@@ -76,20 +76,18 @@ def fill(data: Path, count: int, each: int) -> None:
     database.close()
 
 
-def give_vectors(data: Path, version: str, dims: int) -> int:
-    """Give each text of the store a vector as if made by the model `version`; return how many."""
+def give_vectors(data: Path, version: str, dims: int) -> None:
+    """Give each text of the store a vector as if made by the model `version`."""
     database, _scope = opened(data)
     random = np.random.default_rng(7)
     scale = (1 / np.arange(1, dims + 1) ** 0.6).astype(np.float32)
     centres = random.standard_normal((200, dims), dtype=np.float32) * scale
-    given = 0
     while texts := database.read_now(SYSTEM, search.pending, version, _TEXTS_AT_ONCE):
         made = centres[random.integers(0, 200, len(texts))]
         made += random.standard_normal(made.shape, dtype=np.float32) * scale
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        given += database.write_now(SYSTEM, search.store_vectors, version, texts, made)
+        database.write_now(SYSTEM, search.store_vectors, version, texts, made)
     database.close()
-    return given
 
 
 def _create(tx: Tx, numbers: range, each: int) -> None:

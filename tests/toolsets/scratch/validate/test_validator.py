@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,7 +23,7 @@ from rolltop.toolsets.scratch.validate.process import CheckingProcess
 from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HANGS = Cell("json", "[1]", schema=SLOW_SCHEMA)
 FINE = Cell("json", '{"a": 1}')
@@ -34,9 +37,8 @@ def validator() -> Iterator[Validator]:
     one.close()
 
 
-def wait_until(condition: object) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     """Return once `condition()` holds; fails after a bounded time."""
-    assert callable(condition)
     until, pause = time.monotonic() + SECONDS, threading.Event()
     while not condition():
         assert time.monotonic() < until
@@ -204,8 +206,6 @@ sys.stdin.read()
 
 
 def test_no_process_outlives_a_killed_server() -> None:
-    import json  # noqa: PLC0415  # for the argument only
-
     command = [sys.executable, "-c", OWNER, json.dumps(SLOW_SCHEMA)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
@@ -225,7 +225,7 @@ def test_a_checking_process_imports_none_of_the_server() -> None:
         "import checks.worker, checks.schema, checks.grammar, checks.yaml_text, checks.markdown;"
         "print(*sorted(sys.modules))"
     )
-    folder = os.path.dirname(sys.modules["rolltop.toolsets.scratch.validate"].__file__ or "")  # noqa: PTH120  # one call
+    folder = Path(inspect.getfile(Validator)).parent
     said = subprocess.run(
         [sys.executable, "-c", script, folder], capture_output=True, text=True, check=True
     )

@@ -44,10 +44,11 @@ def check(content: str, language: str) -> Syntax:
     until = time.monotonic() + _SECONDS
     best = found
     for read_as in _READ_AS[language]:
-        readings = [
-            _repair(_without_conditionals(content, read_as, keep_first=first), read_as, until)
-            for first in (True, False)
-        ]
+        # Without alternatives there is only one text.
+        texts = dict.fromkeys(
+            _without_conditionals(content, read_as, keep_first=first) for first in (True, False)
+        )
+        readings = [_repair(text, read_as, until) for text in texts]
         faulty = [syntax for syntax, _ in readings if syntax.errors]
         if not faulty:
             return Syntax(warnings=[_passed_over(max(blanked for _, blanked in readings))])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place
+from .results import Syntax, located
 
 _TOKEN: Final = re.compile(
     r"""/\*(?:[^*]|\*(?!/))*(?P<comment>\*/)?
@@ -37,8 +37,7 @@ def check(content: str, language: str) -> Syntax:
         else:
             faults += _closed(bracket, token.start(), opened)
     faults += [(at, f"{bracket!r} is never closed", "CSS_UNCLOSED") for bracket, at in opened]
-    faults.sort()
-    return Syntax(errors=[_diagnostic(content, *fault) for fault in faults[:MOST_DIAGNOSTICS]])
+    return Syntax(errors=located(content, faults))
 
 
 def _open_token(token: re.Match[str]) -> tuple[str, str] | None:
@@ -66,7 +65,3 @@ def _closed(bracket: str, at: int, opened: list[tuple[str, int]]) -> list[tuple[
     faults = [(start, f"{one!r} is never closed", "CSS_UNCLOSED") for one, start in opened[within:]]
     del opened[within - 1 :]
     return faults
-
-
-def _diagnostic(content: str, at: int, message: str, code: str) -> Diagnostic:
-    return Diagnostic(message, code, *place(content, at))

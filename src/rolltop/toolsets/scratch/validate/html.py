@@ -15,7 +15,7 @@ from .html_elements import (
     SCOPES,
     VOID,
 )
-from .results import MOST_DIAGNOSTICS, Diagnostic, Syntax, place
+from .results import Syntax, located
 
 _TOKEN: Final = re.compile(
     r"""<!--(?P<comment>>|->|(?:(?!--!?>).)*(?:--!?>)?)
@@ -200,12 +200,5 @@ def check(content: str, language: str) -> Syntax:
     del language
     reader = _Reader(content)
     reader.read()
-
-    def located(faults: list[tuple[int, str, str]]) -> list[Diagnostic]:
-        return [
-            Diagnostic(message, code, *place(content, at))
-            for at, message, code in sorted(faults)[:MOST_DIAGNOSTICS]
-        ]
-
     errors = [(at, *what) for at, what in reader.errors.items()]
-    return Syntax(errors=located(errors), warnings=located(reader.warnings))
+    return Syntax(errors=located(content, errors), warnings=located(content, reader.warnings))

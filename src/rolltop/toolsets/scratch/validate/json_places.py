@@ -23,7 +23,6 @@ _PATH: Final = "path"
 class Survey:
     """Offsets of the values asked for, of repeated keys, and of numbers JSON does not have."""
 
-    text: str
     offsets: dict[Path, int] = field(default_factory=dict["Path", int])
     duplicates: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     constants: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
@@ -42,7 +41,7 @@ class _Frame:
 
 def survey(text: str, paths: Sequence[Path]) -> Survey:
     """Return what one pass over `text` finds; where a key repeats, its last value counts."""
-    found = Survey(text)
+    found = Survey()
     open_frames: list[_Frame] = []
     root = _trie(paths)
     for token in _TOKEN.finditer(text):

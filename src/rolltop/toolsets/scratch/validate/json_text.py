@@ -6,10 +6,11 @@ import json
 import re
 import sys
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from .json_places import Survey, survey
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place
+from .json_places import survey
+from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, repeated_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +28,8 @@ def check(content: str, language: str) -> Syntax:
     del language
     too_deep = _too_deep_at(content)
     if too_deep is not None:
-        line, column = place(content, too_deep)
         message = f"Nested deeper than {DEEPEST} levels"
-        return Syntax(errors=[Diagnostic(message, "JSON_TOO_DEEP", line, column)])
+        return Syntax(errors=[Diagnostic(message, "JSON_TOO_DEEP", *place(content, too_deep))])
     return _parse(content)
 
 
@@ -57,36 +57,23 @@ def _parse(content: str) -> Syntax:
         return Syntax(errors=[found])
     finally:
         sys.setrecursionlimit(allowed)
-    warnings = _remarks(survey(content, [])) if remarks else []
-    return Syntax(warnings=warnings, documents=[Document(value, _Places(content))])
+    warnings = _remarks(content) if remarks else []
+    return Syntax(warnings=warnings, documents=[Document(value, partial(_places, content))])
 
 
-class _Places:
-    """Finds the places of values in one JSON text."""
-
-    def __init__(self, content: str) -> None:
-        self._content = content
-
-    def __call__(self, paths: Sequence[Path]) -> Mapping[Path, Place]:
-        """Return line and column of the value at each path; a path that is missing is left out."""
-        found = survey(self._content, paths).offsets
-        return {path: place(self._content, offset) for path, offset in found.items()}
+def _places(content: str, paths: Sequence[Path]) -> Mapping[Path, Place]:
+    """Return line and column of the value at each path; a path that is missing is left out."""
+    found = survey(content, paths).offsets
+    return {path: place(content, offset) for path, offset in found.items()}
 
 
-def _remarks(found: Survey) -> list[Diagnostic]:
-    warnings = [
-        Diagnostic(f'The key "{key[:80]}" is given twice; the last value counts', "DUPLICATE_KEY")
-        for key, _ in found.duplicates
-    ]
-    warnings += [
-        Diagnostic(f"{name} is not JSON; most other readers refuse it", "JSON_NOT_A_NUMBER")
-        for name, _ in found.constants
-    ]
-    places = [place(found.text, at) for _, at in (*found.duplicates, *found.constants)]
-    return [
-        Diagnostic(warning.message, warning.code, line, column)
-        for warning, (line, column) in zip(warnings, places, strict=True)
-    ][:MOST_DIAGNOSTICS]
+def _remarks(content: str) -> list[Diagnostic]:
+    found = survey(content, [])
+    warnings = [repeated_key(key, place(content, at)) for key, at in found.duplicates]
+    for name, at in found.constants[: MOST_DIAGNOSTICS - len(warnings)]:
+        message = f"{name} is not JSON; most other readers refuse it"
+        warnings.append(Diagnostic(message, "JSON_NOT_A_NUMBER", *place(content, at)))
+    return warnings
 
 
 def _integer(digits: str) -> int | Decimal:

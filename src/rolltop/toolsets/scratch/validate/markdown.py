@@ -16,7 +16,7 @@ _FRONT_MATTER: Final = re.compile(
     re.MULTILINE,
 )
 # Everything but the ends of lines becomes a space.
-_BLANK: Final = bytes(10 if byte == 10 else 32 for byte in range(256))  # noqa: PLR2004  # LF
+_BLANK: Final = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
 _FENCE: Final = re.compile(rb"[ \t>]*(`{3,}|~{3,})")
 _REFERENCE: Final = re.compile(rb"\[(?P<text>(?:[^\[\]\\]|\\.)+)\](?:\[(?P<label>[^\[\]]*)\])")
 _WORD: Final = re.compile(r"\w+(?:['\u2019\-]\w+)*")

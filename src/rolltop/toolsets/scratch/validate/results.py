@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MOST_DIAGNOSTICS: Final = 50
 
@@ -107,6 +107,20 @@ class Syntax:
     analysis: dict[str, Any] = field(default_factory=dict[str, Any])
     documents: Sequence[Document] = ()
     unchecked: str = ""
+
+
+def located(text: str, faults: Iterable[tuple[int, str, str]]) -> list[Diagnostic]:
+    """Return the first faults of `text` in their order; each is an offset, a message, a code."""
+    return [
+        Diagnostic(message, code, *place(text, at))
+        for at, message, code in sorted(faults)[:MOST_DIAGNOSTICS]
+    ]
+
+
+def repeated_key(key: str, at: Place) -> Diagnostic:
+    """Return the warning of a key that an object or a mapping has already."""
+    message = f'The key "{key[:80]}" is given twice; the last value counts'
+    return Diagnostic(message, "DUPLICATE_KEY", *at)
 
 
 def place_of_line(text: str, line: int, column: int) -> Place:

@@ -40,6 +40,10 @@ class Unusable(Exception):
     """The schema cannot be applied; the message says why."""
 
 
+class _Unresolved(Exception):
+    """A reference leads nowhere; the message is the library's."""
+
+
 class _TooDeep(Exception):
     """The value is nested too deeply for the engine to say what is wrong with it."""
 
@@ -49,13 +53,11 @@ class Applied:
 
     def __init__(self, schema: Any, registry: Mapping[str, Any]) -> None:  # noqa: ANN401  # any JSON
         """Compile the schema; raises Unusable when it is not a schema."""
-        self.missing: list[str] = []
         self._registry = {_address(uri): one for uri, one in registry.items()}
         self._registry |= _identified(registry.values())
         self._schema = schema
-        self._absent: dict[str, None] = {}
-        self._validator = self._compiled()
-        self.missing = sorted({*self._absent, *self.missing})
+        self._validator, missing = self._compiled()
+        self.missing = sorted(missing)
 
     def errors(self, value: Any) -> Iterable[Any]:  # noqa: ANN401  # any JSON value
         """Yield the library's errors for one value."""
@@ -68,45 +70,42 @@ class Applied:
             if not self._validator.is_valid(value):
                 raise _TooDeep from None
 
-    def _compiled(self) -> Any:  # noqa: ANN401  # one validator class per dialect
+    def _compiled(self) -> tuple[Any, set[str]]:
+        """Return the validator and the references it goes without."""
         taken: set[str] = set()
         while True:
-            said = self._failure(taken)
-            if said is None:
-                self.missing = [unquote(one) for one in taken]
-                return self._built(taken)
-            culprits = self._culprits(said, taken)
-            if not culprits or len(taken) >= _MOST_MISSING:
-                raise Unusable(said)
-            taken |= culprits
+            try:
+                validator, absent = self._built(taken)
+            except _Unresolved as error:
+                culprits = self._culprits(str(error), taken)
+                if not culprits or len(taken) >= _MOST_MISSING:
+                    raise Unusable(str(error)) from None
+                taken |= culprits
+            else:
+                return validator, {unquote(one) for one in (*taken, *absent)}
 
-    def _failure(self, taken: set[str]) -> str | None:
-        """Return what the library says about references when `taken` are taken out."""
-        try:
-            self._built(taken)
-        except jsonschema_rs.ValidationError as error:
-            if error.kind.name != "$ref":
-                raise Unusable(error.message) from None
-            return error.message
-        except (ValueError, jsonschema_rs.ReferencingError) as error:
-            raise Unusable(str(error)) from None
-        return None
-
-    def _built(self, taken: set[str]) -> Any:  # noqa: ANN401  # one validator class per dialect
-        self._absent = {}
+    def _built(self, taken: set[str]) -> tuple[Any, set[str]]:
+        """Return the validator with `taken` taken out, and the addresses that were not found."""
+        absent: set[str] = set()
 
         def retrieve(uri: str) -> Any:  # noqa: ANN401  # any schema
             if uri in self._registry:
                 return _without(self._registry[uri], taken)
-            self._absent[unquote(uri)] = None
+            absent.add(uri)
             return {}
 
-        return jsonschema_rs.validator_for(
-            _without(self._schema, taken),
-            validate_formats=True,
-            retriever=retrieve,
-            pattern_options=PATTERNS,
-        )
+        try:
+            validator = jsonschema_rs.validator_for(
+                _without(self._schema, taken),
+                validate_formats=True,
+                retriever=retrieve,
+                pattern_options=PATTERNS,
+            )
+        except jsonschema_rs.ValidationError as error:
+            raise (_Unresolved if error.kind.name == "$ref" else Unusable)(error.message) from None
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise Unusable(str(error)) from None
+        return validator, absent
 
     def _culprits(self, said: str, taken: set[str]) -> set[str]:
         """Return the references that the failure is about."""
@@ -125,7 +124,12 @@ class Applied:
         return alone or fitting
 
     def _same(self, said: str, taken: set[str]) -> bool:
-        return self._failure(taken) == said
+        """Whether the failure is the same when `taken` are taken out."""
+        try:
+            self._built(taken)
+        except _Unresolved as error:
+            return str(error) == said
+        return False
 
 
 def apply(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.errors import Unavailable
+from rolltop.core.workers import Workers
 
 from .process import CheckingProcess, Died, Expired
 from .results import Cell, Checked, Timeout, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from anyio import CapacityLimiter
 
 _MOST_PROCESSES: Final = 4
 _MOST_IDLE: Final = 2
@@ -35,13 +34,7 @@ class Validator:
         self._idle: list[CheckingProcess] = []
         self._busy: set[CheckingProcess] = set()
         self._closed = False
-        self._limiter: CapacityLimiter | None = None
-
-    def start(self) -> None:
-        """Start processes ahead of the first checks; returns before they are ready."""
-        with self._change:
-            while len(self._idle) < _MOST_IDLE and not self._closed:
-                self._idle.append(CheckingProcess(self._memory))
+        self._workers = Workers(4 * _MOST_PROCESSES, "rolltop-check")
 
     def is_busy(self) -> bool:
         """Whether a check is under way."""
@@ -49,15 +42,10 @@ class Validator:
 
     async def check(self, cells: Sequence[Cell]) -> list[Checked | Timeout]:
         """Return a result for each cell, within the time limit of the call; waits on a thread."""
-        from anyio import CapacityLimiter, to_thread  # noqa: PLC0415  # the processes go without
-
-        if self._limiter is None:
-            self._limiter = CapacityLimiter(4 * _MOST_PROCESSES)
         # The wait for a thread counts as well.
         until = time.monotonic() + self._timeout
-        return await to_thread.run_sync(
-            partial(self._check_until, cells, until), abandon_on_cancel=True, limiter=self._limiter
-        )
+        future = self._workers.submit(lambda: self._check_until(cells, until))
+        return await asyncio.wrap_future(future)
 
     def check_now(self, cells: Sequence[Cell]) -> list[Checked | Timeout]:
         """Return a result for each cell, in order; blocks for at most the time limit.
@@ -87,6 +75,7 @@ class Validator:
             process.interrupt()
         for process in idle:
             process.kill()
+        self._workers.close(0.0)
 
     def _checked(self, cell: Cell, until: float) -> Checked:
         process = self._taken(until)

@@ -34,29 +34,27 @@ class Places:
 
         def places(paths: Sequence[Path]) -> Mapping[Path, Place]:
             wanted = {tuple(map(str, path)): path for path in paths}
-            found: dict[Path, Place] = {}
+            found: dict[Path, int] = {}
             for document, path, at, _ in self._values():
                 if document > number:
                     break
                 if document == number and path in wanted:
-                    found[wanted[path]] = place(self._content, at)
+                    found[wanted[path]] = at
                     if self.paths_are_unique and len(found) == len(wanted):
                         break
-            return found
+            return {path: place(self._content, at) for path, at in found.items()}
 
         return places
 
-    def repeated(self) -> list[tuple[str, Place]]:
-        """Return the keys that repeat one of their mapping, with their places."""
+    def repeated(self) -> Iterator[tuple[str, Place]]:
+        """Yield the keys that repeat one of their mapping, with their places."""
         seen: set[tuple[int, tuple[str, ...]]] = set()
-        found: list[tuple[str, Place]] = []
         for document, path, _, key_at in self._values():
             if key_at is None:
                 continue
             if (document, path) in seen:
-                found.append((path[-1], place(self._content, key_at)))
+                yield path[-1], place(self._content, key_at)
             seen.add((document, path))
-        return found
 
     def _values(self) -> Iterator[tuple[int, tuple[str, ...], int, int | None]]:
         """Yield document, path and offset of each value, and the offset of its key."""

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, Final, cast
 
 import yaml_rs
 
 from .json_values import is_array, is_object
-from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, place_of_line
+from .results import (
+    MOST_DIAGNOSTICS,
+    Diagnostic,
+    Document,
+    Syntax,
+    place,
+    place_of_line,
+    repeated_key,
+)
 from .yaml_places import Places
 
 # A document of our own in front makes the parser return a list of all documents, always.
@@ -31,7 +40,7 @@ def check(content: str, language: str) -> Syntax:
         return Syntax(errors=[refused])
     text = _FIRST + content.removeprefix("\ufeff")
     try:
-        loaded = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
+        loaded, keys_repeat = _loaded(text)
     except yaml_rs.YAMLDecodeError as error:
         return Syntax(errors=[_diagnostic(error, content)])
     values: list[Any] = loaded[1:] if is_array(loaded) else [None]
@@ -40,10 +49,20 @@ def check(content: str, language: str) -> Syntax:
         Document(_as_json(value), places.of(number)) for number, value in enumerate(values)
     ]
     warnings: list[Diagnostic] = []
-    if _has_repeated_keys(text):
+    if keys_repeat:
         places.paths_are_unique = False
         warnings = _repeated_keys(places)
     return Syntax(warnings=warnings, documents=documents)
+
+
+def _loaded(text: str) -> tuple[Any, bool]:
+    """Return the documents, and whether a key repeats; only then is the text read again."""
+    try:
+        return _load(text, yaml_rs.DuplicateKeyPolicy.Error), False
+    except yaml_rs.YAMLDecodeError as error:
+        if _REPEATED not in str(error):
+            raise
+    return _load(text, yaml_rs.DuplicateKeyPolicy.LastWins), True
 
 
 def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> Any:  # noqa: ANN401  # any document
@@ -79,25 +98,9 @@ def _diagnostic(error: Exception, content: str) -> Diagnostic:
     return Diagnostic(shown, code, *place_of_line(content, line, int(found.group(2))))
 
 
-def _has_repeated_keys(text: str) -> bool:
-    try:
-        _load(text, yaml_rs.DuplicateKeyPolicy.Error)
-    except yaml_rs.YAMLDecodeError as error:
-        return _REPEATED in str(error)
-    return False
-
-
 def _repeated_keys(places: Places) -> list[Diagnostic]:
     """Return a warning for each repeated key; one without a place where libyaml cannot tell."""
-    found = [
-        Diagnostic(
-            f'The key "{key[:80]}" is given twice; the last value counts',
-            "DUPLICATE_KEY",
-            line,
-            column,
-        )
-        for key, (line, column) in places.repeated()[:MOST_DIAGNOSTICS]
-    ]
+    found = [repeated_key(key, at) for key, at in islice(places.repeated(), MOST_DIAGNOSTICS)]
     return found or [Diagnostic("A key is given twice; the last value counts", "DUPLICATE_KEY")]
 
 
