@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rolltop.core import tokens
 from rolltop.core.tokens import ENCODINGS, Encoding
-from tests.campaign import examples, is_full
+from tests.campaign import examples
 from tests.vocabularies import reference
 
 MIXED_TEXT_BYTES: Final = 20_000_000
@@ -80,15 +80,12 @@ def _mixed_text() -> list[str]:
 def test_counts_equal_tiktoken_on_mixed_text(encoding: Encoding) -> None:
     texts = _mixed_text()
     assert sum(map(len, texts)) > MIXED_TEXT_BYTES * 0.9
-    if not is_full():  # then each text is counted in one of the encodings, not in all
-        texts = texts[ENCODINGS.index(encoding) :: len(ENCODINGS)]
     whole = "\n".join(texts)
     counted = [tokens.count(text, encoding) for text in texts]
     expected = reference(encoding).encode_ordinary_batch(texts, num_threads=2)
     assert counted == [len(ids) for ids in expected]
     # As one text it is counted in pieces: the sum still is the exact count.
-    beginning = whole[: 6_000_000 if is_full() else 3_000_000]
-    assert tokens.count(beginning, encoding) == _expected(beginning, encoding)
+    assert tokens.count(whole[:6_000_000], encoding) == _expected(whole[:6_000_000], encoding)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
