@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from rolltop.core.roots import PathProblem, Roots, Skipped
+from rolltop.core.roots import Folder, PathProblem, Roots, Skipped
 from rolltop.core.roots.names import is_sendable
 from tests.core.roots.test_roots_locate import unprivileged
+from tests.core.roots.trees import git
 
 
 def walked(roots: Roots, *, under: str = "") -> list[str]:
@@ -50,6 +51,27 @@ def test_below_a_directory_the_rules_from_above_hold(tmp_path: Path) -> None:
     assert walked(roots, under=".") == walked(roots) == ["a/b/g", "a/c"]
     for closed in ("out", ".hid", "missing", "a/c", "link"):
         assert walked(roots, under=closed) == []
+
+
+def test_a_listing_has_directories_before_what_they_hold_down_to_a_depth(tmp_path: Path) -> None:
+    plant(tmp_path, "a/b/c", "a/d", "a-b", ".hid/x", "out/y", "kept/z", "kept/w", "f.log")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / ".gitignore").write_text("*.log\nout/\nkept/\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-f", "kept/z")
+    roots = Roots.open({"code": tmp_path}, base=tmp_path)
+
+    def listed(depth: int, under: str = ".") -> list[str]:
+        found = roots.listing(roots.named[0], under=under, depth=depth)
+        return [item.relative + "/" * isinstance(item, Folder) for item in found]
+
+    assert listed(1) == ["a/", "a-b", "empty/", "kept/"]
+    assert listed(2) == ["a/", "a/b/", "a/d", "a-b", "empty/", "kept/", "kept/z"]
+    assert listed(9) == ["a/", "a/b/", "a/b/c", "a/d", "a-b", "empty/", "kept/", "kept/z"]
+    assert listed(1, "a") == ["a/b/", "a/d"]
+    for closed in ("out", ".hid", "missing", "a-b", "link"):
+        assert listed(2, closed) == []
 
 
 def test_links_are_left_out_and_special_files_counted(tmp_path: Path) -> None:

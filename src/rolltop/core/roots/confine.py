@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from rolltop.core.roots.directories import real_root, usable_working_directory
-from rolltop.core.roots.names import climbs_out, could_exist
+from rolltop.core.roots.names import EVERY_ROOT, climbs_out, could_exist
 from rolltop.core.roots.opening import NotAdmitted, NotRegularFile, open_admitted
-from rolltop.core.roots.problems import PathProblem, not_found, unreadable
+from rolltop.core.roots.problems import PathProblem, RootProblem, not_found, unreadable
 from rolltop.core.roots.stores import HiddenStores
-from rolltop.core.roots.walk import Entry, Skipped, Walk
+from rolltop.core.roots.walk import Entry, Folder, Skipped, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,8 +82,10 @@ class Roots:
         A working directory that is `/` or the user's home is not taken up.
 
         Raises:
-            RootProblem: a root is missing, no directory, or cannot be listed.
+            RootProblem: a root is missing, no directory, cannot be listed, or is called `both`.
         """
+        if EVERY_ROOT in named:
+            raise RootProblem("ROOT_NAME_RESERVED", EVERY_ROOT, str(named[EVERY_ROOT]))
         order = sorted(named, key=lambda name: (name != "docs", name != "code", name))
         return cls(
             named=tuple(Root(name, real_root(name, named[name], base)) for name in order),
@@ -183,6 +185,17 @@ class Roots:
         if self.stores.hide(root.path):
             return iter(())
         return self._walk(root, skipped).entries("" if under == "." else under)
+
+    def listing(
+        self, root: Root, *, under: str = "", depth: int = 1, skipped: Skipped | None = None
+    ) -> Iterator[Entry | Folder]:
+        """The chosen files and directories in a directory, down to a depth, ordered like a walk.
+
+        A directory of which git tracks or ignores nothing is chosen too, empty or not.
+        """
+        if self.stores.hide(root.path):
+            return iter(())
+        return self._walk(root, skipped).listing("" if under == "." else under, depth)
 
     def chosen(self, root: Root, relative: str) -> bool:
         """Whether git's rules and `.ignore` files let the path into a search or a listing.

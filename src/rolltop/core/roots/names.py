@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+EVERY_ROOT: Final = "both"
+"""Where a root is asked for by name, this stands for all; no root may be called so."""
 
 _MAX_PATH_BYTES = 4096
 

@@ -57,6 +57,17 @@ def open_admitted(path: str, admits: Admits) -> BinaryIO:
     raise FileNotFoundError(path)
 
 
+def names_still(path: str, file: BinaryIO) -> bool:
+    """Whether the path names the open file.
+
+    What is read of a file after it lost its name may have been written under another.
+    """
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file.fileno()))
+    except OSError:
+        return False
+
+
 def _open_by_handle(path: str, admits: Admits) -> BinaryIO:
     """Pin the file with a handle that reads nothing, judge it, and open what is pinned."""
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.core.errors import ConfigInvalid, NotFound
 
@@ -12,13 +12,18 @@ if TYPE_CHECKING:
 PathCode = Literal[
     "PATH_EMPTY", "PATH_OUT_OF_ROOT", "PATH_AMBIGUOUS", "FILE_NOT_FOUND", "FILE_UNREADABLE"
 ]
-RootReason = Literal["ROOT_NOT_FOUND", "ROOT_NOT_DIRECTORY", "ROOT_NOT_READABLE"]
+RootReason = Literal[
+    "ROOT_NOT_FOUND", "ROOT_NOT_DIRECTORY", "ROOT_NOT_READABLE", "ROOT_NAME_RESERVED"
+]
 
 _WHAT_IS_WRONG: dict[RootReason, str] = {
     "ROOT_NOT_FOUND": "does not exist",
     "ROOT_NOT_DIRECTORY": "is not a directory",
     "ROOT_NOT_READABLE": "cannot be read",
+    "ROOT_NAME_RESERVED": "cannot have that name: it stands for all roots",
 }
+_POINT: Final = "Point {name!r} at a directory that exists and can be read, or remove it."
+_RENAME: Final = "Give the root {name!r} another name."
 
 
 class PathProblem(NotFound):
@@ -47,8 +52,9 @@ class RootProblem(ConfigInvalid):
         self.name = name
         self.path = path
         super().__init__(
-            f"The root {name!r} is set to {path!r}, which {_WHAT_IS_WRONG[reason]}.",
-            hint=f"Point {name!r} at a directory that exists and can be read, or remove it.",
+            f"CONFIG_INVALID ({reason}): the root {name!r} is set to {path!r}, "
+            f"which {_WHAT_IS_WRONG[reason]}.",
+            hint=(_RENAME if reason == "ROOT_NAME_RESERVED" else _POINT).format(name=name),
             data={"reason": reason, "repo": name, "path": path},
         )
 

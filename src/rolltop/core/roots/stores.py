@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SIBLING_ENDINGS = ("", "-wal", "-shm", "-journal", ".lock")
+_SIBLING_ENDINGS = ("", "-wal", "-shm", "-journal", ".lock", ".partial")
 
 
 class HiddenStores:
     """Data directories and store files; a path hides itself, its siblings and all below it.
 
-    The siblings are what SQLite and the server put beside a store: `-wal`, `-shm`, `-journal`
-    and `.lock`. A store need not exist yet.
+    The siblings are what SQLite and the server put beside a store: `-wal`, `-shm`, `-journal`,
+    `.lock` and `.partial`. A store need not exist yet.
     """
 
     def __init__(self, stores: Sequence[Path]) -> None:

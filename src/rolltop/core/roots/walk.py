@@ -49,6 +49,12 @@ class Skipped:
             self.unreadable += 1
 
 
+class Folder(NamedTuple):
+    """A chosen directory, by its path from the root."""
+
+    relative: str
+
+
 class _Directory(NamedTuple):
     """A directory still to be listed."""
 
@@ -89,6 +95,26 @@ class Walk:
                 if isinstance(item, Entry):
                     yield item
                 else:
+                    stack.append(iter(self._list(item)))
+                    break
+            else:
+                stack.pop()
+
+    def listing(self, under: str = "", depth: int = 1) -> Iterator[Entry | Folder]:
+        """The chosen files and directories in the directory `under`, down to that depth.
+
+        In the order of `entries()`, a directory before what it holds; what cannot be had is
+        treated alike.
+        """
+        rules = self._rules_inside(under)
+        if rules is None:
+            return
+        visible, _ = self._visible(f"{self._root}/{under}" if under else self._root)
+        stack = [iter(self._judge(visible, f"{under}/" if under else "", rules))]
+        while stack:
+            for item in stack[-1]:
+                yield item if isinstance(item, Entry) else Folder(item.relative)
+                if isinstance(item, _Directory) and len(stack) < depth:
                     stack.append(iter(self._list(item)))
                     break
             else:

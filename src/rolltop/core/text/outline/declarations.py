@@ -7,7 +7,7 @@ looked into. Patterns are matched at the first character of a line and never cro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 NOT_NAMES: Final = frozenset(
@@ -25,7 +25,8 @@ class Language:
 
     `hidden` is what may hide braces, beside block comments and one-line strings. `bodiless`: a
     declaration without a body is a section too. `bare_functions`: no keyword begins a function,
-    so a name may turn out to be a keyword.
+    so a name may turn out to be a keyword. `arrows`: `=> expression;` may stand for a body.
+    `nameless` is found before the brace of a container that has no name and is no section.
     """
 
     container: re.Pattern[str]
@@ -34,6 +35,8 @@ class Language:
     hidden: str = r"//[^\n]*+"
     bodiless: bool = False
     bare_functions: bool = False
+    arrows: bool = False
+    nameless: re.Pattern[str] | None = None
 
 
 def _words(*words: str) -> str:
@@ -49,8 +52,8 @@ _JS_MEMBER = _words(
     "public", "private", "protected", "static", "readonly", "override", "abstract", "async",
     "get", "set", "accessor",
 )  # fmt: skip
-_ANNOTATION = r"(?:@[\w.]++(?:\([^()\n]*+\))?[ \t]++)*"
-_JVM_WORDS = _ANNOTATION + _words(
+_JVM_WORDS = _words(
+    r"@(?!interface\b)[\w.]++(?:\([^()\n]*+\))?",
     "public", "private", "protected", "internal", "static", "final", "abstract", "sealed",
     "non-sealed", "partial", "readonly", "override", "virtual", "async", "unsafe", "extern",
     "synchronized", "native", "default", "strictfp", "new", "ref", "open", "data", "inner",
@@ -62,12 +65,14 @@ _JVM_WORDS = _ANNOTATION + _words(
 )  # fmt: skip
 _TYPE = r"[\w$.?@\[\]]++(?:<[^\n(){};=]*>)?[\w$.?\[\]*&]*+"
 _MEMBER = (
-    rf"{_JVM_WORDS}(?:<[^\n(){{}};]{{0,200}}>[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)[ \t]*+\("
+    rf"{_JVM_WORDS}(?:<[^\n(){{}};]{{0,200}}>[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)"
+    r"(?:[ \t]*+<[^\n(){};]{0,200}>)?[ \t]*+\("
 )
 
 JAVASCRIPT: Final = Language(
     container=re.compile(
-        rf"{_JS_WORDS}(?:class|interface|enum|namespace|module)[ \t]++(?P<name>[\w$.]++)"
+        rf"{_JS_WORDS}(?:(?:class|interface|enum|namespace|module)[ \t]++(?P<name>[\w$.]++)"
+        r"|module[ \t]++(?P<assigned>[\"'][^\"'\n]*+[\"']))"
     ),
     function=re.compile(
         rf"""{_JS_WORDS}(?:function[ \t]*+\*?[ \t]*+(?P<name>[\w$]++)
@@ -78,7 +83,8 @@ JAVASCRIPT: Final = Language(
     method=re.compile(
         rf"{_JS_MEMBER}\*?[ \t]*+(?P<name>\#?[\w$]++)[ \t]*+\??(?:<[^\n(){{}};]{{0,200}}>)?\("
     ),
-    hidden=r"//[^\n]*+|`(?:[^`\\]++|\\.)*`|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
+    hidden=r"//[^\n]*+|\{[ \t]*+\}(?=[ \t]*+[>,])|`(?:[^`\\]++|\\.)*`"
+    r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
     r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
 )
 
@@ -91,6 +97,8 @@ JAVA: Final = Language(
     method=re.compile(_MEMBER),
     hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
 )
+
+CSHARP: Final = replace(JAVA, arrows=True)
 
 KOTLIN: Final = Language(
     container=re.compile(
@@ -124,21 +132,23 @@ C: Final = Language(
         re.VERBOSE,
     ),
     function=re.compile(
-        r"""(?!(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
+        r"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
           (?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?
           (?:[\w:*&,~\[\]]++(?:<[^\n(){};=]{0,200}>)?[ \t]++[*&]*+){0,8}
-          (?P<name>~?[A-Za-z_][\w:~]*+(?:operator[^\s(]{1,3})?)[ \t]*+\(""",
+          (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{1,3})
+          |~?[A-Za-z_][\w:~]*+)[ \t]*+\(""",
         re.VERBOSE,
     ),
     hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*"
     r"|(?<!\w)(?:u8|[uUL])?R\"(?P<d>[^()\\\s]{0,16})\((?>.*?\)(?P=d)\"|.*)",
     bare_functions=True,
+    nameless=re.compile(r"\b(?:namespace|extern[ \t]++\"C(?:\+\+)?\")[ \t\r\n]*+$"),
 )
 
 GO: Final = Language(
     container=re.compile(r"type[ \t]++(?P<name>\w++)"),
     function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
-    hidden=r"//[^\n]*+|`[^`]*+`",
+    hidden=r"//[^\n]*+|`[^`]*+`|\b(?:interface|struct)[ \t]*+\{[ \t]*+\}",
     bodiless=True,
 )
 

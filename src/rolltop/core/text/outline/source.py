@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LANGUAGES: Final[dict[str, Language]] = {
     "javascript": declarations.JAVASCRIPT,
     "java": declarations.JAVA,
-    "csharp": declarations.JAVA,
+    "csharp": declarations.CSHARP,
     "kotlin": declarations.KOTLIN,
     "swift": declarations.SWIFT,
     "c": declarations.C,
@@ -36,6 +36,9 @@ LANGUAGES: Final[dict[str, Language]] = {
 LONGEST_LINE: Final = 2_000
 """Code points of a line that may be a declaration; generated and minified lines are longer."""
 
+LONGEST_NAMELESS: Final = 60
+"""Code points before a brace that say whether it begins a container without a name."""
+
 _GOES_ON: Final = ("{", "where", ":", "=", "->", ")")
 """What a line begins with that goes on with the declaration before it."""
 
@@ -44,7 +47,12 @@ _TAB: Final = 8
 
 @dataclass(slots=True)
 class _Block:
-    """Something in braces; a name makes it a section, a container may hold more of them."""
+    """Something in braces; a name makes it a section, a container may hold more of them.
+
+    `around` counts the parentheses its braces stand in. `is_value`: the braces are no block, but
+    of a parameter or a value. `arrow`: an expression behind an arrow stands for the body.
+    `initial`: the values of members stand before the body.
+    """
 
     indent: int
     container: bool
@@ -52,6 +60,10 @@ class _Block:
     level: int = 0
     start: int = 0
     end: int = 0
+    around: int = 0
+    is_value: bool = False
+    arrow: bool = False
+    initial: bool = False
 
 
 @dataclass(slots=True)
@@ -68,12 +80,13 @@ class _Scan:
 
 
 @cache
-def _tokens(hidden: str) -> re.Pattern[str]:
+def _tokens(language: Language) -> re.Pattern[str]:
+    hidden, arrow = language.hidden, "|=>" if language.arrows else ""
     return re.compile(
-        rf"""(?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*(?:\*/)?
+        rf"""^(?P<indent>[ \t]*+)(?:/\*[^*\n]*+\*/[ \t]*+)?(?=[^\s/\#*])
+          | (?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*(?:\*/)?
             |"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?)
-          | ^(?P<indent>[ \t]*+)(?=[^\s/\#*])
-          | (?P<mark>[{{}}();])""",
+          | (?P<mark>[{{}}();]{arrow})""",
         re.VERBOSE | re.MULTILINE | re.DOTALL,
     )
 
@@ -82,11 +95,11 @@ def headings(text: str, kind: str) -> Iterator[Heading]:
     """Yield the declarations of a text in a language with braces; `kind` is one of LANGUAGES."""
     lines = Lines(text)
     scan = _Scan(LANGUAGES[kind])
-    for token in _tokens(scan.language.hidden).finditer(text):
+    for token in _tokens(scan.language).finditer(text):
         if token.lastgroup == "indent":
             _begin_line(scan, text, token)
         elif token["mark"]:
-            _take_mark(scan, token["mark"], token.start())
+            _take_mark(scan, text, token["mark"], token.start())
     at_end = len(text.rstrip())
     _settle(scan, at_end)
     while scan.opened:
@@ -102,9 +115,14 @@ def _begin_line(scan: _Scan, text: str, token: re.Match[str]) -> None:
     before, scan.last_code = scan.last_code, at
     scan.indent = len(token["indent"].expandtabs(_TAB))
     if text[at] == "}":
-        while scan.opened and scan.opened[-1].indent > scan.indent:
+        # The last block further in may be what it closes: one that begins on a continued line.
+        while len(scan.opened) > 1 and scan.opened[-2].indent >= scan.indent:
+            if scan.opened[-1].indent <= scan.indent:
+                break
             _end_block(scan, at)
         scan.parentheses = 0
+        return
+    if _goes_on(scan, text, at):
         return
     if _ends_waiting(scan, text, at):
         _settle(scan, before)
@@ -117,10 +135,19 @@ def _begin_line(scan: _Scan, text: str, token: re.Match[str]) -> None:
         scan.waiting = block
 
 
+def _goes_on(scan: _Scan, text: str, at: int) -> bool:
+    """Return whether a line belongs to the declaration before it, which has a body to come."""
+    waiting = scan.waiting
+    if waiting is None or scan.language.bodiless or scan.indent <= waiting.indent:
+        return False
+    waiting.initial = waiting.initial or text.startswith((": ", ", "), at)
+    return True
+
+
 def _ends_waiting(scan: _Scan, text: str, at: int) -> bool:
     """Return whether a line follows a declaration that ended with its own line."""
     waiting = scan.waiting
-    if waiting is None or scan.parentheses or not scan.language.bodiless:
+    if waiting is None or _in_parentheses(scan) or not scan.language.bodiless:
         return False
     return scan.indent <= waiting.indent and not text.startswith(_GOES_ON, at)
 
@@ -139,43 +166,72 @@ def _declared(scan: _Scan, text: str, at: int) -> _Block | None:
         name = found["name"] or found.groupdict().get("assigned") or ""
         keyword = pattern in bare or language.bare_functions
         if name.strip() and not (keyword and name in declarations.NOT_NAMES):
-            container = pattern is language.container
-            return _Block(scan.indent, container, name, len(scan.opened) + 1)
+            return _Block(scan.indent, pattern is language.container, name.strip())
     return None
 
 
-def _take_mark(scan: _Scan, mark: str, at: int) -> None:
+def _take_mark(scan: _Scan, text: str, mark: str, at: int) -> None:
     """Take in a bracket or a semicolon outside strings and comments."""
     if mark == "(":
         scan.parentheses += 1
     elif mark == ")":
         scan.parentheses = max(0, scan.parentheses - 1)
     elif mark == "{":
-        _open_block(scan)
+        is_value = bool(scan.parentheses) or _is_initial(scan, text, at)
+        _open_block(scan, is_value=is_value, container=_is_nameless_container(scan, text, at))
     elif mark == "}":
-        _settle(scan, at)
-        if scan.opened:
-            _end_block(scan, at)
-        scan.parentheses = 0
-    elif not scan.parentheses:
+        _close_block(scan, at)
+    elif mark == "=>":
+        if scan.waiting is not None and not _in_parentheses(scan):
+            scan.waiting.arrow = True
+    elif not _in_parentheses(scan):
         _settle(scan, at)
 
 
-def _open_block(scan: _Scan) -> None:
+def _in_parentheses(scan: _Scan) -> bool:
+    return bool(scan.parentheses or (scan.opened and scan.opened[-1].is_value))
+
+
+def _is_initial(scan: _Scan, text: str, at: int) -> bool:
+    """Return whether a brace begins a member's value, right after its name, or a type's part."""
+    before = text[at - 1 : at]
+    return scan.waiting is not None and (
+        before == "<" or (scan.waiting.initial and before.isalnum())
+    )
+
+
+def _is_nameless_container(scan: _Scan, text: str, at: int) -> bool:
+    pattern = scan.language.nameless
+    return (
+        pattern is not None and pattern.search(text, max(0, at - LONGEST_NAMELESS), at) is not None
+    )
+
+
+def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:
     block, scan.waiting = scan.waiting, None
-    if block is None or scan.parentheses:
+    if block is None or is_value:
         scan.waiting = block
-        scan.opened.append(_Block(scan.indent, container=False))
+        around, scan.parentheses = scan.parentheses, 0
+        block = _Block(scan.indent, container=container, around=around, is_value=is_value)
+        scan.opened.append(block)
         return
     block.level = 1 + sum(bool(around.name) for around in scan.opened)
     scan.found.append(block)
     scan.opened.append(block)
 
 
+def _close_block(scan: _Scan, at: int) -> None:
+    if not (scan.opened and scan.opened[-1].is_value):
+        _settle(scan, at)
+    scan.parentheses = scan.opened[-1].around if scan.opened else 0
+    if scan.opened:
+        _end_block(scan, at)
+
+
 def _settle(scan: _Scan, end: int) -> None:
     """Let go of a declaration that gets no body; where the language has such, it is a section."""
     block, scan.waiting = scan.waiting, None
-    if block is not None and scan.language.bodiless:
+    if block is not None and (scan.language.bodiless or block.arrow):
         block.end = end
         block.level = 1 + sum(bool(around.name) for around in scan.opened)
         scan.found.append(block)

@@ -1,0 +1,289 @@
+"""Exact search against ripgrep in the same run: cold, warm, after edits; what the index costs.
+
+Searches go to a real server over stdio, so every time holds the way there and back; ripgrep's holds
+its start. Three servers look at one tree, and they and ripgrep are asked in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from benchmarks.families import memory, processor_time, until_at_rest
+from benchmarks.measure import Table, Times, interleaved, load, megabytes, time_of
+from benchmarks.source_trees import large_tree, python_library
+from benchmarks.wire import ROLLTOP, Wire
+from rolltop.toolsets.retrieval.exact.ripgrep import program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RUNS: Final = 5
+LIMIT: Final = 200
+_STRICT: Final[dict[str, str]] = {}
+_NOTED: Final = {"ROLLTOP_RETRIEVAL_WATCH": "true"}
+_COLD: Final = {"ROLLTOP_RETRIEVAL_INDEX": "false"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query as the tool takes it."""
+
+    label: str
+    query: str
+    regex: bool = False
+    case: str = "sensitive"
+
+
+_KERNEL: Final = (
+    Asked("rare", "mutex_lock_killable_nested"),
+    Asked("in 0.2 % of the files", "devm_clk_get_optional"),
+    Asked("common", "mutex_lock"),
+    Asked("in most files", "Copyright"),
+    Asked("absent", "zzqqxxzz"),
+    Asked("too short to index", "q;"),
+    Asked("case ignored", "MUTEX_lock_KILL", case="ignore"),
+    Asked("expression", r"\w+_probe_one\(", regex=True),
+    Asked("expression with ends", r"^\s+return -ENOTSUPP;$", regex=True),
+    Asked("expression without a text", "[a-z]{40}", regex=True),
+)
+_PYTHON: Final = (
+    Asked("rare", "class JSONDecoder"),
+    Asked("common", "import os"),
+    Asked("absent", "zzqqxxzz"),
+    Asked("case ignored", "jsondecodeerror", case="ignore"),
+    Asked("expression", r"def \w+_nested\(", regex=True),
+    Asked("expression without a text", r"\b[a-z]{25}\b", regex=True),
+)
+
+
+def tables() -> Iterator[Table]:
+    """Yield the tables of exact search, as they are made."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        library = python_library(folder)
+        with Bench(library, folder / "library") as small:
+            yield small.index_table("CPython's library")
+            yield small.searches("CPython's library", _PYTHON)
+        with Bench(large_tree() or Path(sys.prefix), folder / "large") as large:
+            yield large.index_table("a large tree")
+            yield large.searches("a large tree", _KERNEL)
+            yield large.edits()
+
+
+class Bench:
+    """One tree with its servers: as it comes, with the kernel's notes, and without an index."""
+
+    def __init__(self, tree: Path, folder: Path) -> None:
+        """Take the tree, and a folder for the servers' data."""
+        self.tree: Final = tree
+        self._folder: Final = folder
+        folder.mkdir()
+        self.strict: Final = self._served(_STRICT)
+        self._built: Final = until_at_rest(self.strict.process.pid)
+        self.noted: Final = self._served(_NOTED)
+        self.cold: Final = self._served(_COLD)
+        for wire in (self.strict, self.noted, self.cold):
+            wire.call("repo_search", query="some text that is nowhere")
+            until_at_rest(wire.process.pid, still=3)
+
+    def __enter__(self) -> Self:
+        """Return it, its index complete."""
+        return self
+
+    def __exit__(self, *failed: object) -> None:
+        """End the servers."""
+        for wire in (self.strict, self.noted, self.cold):
+            wire.__exit__(*failed)
+
+    def _served(self, settings: dict[str, str]) -> Wire:
+        places = {"CODE_ROOT": str(self.tree), "ROLLTOP_DATA_DIR": str(self._folder / "data")}
+        wire = Wire(ROLLTOP, self._folder, ROLLTOP_TOOLSETS="retrieval", **places, **settings)
+        wire.initialize()
+        return wire
+
+    def index_table(self, title: str) -> Table:
+        """Say what the index took, and what it holds."""
+        files, size = _extent(self.strict)
+        kept = {
+            name: sum(file.stat().st_size for file in (self._folder / "data" / name).iterdir())
+            for name in ("code-index", "ranked-index")
+        }
+        total, built = sum(kept.values()), self._built
+        shares = ", ".join(f"{name} {count / size:.1%}" for name, count in kept.items())
+        return Table(
+            f"retrieval: the index of {title}",
+            f"{files:,} text files, {megabytes(size)}. Both indexes, for exact and ranked search, "
+            f"made from nothing by one server as it comes, from its start to its rest. {load()}",
+            ("", "figure", "promise"),
+            [
+                ("time", f"{built.wall:.0f} s, {built.cpu:.0f} s of processor time", ""),
+                ("time per GB", f"{built.wall / size * 1e9:.0f} s", "≤ 60 s"),
+                ("processor time per GB", f"{built.cpu / size * 1e9:.0f} s", ""),
+                ("size on disk", f"{total / size:.1%} of the text ({shares})", "≤ 20 %"),
+                ("memory while it is made", megabytes(built.peak), ""),
+                ("memory afterwards", megabytes(memory(self.strict.process.pid)), "≤ 300 MB"),
+            ],
+        )
+
+    def searches(self, title: str, queries: tuple[Asked, ...]) -> Table:
+        """Compare searches with ripgrep."""
+        rows = [(asked.label, *self._row(asked)) for asked in queries]
+        rows.append(
+            ("memory of the server, by notes", "", "", "", megabytes(self._memory(self.strict)),
+             megabytes(self._memory(self.noted))),
+        )  # fmt: skip
+        return Table(
+            f"retrieval: exact search of {title}",
+            f"The first {LIMIT} lines of each query; ripgrep prints all, to nowhere. {RUNS} runs "
+            "in turn; × says how many times ripgrep's time or speed. Cold: no index and no list "
+            "of files. Warm: as it comes, each file's state looked at. By notes: "
+            "`retrieval.watch`, the kernel's notes of changes relied on. The figure after the "
+            "comma is processor time, of ours as a multiple of ripgrep's: what else runs on the "
+            f"machine does not change it. {load()}",
+            ("query", "lines", "ripgrep", "cold, its time", "warm, its speed", "by notes"),
+            rows,
+        )
+
+    def _memory(self, wire: Wire) -> int:
+        return memory(wire.process.pid)
+
+    def _row(self, asked: Asked) -> tuple[str, ...]:
+        lines = _ripgrep(self.tree, asked).count(b"\n")
+        for wire in (self.strict, self.noted, self.cold):
+            answered = _search(wire, asked)
+            count = len(answered["result"])
+            assert count == min(lines, LIMIT) or answered["meta"]["truncated"], (asked, count)
+        costs = [
+            Cost(partial(_ripgrep, self.tree, asked), _children_time),
+            *(
+                Cost(partial(_search, wire, asked), partial(processor_time, wire.process.pid))
+                for wire in (self.cold, self.strict, self.noted)
+            ),
+        ]
+        rg, cold, warm, noted = interleaved(costs, RUNS)
+        spent, *shares = (cost.spent / (RUNS + 1) for cost in costs)
+        cpu = [f"{share / spent:.2f}" for share in shares]
+        return (
+            f"{lines:,}",
+            f"{rg.cell()}, {spent * 1e3:.0f} ms",
+            f"{cold.median / rg.median:.2f} ×, {cpu[0]} ×",
+            f"{rg.median / warm.median:.1f} × ({warm.cell()}), {cpu[1]} ×",
+            f"{rg.median / noted.median:.1f} × ({noted.cell()}), {cpu[2]} ×",
+        )
+
+    def edits(self) -> Table:
+        """Edit files, find what was written at once, and see what reading them in costs."""
+        self.cold.__exit__()
+        rows: list[tuple[str, ...]] = []
+        for label, wire in (("looking", self.strict), ("by notes", self.noted)):
+            for count in (1, 100, 1_000):
+                with Edited(self.tree, count) as edited:
+                    rows.append((label, f"{edited.count:,}", *self._after_edits(wire, edited)))
+        return Table(
+            "retrieval: after edits of the large tree",
+            "A line with a new text is appended to files, and the text is searched at once, "
+            "before the edits are in the index. The cost is the servers' processor time until they "
+            "rest: two of them, of which one reads each edited file in.",
+            ("", "edited files", "first search", "a search of a rare text then", "reading them in"),
+            rows,
+        )
+
+    def _after_edits(self, wire: Wire, edited: Edited) -> tuple[str, ...]:
+        pids = (self.strict.process.pid, self.noted.process.pid)
+        asked = Asked("new", edited.text)
+        before = sum(map(processor_time, pids))
+        first = time_of(lambda: self._found_all(wire, asked, edited.count))
+        rare = Times(tuple(time_of(partial(_search, wire, _KERNEL[0])) for _ in range(RUNS)))
+        for pid in pids:
+            until_at_rest(pid)
+        spent = sum(map(processor_time, pids)) - before
+        return f"{first * 1e3:.0f} ms", rare.cell(), f"{spent:.2f} s"
+
+    def _found_all(self, wire: Wire, asked: Asked, count: int) -> None:
+        answer = _search(wire, asked, limit=1_000, max_tokens=20_000)
+        found = len(answer["result"])
+        assert found == count or answer["meta"]["truncated"], (found, count)
+
+
+class Cost:
+    """Something to be timed, and the processor time all its runs took."""
+
+    def __init__(self, act: Callable[[], object], taken: Callable[[], float]) -> None:
+        """Take what to do, and what tells the processor time taken so far."""
+        self.spent = 0.0
+        self._act: Final = act
+        self._taken: Final = taken
+
+    def __call__(self) -> float:
+        """Do it once; return how long it took."""
+        before = self._taken()
+        elapsed = time_of(self._act)
+        self.spent += self._taken() - before
+        return elapsed
+
+
+class Edited:
+    """Files of a tree with one line more, until it ends."""
+
+    def __init__(self, tree: Path, count: int) -> None:
+        """Choose files all over the tree."""
+        files = list(_small_files(tree))
+        self._sizes: Final = dict(files[:: max(1, len(files) // count)][:count])
+        self.count: Final = len(self._sizes)
+        self.text: Final = f"appended_{count}_lines"
+
+    def __enter__(self) -> Self:
+        """Write the line."""
+        for path in self._sizes:
+            with path.open("ab") as file:
+                file.write(f"// {self.text}\n".encode())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away again."""
+        for path, size in self._sizes.items():
+            with path.open("r+b") as file:
+                file.truncate(size)
+
+
+def _small_files(tree: Path) -> Iterator[tuple[Path, int]]:
+    for path in sorted(tree.rglob("*.[ch]")):
+        size = path.lstat().st_size
+        if not path.is_symlink() and size < 1 << 16:
+            yield path, size
+
+
+def _search(wire: Wire, asked: Asked, **more: Any) -> dict[str, Any]:
+    answer = wire.call(
+        "repo_search",
+        **{"query": asked.query, "regex": asked.regex, "case": asked.case, "limit": LIMIT, **more},
+    )
+    assert "result" in answer, answer
+    return answer
+
+
+def _children_time() -> float:
+    """Return the processor time of the processes this one has started and awaited."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _extent(wire: Wire) -> tuple[int, int]:
+    """Return how many text files the server searches, and their bytes."""
+    searched = wire.call("repo_search", query="some text that is nowhere")["meta"]["searched"]
+    return searched["files"], searched["bytes"]
+
+
+def _ripgrep(tree: Path, asked: Asked) -> bytes:
+    flags = [] if asked.regex else ["--fixed-strings"]
+    flags += ["--ignore-case"] if asked.case == "ignore" else []
+    command = [program(), "--no-config", "--no-require-git", "--line-number", *flags]
+    done = subprocess.run([*command, "-e", asked.query, tree], capture_output=True, check=False)
+    return done.stdout

@@ -1,0 +1,121 @@
+"""Which of many files may match: a fast look at all of them, ahead of those that are read."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.toolsets.retrieval.exact import ripgrep
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.exact.expression import Expression
+    from rolltop.toolsets.retrieval.exact.trees import Tree
+
+_READ_AT_ONCE: Final = 64
+"""Files that are read without a first look. Each is held open, and where little is allowed, a
+process may hold 256."""
+_LOOKED_AT_ONCE: Final = (512, 4096, 1 << 14)
+"""Files of the first look, of the second, of all others: what is wanted is often near the start.
+"""
+_AHEAD: Final = 2
+"""First looks under way at a time, so that listing and looking overlap."""
+_PATIENCE: Final = 20.0
+"""Seconds for one first look. A file may be replaced by a FIFO before it is opened."""
+_ARGUMENT_BYTES: Final = 900_000
+_ENCODING: Final = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+_POINTER: Final = 12
+"""Bytes that an argument takes besides its name."""
+
+
+class _Look(NamedTuple):
+    """A first look at files, by name; `run` is None where they are to be read at once."""
+
+    files: dict[bytes, Entry]
+    run: ripgrep.Run | None
+
+
+class Looks:
+    """First looks at files of one tree, to find those that may match, within a deadline.
+
+    `unlooked` gathers those that were passed by without learning whether they are text.
+    """
+
+    def __init__(self, tree: Tree, found: Expression, deadline: float) -> None:
+        """Look at nothing yet; `deadline` is on the monotonic clock."""
+        self._directory: Final = str(tree.root.path)
+        self._expression: Final = found.or_binary or found
+        self._tells_binary: Final = found.or_binary is not None
+        self._deadline: Final = deadline
+        self.unlooked: Final[list[Entry]] = []
+
+    def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
+        """Yield the files to be read, a batch at a time, in order."""
+        looks: deque[_Look] = deque()
+        try:
+            for group in self._groups(iter(entries)):
+                looks.append(_Look(group, self._look(group)))
+                if len(looks) > _AHEAD:
+                    yield from _batches(iter(self._matching(looks.popleft())))
+            while looks:
+                yield from _batches(iter(self._matching(looks.popleft())))
+        finally:
+            for look in looks:
+                if look.run is not None:
+                    look.run.stop()
+
+    def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
+        if len(group) <= _READ_AT_ONCE:
+            return None
+        return ripgrep.names_run(self._expression, group, self._directory)
+
+    def _matching(self, look: _Look) -> list[Entry]:
+        """Return the files of a look that may match, those that could not be read among them."""
+        if look.run is None:
+            return list(look.files.values())
+        left = self._deadline - time.monotonic()
+        try:
+            written, complaints = look.run.result(min(_PATIENCE, left))
+        except ripgrep.Stuck:
+            self._check_time()
+            return list(look.files.values())
+        names = ripgrep.matching(written) | ripgrep.unread(complaints)
+        if not self._tells_binary:
+            self.unlooked.extend(entry for name, entry in look.files.items() if name not in names)
+        if not names:
+            return []
+        return [entry for name, entry in look.files.items() if name in names]
+
+    def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
+        """Yield the files in groups that are looked at together: growing, and short to name."""
+        sizes = iter((_READ_AT_ONCE, *_LOOKED_AT_ONCE))
+        size = next(sizes)
+        group: dict[bytes, Entry] = {}
+        length = 0
+        for entry in entries:
+            # This runs for every file of a cold search: os.fsencode would take three times as long.
+            name = entry.relative.encode(*_ENCODING)
+            group[name] = entry
+            length += len(name) + _POINTER
+            if len(group) == size or length > _ARGUMENT_BYTES:
+                yield group
+                self._check_time()
+                group, length, size = {}, 0, next(sizes, size)
+        if group:
+            yield group
+
+    def _check_time(self) -> None:
+        """Raise TimedOut past the deadline."""
+        if time.monotonic() >= self._deadline:
+            raise ripgrep.timed_out()
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """Yield the files in batches that are held open together."""
+    while batch := list(islice(entries, _READ_AT_ONCE)):
+        yield batch

@@ -1,0 +1,168 @@
+"""Files opened to be searched: the very ones that were chosen, held while they are read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from rolltop.core.roots import is_binary
+from rolltop.core.roots.opening import (
+    NotAdmitted,
+    NotRegularFile,
+    names_still,
+    open_admitted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from rolltop.core.roots import Entry, Root, Roots
+    from rolltop.toolsets.retrieval.exact.tally import Tally
+
+_HEAD: Final = 8192
+_SETTLED_NS: Final = 1_000_000_000
+"""A file changed less long ago may change again without its times telling."""
+_ATTEMPTS: Final = 3
+_COPIED: Final = 4 << 20
+"""Bytes of the largest file that is copied when it does not keep still."""
+
+
+class Opened:
+    """One file, open to be read."""
+
+    def __init__(self, roots: Roots, root: Root, entry: Entry) -> None:
+        """Open the file and note its state.
+
+        Raises:
+            NotRegularFile, NotAdmitted, OSError.
+
+        """
+        self.entry: Final = entry
+        self._roots: Final = roots
+        self._root: Final = root
+        self._original: BinaryIO = _admitted(roots, root, entry)
+        self._read: BinaryIO = self._original
+        self._state = _state(self._original)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor to read from."""
+        return self._read.fileno()
+
+    @property
+    def size(self) -> int:
+        """The file's size in bytes when its state was noted."""
+        return self._state[0]
+
+    def still(self) -> bool:
+        """Return whether what is read has the size and times it had when they were noted."""
+        return _state(self._read) == self._state
+
+    def restless(self) -> bool:
+        """Return whether it changed so lately that a change now might not show in its times."""
+        return time.time_ns() - max(self._state[1:]) < _SETTLED_NS
+
+    def restart(self) -> bool:
+        """Read the file as it is now: from a copy, or where it is large, as it comes.
+
+        Returns whether there still is one, and it stays at its path for as long as that takes.
+        """
+        for _ in range(_ATTEMPTS):
+            self._drop_copy()
+            self._copy()
+            if names_still(_path(self._root, self.entry), self._original):
+                return True
+            try:
+                other = _admitted(self._roots, self._root, self.entry)
+            except (NotAdmitted, NotRegularFile, OSError):
+                return False
+            self.close()
+            self._original = self._read = other
+        return False
+
+    def _copy(self) -> None:
+        self._state = _state(self._original)
+        if self.size > _COPIED:
+            return
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the file
+        copy.write(os.pread(self._original.fileno(), _COPIED + 1, 0))
+        copy.flush()
+        self._read = copy
+        self._state = _state(copy)
+
+    def close(self) -> None:
+        """Close the file, and its copy."""
+        self._drop_copy()
+        self._original.close()
+
+    def _drop_copy(self) -> None:
+        if self._read is not self._original:
+            self._read.close()
+            self._read = self._original
+
+
+@contextmanager
+def opened(
+    roots: Roots, root: Root, entries: list[Entry], most_bytes: int, tally: Tally
+) -> Generator[list[Opened], None, None]:
+    """Hold the files open; those that cannot be read are counted.
+
+    What has come to lie at a file's path by a link, or is no regular file, counts as changed.
+    """
+    files: list[Opened] = []
+    try:
+        for entry in entries:
+            file = _open(roots, root, entry, tally)
+            if file is None:
+                tally.drop(entry.size)
+                continue
+            files.append(file)
+            if file.size > most_bytes:
+                tally.drop(entry.size)
+                tally.too_large += 1
+                files.pop().close()
+        yield files
+    finally:
+        for file in files:
+            file.close()
+
+
+def begins_binary(roots: Roots, root: Root, entry: Entry) -> bool:
+    """Return whether a file's head says that it is no text; False where it cannot be read."""
+    try:
+        with _admitted(roots, root, entry) as file:
+            return is_binary(os.pread(file.fileno(), _HEAD, 0))
+    except (NotAdmitted, NotRegularFile, OSError):
+        return False
+
+
+def _admitted(roots: Roots, root: Root, entry: Entry) -> BinaryIO:
+    """Return the file, open, if it still lies where it was chosen and is no store of ours."""
+    path = _path(root, entry)
+
+    def admits(actual: str, status: os.stat_result) -> bool:
+        return actual == path and not roots.stores.own(status)
+
+    return open_admitted(path, admits)
+
+
+def _path(root: Root, entry: Entry) -> str:
+    return f"{str(root.path).rstrip('/')}/{entry.relative}"
+
+
+def _open(roots: Roots, root: Root, entry: Entry, tally: Tally) -> Opened | None:
+    try:
+        return Opened(roots, root, entry)
+    except (NotAdmitted, NotRegularFile, FileNotFoundError, NotADirectoryError):
+        tally.changed += 1
+    except OSError:
+        tally.unreadable += 1
+    return None
+
+
+def _state(file: BinaryIO) -> tuple[int, int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,0 +1,285 @@
+"""Exact search: every line that matches, in order, read from the files as they are."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from contextlib import closing
+from functools import partial
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.roots import Skipped as Passed
+from rolltop.core.roots import is_sendable
+from rolltop.toolsets.retrieval.exact import resume, ripgrep
+from rolltop.toolsets.retrieval.exact.expression import NUL, expression
+from rolltop.toolsets.retrieval.exact.globs import FileGlob
+from rolltop.toolsets.retrieval.exact.looking import Looks
+from rolltop.toolsets.retrieval.exact.reading import begins_binary
+from rolltop.toolsets.retrieval.exact.tally import Tally
+from rolltop.toolsets.retrieval.exact.verifying import Verifier
+from rolltop.toolsets.retrieval.models import Found, Hit, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.exact.trees import Tree
+    from rolltop.toolsets.retrieval.models import Query
+
+MOST_BYTES: Final = 256 << 20
+_LARGE: Final = 1 << 18
+"""Bytes of a file from which on ten looks at its head cost less than one at all of it."""
+_CHECKED_EVERY: Final = 1024
+"""Files listed between looks at the clock."""
+
+
+def search(
+    trees: Sequence[Tree],
+    query: Query,
+    *,
+    limit: int,
+    after: Sequence[Any] | None = None,
+    deadline: float = math.inf,
+    most_bytes: int = MOST_BYTES,
+) -> Found:
+    """Return the first `limit` matching lines, or those after a position.
+
+    Trees are searched in the order given, files by path components, and matching is ripgrep's.
+    `after` is a former answer's `resume`; `deadline` is on the monotonic clock; files larger
+    than `most_bytes` are passed by. A spelling near by is not looked for: see `nearest`.
+
+    Raises:
+        Invalid: QUERY_EMPTY, QUERY_INVALID, FILE_GLOB_INVALID or CURSOR_INVALID.
+        TimedOut: the deadline passed.
+
+    """
+    position = None if after is None else resume.Position.of(after)
+    expressed = expression(query)
+    if query.regex:
+        ripgrep.check(expressed)
+    verifier = Verifier(
+        expressed,
+        most=limit + 1 + (position.given if position else 0),
+        context=query.context,
+        deadline=deadline,
+        most_bytes=most_bytes,
+    )
+    return _Search(trees, query, position, verifier, most_bytes, deadline).found(limit)
+
+
+class _Listed:
+    """A tree's files to be searched, listed as far as they were asked for and kept."""
+
+    def __init__(self, tree: Tree, entries: Iterator[Entry]) -> None:
+        self.tree: Final = tree
+        self.name: Final = tree.root.name
+        self._seen: Final[list[Entry]] = []
+        self._rest: Final = entries
+        self.begun = False
+        """Whether listing began: what was passed by is counted then, if nothing else is left."""
+
+    def __iter__(self) -> Iterator[Entry]:
+        self.begun = True
+        yield from self._seen
+        for entry in self._rest:
+            self._seen.append(entry)
+            yield entry
+
+    def finish(self) -> None:
+        """List the rest."""
+        deque(self, maxlen=0)
+
+
+class _Search:
+    """One search at work."""
+
+    def __init__(
+        self,
+        trees: Sequence[Tree],
+        query: Query,
+        position: resume.Position | None,
+        verifier: Verifier,
+        most_bytes: int,
+        deadline: float,
+    ) -> None:
+        self._query: Final = query
+        self._position: Final = position
+        self._verifier: Final = verifier
+        self._most_bytes: Final = most_bytes
+        self._deadline: Final = deadline
+        self._glob: Final = None if query.file_glob is None else FileGlob(query.file_glob)
+        self._expression: Final = expression(query)
+        self._tally: Final = Tally()
+        self._passed: Final = Passed()
+        self._checks: Final[dict[tuple[str, str], int]] = {}
+        self._listed: Final = [
+            _Listed(tree, self._wanted(tree)) for tree in _still_to_read(trees, position)
+        ]
+
+    def found(self, limit: int) -> Found:
+        """Return the answer."""
+        position = self._position
+        if position is not None and self._check(position.repo, position.path) != position.check:
+            raise resume.invalid()
+        hits: list[Hit] = []
+        with closing(self._matches()) as matches:
+            for of_file in matches:
+                hits += [hit for hit in of_file if not _was_given(hit, position)]
+                if len(hits) > limit:
+                    break
+        if len(hits) > limit:
+            return self._answer(hits[:limit], more=True)
+        return self._answer(hits, more=False)
+
+    def _matches(self) -> Generator[list[Hit], None, None]:
+        """Yield the hits of each file that has some, in order."""
+        unlooked: list[tuple[Tree, list[Entry]]] = []
+        some = False
+        for listed in self._listed:
+            looks = Looks(listed.tree, self._expression, self._deadline)
+            with closing(self._batches(listed, looks)) as proposed:
+                for batch in proposed:
+                    for hits in self._verifier.matched(listed.tree, batch, self._tally):
+                        some = True
+                        yield hits
+            unlooked.append((listed.tree, looks.unlooked))
+        if not some:
+            self._count_all(unlooked)
+
+    def _batches(self, listed: _Listed, looks: Looks) -> Generator[list[Entry], None, None]:
+        """Yield the files to be read, a batch at a time, in order."""
+        index = listed.tree.index
+        candidates = None if index is None else index.candidates(self._query)
+        if candidates is None:
+            entries = self._from_position(listed.name, listed)
+        else:
+            entries = filter(self._is_wanted, self._from_position(listed.name, candidates))
+        return looks.batches(self._without_large_binaries(listed.tree, entries))
+
+    def _without_large_binaries(self, tree: Tree, entries: Iterator[Entry]) -> Iterator[Entry]:
+        """Yield the files but for large ones whose head says that they are no text."""
+        for entry in entries:
+            large = entry.size >= _LARGE and _known(tree, entry) is None
+            if large and begins_binary(tree.roots, tree.root, entry):
+                self._tally.drop(entry.size)
+                self._tally.binary += 1
+            else:
+                yield entry
+
+    def _from_position(self, name: str, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Yield those of a tree's files that are still to be read."""
+        position = self._position
+        if position is None or name != position.repo:
+            return iter(entries)
+        return _starting_at(position.path, entries)
+
+    def _count_all(self, unlooked: list[tuple[Tree, list[Entry]]]) -> None:
+        """Count all that was searched, and the binary files that nobody has looked into."""
+        for listed in self._listed:
+            if not listed.begun and listed.tree.index is not None and self._glob is None:
+                self._tally.add(listed.tree.index.totals(self._passed, self._most_bytes))
+            else:
+                listed.finish()
+        for tree, entries in unlooked:
+            unknown = [entry for entry in entries if _known(tree, entry) is None]
+            if unknown:
+                with closing(Looks(tree, NUL, self._deadline).batches(unknown)) as with_nul:
+                    for batch in with_nul:
+                        self._verifier.count_binary(tree, batch, self._tally)
+
+    def _wanted(self, tree: Tree) -> Iterator[Entry]:
+        """Yield the files to be searched; count them and those that are passed by."""
+        tally = self._tally
+        for number, entry in enumerate(tree.files(self._passed)):
+            if not number % _CHECKED_EVERY and time.monotonic() >= self._deadline:
+                raise ripgrep.timed_out()
+            if self._glob is not None and not self._glob.chooses(entry.relative):
+                continue
+            if not is_sendable(entry.relative):
+                tally.unreadable += 1
+            elif entry.size > self._most_bytes:
+                tally.too_large += 1
+            elif _known(tree, entry) is False:
+                tally.binary += 1
+            else:
+                tally.files += 1
+                tally.bytes += entry.size
+                yield entry
+
+    def _is_wanted(self, entry: Entry) -> bool:
+        """Return whether a file is one of those to be searched."""
+        return (
+            entry.size <= self._most_bytes
+            and is_sendable(entry.relative)
+            and (self._glob is None or self._glob.chooses(entry.relative))
+        )
+
+    def _check(self, repo: str, path: str) -> int:
+        """Return a number for the state of the file and of all that come after it."""
+        if (repo, path) in self._checks:
+            return self._checks[repo, path]
+        names = [listed.name for listed in self._listed]
+        rest = self._listed[names.index(repo) :]
+        files = (
+            (listed.name, _starting_at(path, listed) if listed.name == repo else listed)
+            for listed in rest
+        )
+        return self._checks.setdefault((repo, path), resume.check(self._query, files))
+
+    def _answer(self, hits: list[Hit], *, more: bool) -> Found:
+        tally, passed = self._tally, self._passed
+        skipped = Skipped(
+            binary=tally.binary,
+            unreadable=tally.unreadable + passed.unreadable,
+            special=tally.special + passed.special,
+            too_large=tally.too_large,
+            changed=tally.changed + passed.vanished,
+        )
+        return Found(
+            hits=tuple(hits),
+            more=more,
+            resume=partial(self._resume, hits),
+            files=tally.files,
+            bytes=tally.bytes,
+            skipped=skipped,
+        )
+
+    def _resume(self, hits: list[Hit], index: int) -> tuple[Any, ...]:
+        """Return where to go on after one of the hits."""
+        last, before = hits[index], self._position
+        given = sum((hit.repo, hit.path) == (last.repo, last.path) for hit in hits[: index + 1])
+        if before is not None and (before.repo, before.path) == (last.repo, last.path):
+            given += before.given
+        check = self._check(last.repo, last.path)
+        return resume.Position(last.repo, last.path, last.line, given, check).values()
+
+
+def _starting_at(path: str, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the files from the one at `path` on."""
+    first = path.split("/")
+    return dropwhile(lambda entry: entry.relative.split("/") < first, entries)
+
+
+def _known(tree: Tree, entry: Entry) -> bool | None:
+    """Return whether a file is text, None where that is not known."""
+    return None if tree.index is None else tree.index.is_text(entry)
+
+
+def _was_given(hit: Hit, position: resume.Position | None) -> bool:
+    return (
+        position is not None
+        and (hit.repo, hit.path) == (position.repo, position.path)
+        and hit.line <= position.line
+    )
+
+
+def _still_to_read(trees: Sequence[Tree], position: resume.Position | None) -> Sequence[Tree]:
+    """Return the trees from the position's on."""
+    if position is None:
+        return trees
+    names = [tree.root.name for tree in trees]
+    if position.repo not in names:
+        raise resume.invalid()
+    return trees[names.index(position.repo) :]

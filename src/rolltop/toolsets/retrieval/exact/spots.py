@@ -1,0 +1,16 @@
+"""Where in a file a line matches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Spot(NamedTuple):
+    """A matching line: its number, the byte it starts at and the byte column of its match.
+
+    Bytes are counted from 0 for the line and 1 for the column, without a byte order mark.
+    """
+
+    line: int
+    column: int
+    offset: int

@@ -1,0 +1,46 @@
+"""What is searched: roots, each with its files and what an index knows about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rolltop.core.roots import Entry, Root, Roots, Skipped
+    from rolltop.toolsets.retrieval.models import Query, Totals
+
+
+class Index(Protocol):
+    """What is known of a tree's files, as they are at the time of one search."""
+
+    def candidates(self, query: Query) -> Sequence[Entry] | None:
+        """Return every file that may match, in the tree's order; None where any may."""
+        ...
+
+    def is_text(self, entry: Entry) -> bool | None:
+        """Return whether a file is text, None where that is not known."""
+        ...
+
+    def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
+        """Return how much there is to search; what the walk passed over is added to `skipped`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A root as a search sees it.
+
+    `files(skipped)` are its chosen files as they are now, in order.
+    """
+
+    roots: Roots
+    root: Root
+    files: Callable[[Skipped], Iterable[Entry]]
+    index: Index | None = None
+
+    @classmethod
+    def live(cls, roots: Roots, root: Root) -> Tree:
+        """Return the tree as a walk finds it, with no index."""
+        return cls(roots, root, lambda skipped: roots.walk(root, skipped=skipped))

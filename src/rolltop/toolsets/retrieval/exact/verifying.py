@@ -1,0 +1,120 @@
+"""Matching lines of files that may have some, found in the very files that are held open."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from rolltop.toolsets.retrieval.exact import ripgrep
+from rolltop.toolsets.retrieval.exact.content import Content
+from rolltop.toolsets.retrieval.exact.reading import Opened, opened
+from rolltop.toolsets.retrieval.models import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.exact.expression import Expression
+    from rolltop.toolsets.retrieval.exact.spots import Spot
+    from rolltop.toolsets.retrieval.exact.tally import Tally
+    from rolltop.toolsets.retrieval.exact.trees import Tree
+
+_ATTEMPTS: Final = 3
+
+
+class Verifier:
+    """Reads files for the lines an expression matches.
+
+    At most `most` lines of a file are looked for; each is shown with `context` lines on both
+    sides. Files larger than `most_bytes` are passed by.
+    """
+
+    def __init__(
+        self, found: Expression, *, most: int, context: int, deadline: float, most_bytes: int
+    ) -> None:
+        """Read nothing yet; `deadline` is on the monotonic clock."""
+        self._expression: Final = found
+        self._most: Final = most
+        self._context: Final = context
+        self._deadline: Final = deadline
+        self._most_bytes: Final = most_bytes
+
+    def matched(self, tree: Tree, entries: list[Entry], tally: Tally) -> Iterator[list[Hit]]:
+        """Yield the hits of each file that has some, in the files' order, each file read once.
+
+        What a file's hits say was in the file at one time: one that changed while it was read
+        is read again. Files that turn out not to be text, or not readable, are counted.
+        """
+        with opened(tree.roots, tree.root, entries, self._most_bytes, tally) as files:
+            held = [(file, content) for file in files if (content := self._text(file, tally))]
+            if not held:
+                return
+            places = self._spots(held)
+            for file, content in held:
+                if time.monotonic() >= self._deadline:
+                    raise ripgrep.timed_out()
+                spots = places.get(file.descriptor, [])
+                hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
+                if not file.still():
+                    hits = self._again(tree, file, tally)
+                if hits:
+                    yield hits
+
+    def count_binary(self, tree: Tree, entries: list[Entry], tally: Tally) -> None:
+        """Count those of the files that are binary."""
+        with opened(tree.roots, tree.root, entries, self._most_bytes, tally) as files:
+            for file in files:
+                self._text(file, tally)
+
+    def _again(self, tree: Tree, file: Opened, tally: Tally) -> list[Hit]:
+        """Return the hits of a file that changed under our eyes."""
+        for _ in range(_ATTEMPTS):
+            if not file.restart():
+                break
+            content = Content(file.descriptor)
+            spots = self._spots([(file, content)]).get(file.descriptor, [])
+            hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
+            if file.still():
+                return hits
+        tally.drop(file.entry.size)
+        tally.changed += 1
+        return []
+
+    def _spots(self, files: list[tuple[Opened, Content]]) -> dict[int, list[Spot]]:
+        """Return the matching lines of each file, by descriptor."""
+        places: dict[int, list[Spot]] = {}
+        text = self._expression.literal
+        if text is not None:
+            for file, content in files:
+                found = content.spots(text, self._most)
+                if found is not None:
+                    places[file.descriptor] = found
+        left = [file.descriptor for file, _ in files if file.descriptor not in places]
+        if left:
+            places |= ripgrep.spots(self._expression, left, self._most, self._deadline)
+        return places
+
+    def _hit(self, tree: Tree, entry: Entry, content: Content, spot: Spot) -> Hit:
+        return Hit(
+            tree.root.name,
+            entry.relative,
+            spot.line,
+            content.shown(spot),
+            content.before(spot, self._context),
+            content.after(spot, self._context),
+        )
+
+    def _text(self, file: Opened, tally: Tally) -> Content | None:
+        """Return the file's content, None where it is binary or changed, which is counted."""
+        if time.monotonic() >= self._deadline:
+            raise ripgrep.timed_out()
+        if file.restless() and not file.restart():
+            tally.drop(file.entry.size)
+            tally.changed += 1
+            return None
+        content = Content(file.descriptor)
+        if content.binary:
+            tally.drop(file.entry.size)
+            tally.binary += 1
+            return None
+        return content

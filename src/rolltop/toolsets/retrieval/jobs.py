@@ -1,0 +1,33 @@
+"""Background work of retrieval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.lazy import lazy
+from rolltop.core.toolset import Job
+
+if TYPE_CHECKING:
+    from rolltop.core.desk import Desk
+    from rolltop.toolsets.retrieval.service import indexing, ranking
+else:
+    indexing = lazy("rolltop.toolsets.retrieval.service.indexing")
+    ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
+
+_UPDATE_EVERY: Final = 2.0  # seconds
+
+
+async def update(desk: Desk) -> None:
+    """Read into the index what it does not hold yet, and what a search found changed."""
+    await desk.work(indexing.update, desk)
+
+
+async def update_ranking(desk: Desk) -> None:
+    """Cut into units what the ranked index does not hold yet, and what a search found changed."""
+    await desk.work(ranking.update, desk)
+
+
+JOBS: Final = (
+    Job("retrieval.index", _UPDATE_EVERY, update),
+    Job("retrieval.ranking", _UPDATE_EVERY, update_ranking),
+)

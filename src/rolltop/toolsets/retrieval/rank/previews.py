@@ -1,0 +1,53 @@
+"""The few lines of a unit that show what it is and why it was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+PREVIEW: Final = 400
+"""Code points of a preview, the marks for what was cut counted."""
+
+_HEAD: Final = 160
+_MARK: Final = "…"
+_MOST_LINES: Final = 400
+_LONGEST_LINE: Final = 400
+
+
+def preview(own: str, wanted: Collection[str]) -> str:
+    """Return the first line of a unit and the lines with most of what is wanted, `…` between them.
+
+    `wanted` are texts in small letters.
+    """
+    lines = [line[:_LONGEST_LINE].rstrip() for line in own.split("\n", _MOST_LINES)[:_MOST_LINES]]
+    at = next((at for at, line in enumerate(lines) if line.strip(" \t@#/*-=")), 0)
+    head = _cut(lines[at].strip(), _HEAD)
+    best = _best(lines, at + 1, wanted)
+    shown = [head]
+    if best > at + 1:
+        shown.append(_MARK)
+    for line in lines[max(best, at + 1) :]:
+        if not line.strip():
+            continue
+        room = PREVIEW - sum(map(len, shown)) - len(shown)
+        if room < _HEAD // 4:
+            break
+        shown.append(_cut(line, room))
+    return "\n".join(shown)
+
+
+def _best(lines: Sequence[str], first: int, wanted: Collection[str]) -> int:
+    """Return the line from `first` on where most different texts stand in it and the two after."""
+    found = [frozenset(filter(line.lower().__contains__, wanted)) for line in lines]
+    best, most = first, 0
+    for at in range(first, len(lines)):
+        together = len(frozenset[str]().union(*found[at : at + 3]))
+        if found[at] and together > most:
+            best, most = at, together
+    return best
+
+
+def _cut(line: str, room: int) -> str:
+    return line if len(line) <= room else line[: room - 1] + _MARK

@@ -1,0 +1,68 @@
+"""Files read to be ranked, each in one certain state."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.roots import PathProblem, is_binary
+from rolltop.core.roots.opening import names_still
+from rolltop.core.roots.settling import is_settled
+from rolltop.core.roots.writers import is_held_for_writing
+from rolltop.core.text.decode import decode
+
+if TYPE_CHECKING:
+    from rolltop.core.roots import Entry, Root, Roots
+
+LARGEST: Final = 8 << 20
+"""Bytes of the largest file whose words are ranked."""
+
+_ATTEMPTS: Final = 3
+_LARGEST_INTEGER: Final = (1 << 63) - 1
+
+Stamp = tuple[int, int, int, int]
+"""Size, times of content and status in nanoseconds, inode: what tells states of a file apart."""
+
+
+_NO_STATE: Final = (-1, 0, 0, 0)
+"""Of what belongs to no state of a file: it may be shown, and is not kept."""
+
+
+class Unreadable(Exception):
+    """The file is gone, too large, no text, or may not be read."""
+
+
+def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tuple[Stamp, str]:
+    """Return a file's state and its text; for `keeping` one that nobody is writing to.
+
+    Raises Unreadable.
+    """
+    if entry.size > LARGEST:
+        raise Unreadable
+    for _ in range(_ATTEMPTS):
+        try:
+            with roots.open_regular(roots.entry(root, entry)) as file:
+                stamp = _stamp(os.fstat(file.fileno()))
+                if keeping and is_held_for_writing(file.fileno()):
+                    return _NO_STATE, ""
+                data = file.read(LARGEST + 1)
+                if _stamp(os.fstat(file.fileno())) != stamp:
+                    stamp = _NO_STATE
+                if settled(stamp) or names_still(f"{root.path}/{entry.relative}", file):
+                    break
+        except (OSError, PathProblem):
+            raise Unreadable from None
+    else:
+        raise Unreadable
+    if is_binary(data) or len(data) > LARGEST:
+        raise Unreadable
+    return stamp, decode(data).text
+
+
+def settled(stamp: Stamp) -> bool:
+    """Return whether the last change is so long ago that the next one would show."""
+    return is_settled(stamp[1], stamp[2]) and min(stamp) >= 0 and max(stamp) <= _LARGEST_INTEGER
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -1,0 +1,270 @@
+"""Ranked search: the units of files that answer best what a person typed.
+
+The index proposes units; they are weighed by the text their files have now. Files that the index
+does not hold as they are, are cut anew: all where they are few, else those that hold most of the
+query's words.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import islice
+from math import log
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.toolsets.retrieval.models import Place
+from rolltop.toolsets.retrieval.rank.pieces import ends_of, span_of
+from rolltop.toolsets.retrieval.rank.previews import preview
+from rolltop.toolsets.retrieval.rank.proposing import Occurring, occurring, proposed
+from rolltop.toolsets.retrieval.rank.reading import Unreadable, read
+from rolltop.toolsets.retrieval.rank.units import units_of
+from rolltop.toolsets.retrieval.rank.weighing import CHOSEN, Scale, Statistics, Weighed, Weights
+from rolltop.toolsets.retrieval.rank.words import Fields, Sought, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from rolltop.core.roots import Entry, Root, Roots
+    from rolltop.toolsets.retrieval.rank.index import RootUnits
+    from rolltop.toolsets.retrieval.rank.reading import Stamp
+    from rolltop.toolsets.retrieval.rank.unitfile import UnitFile
+    from rolltop.toolsets.retrieval.rank.units import Unit
+
+    Holding = Callable[[str, Sequence[Entry]], Collection[Entry]]
+
+MOST: Final = 120
+"""Places that an answer may reach; as many units of a root are weighed at least."""
+
+_PROPOSED: Final = 120
+"""Pieces of files that are looked into, of those that the index proposes."""
+
+_SURELY_PROPOSED: Final = 40
+"""Pieces that are looked into although much less speaks for them than for the first."""
+
+_MUCH_LESS: Final = 0.4
+
+_FEW_FILES: Final = 60
+_FEW_BYTES: Final = 2 << 20
+_MOST_LITERALS: Final = 8
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A root at the time of a search.
+
+    `entries` are its chosen files as they are now, `units` what is known of them, and `file` what
+    is kept on disk, None where nothing is. `chooses(path)` says which files are wanted, and
+    `holding(text, entries)` which of some files hold a text in any case.
+    """
+
+    roots: Roots
+    units: RootUnits
+    file: UnitFile | None
+    entries: Sequence[Entry]
+    chooses: Callable[[str], bool]
+    holding: Holding
+
+    @property
+    def root(self) -> Root:
+        """The root."""
+        return self.units.root
+
+
+class _Candidate(NamedTuple):
+    """A unit to be weighed, with its own text and its words."""
+
+    path: str
+    unit: Unit
+    own: str
+    fields: Fields
+
+
+def search(
+    trees: Sequence[Tree], text: str, *, limit: int, deadline: float, weights: Weights = CHOSEN
+) -> list[Place]:
+    """Return the first `limit` places, best first; at most `MOST`. No text makes it fail.
+
+    Equal scores are ordered by tree, path components and line. `deadline`, on the monotonic
+    clock, ends the reading of files that the index does not hold.
+
+    Raises:
+        Unusable: what is kept on disk cannot be read.
+
+    """
+    sought = Sought.of(text)
+    if not sought.phrase:
+        return []
+    found = [_of_tree(tree, sought, deadline) for tree in trees]
+    scale = Scale(sought, _together([one.statistics for one in found]), weights)
+    places: list[tuple[tuple[object, ...], Place]] = []
+    for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
+        weighed = [(candidate, scale.weigh(*candidate)) for candidate in one.candidates]
+        worth = _files_worth(weighed)
+        for (path, unit, own, _), (score, why) in weighed:
+            if score > 0:
+                whole = round(score + weights.file_mates * worth[path], 6)
+                place = Place(tree.root.name, path, unit.line, unit.end_line, own, whole, why)
+                places.append(((-whole, number, path.split("/"), unit.line), place))
+    places.sort(key=lambda pair: pair[0])
+    return [_shown(place, sought) for _, place in places[: min(limit, MOST)]]
+
+
+def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, float]:
+    """Return what the units of each file count for together: each next best one half as much."""
+    scores: dict[str, list[float]] = {}
+    for candidate, (score, _) in weighed:
+        scores.setdefault(candidate.path, []).append(score)
+    return {
+        path: sum(score / 2**at for at, score in enumerate(sorted(of_file, reverse=True)))
+        for path, of_file in scores.items()
+    }
+
+
+def _shown(place: Place, sought: Sought) -> Place:
+    shown = preview(place.preview, frozenset(sought.literals.values()) or {sought.phrase})
+    return Place(
+        place.repo, place.path, place.line, place.end_line, shown, round(place.score, 4), place.why
+    )
+
+
+class _Found(NamedTuple):
+    candidates: list[_Candidate]
+    statistics: Statistics
+
+
+def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
+    """Return the units of a tree that may answer, and how rare the words are in it."""
+    stale = tree.units.stale(tree.entries, tree.file) if sought.terms else tree.entries
+    occurrences: dict[str, int] = {}
+    units = 0
+    candidates: list[_Candidate] = []
+    if tree.file is not None:
+        known = occurring(tree.file, sought)
+        units, occurrences = known.pieces, dict(known.words)
+        candidates += _indexed(tree, tree.file, sought, known)
+    wanted = [entry for entry in stale if tree.chooses(entry.relative)]
+    if len(wanted) > _FEW_FILES or sum(entry.size for entry in wanted) > _FEW_BYTES:
+        held = _held(tree, sought, wanted)
+        units += len(wanted)
+        for term, entries in held.items():
+            occurrences[term] = occurrences.get(term, 0) + len(entries)
+        wanted = _likeliest(sought, wanted, held)
+    for entry in wanted:
+        if time.monotonic() > deadline:
+            break
+        candidates += _cut(tree, entry)
+    return _Found(candidates, Statistics(units, occurrences))
+
+
+def _together(statistics: Sequence[Statistics]) -> Statistics:
+    """Return what holds for all trees."""
+    occurrences: dict[str, int] = {}
+    for one in statistics:
+        for term, count in one.occurrences.items():
+            occurrences[term] = occurrences.get(term, 0) + count
+    return Statistics(sum(one.units for one in statistics), occurrences)
+
+
+def _indexed(tree: Tree, file: UnitFile, sought: Sought, known: Occurring) -> Iterator[_Candidate]:
+    """Yield the likeliest units that the index proposes, with the text they have now."""
+    found: list[tuple[float, str, Unit, str]] = []
+    telling = [(literal, known.rarity(term)) for term, literal in sought.literals.items()]
+    for (number, entry), places in _pieces(tree, file, sought, known).items():
+        stamp, text = _read(tree, entry)
+        if stamp != entry[1:5]:
+            units, spans = units_of(entry.relative, text), [(0, len(text))]
+        else:
+            ends = ends_of(text)
+            spans = [span_of(ends, place) for place in places if place < len(ends)]
+            kept = file.units_of(number)
+            units = units_of(entry.relative, text) if kept is None else kept
+        for unit in _within(units, spans):
+            own = text[unit.start : unit.end]
+            found.append((-_likely(telling, unit, own), entry.relative, unit, own))
+    for _, path, unit, own in sorted(found)[:MOST]:
+        yield _Candidate(path, unit, own, fields_of(path, unit, own))
+
+
+def _pieces(
+    tree: Tree, file: UnitFile, sought: Sought, known: Occurring
+) -> dict[tuple[int, Entry], list[int]]:
+    """Return the files of the pieces that are proposed, and which pieces of them."""
+    found: dict[tuple[int, Entry], list[int]] = {}
+    count, best = 0, 0.0
+    for score, number, place in proposed(file, sought, known):
+        entry = tree.units.entry(number)
+        if entry is None or not tree.chooses(entry.relative):
+            continue
+        best = best or score
+        if count >= (_PROPOSED if score > _MUCH_LESS * best else _SURELY_PROPOSED):
+            break
+        found.setdefault((number, entry), []).append(place)
+        count += 1
+    return found
+
+
+def _within(units: Iterable[Unit], spans: Sequence[tuple[int, int]]) -> Iterator[Unit]:
+    """Yield the units, given in the order of their text, that have some in one of the spans."""
+    ordered = sorted(spans)
+    starts = [start for start, _ in ordered]
+    for unit in units:
+        at = bisect_left(starts, unit.end) - 1
+        if at >= 0 and ordered[at][1] > unit.start:
+            yield unit
+
+
+def _likely(telling: Sequence[tuple[str, float]], unit: Unit, own: str) -> float:
+    """Return roughly how well a unit answers: how much the words tell that are in it."""
+    lowered, name = own.lower(), f"{unit.scope} {unit.name}".lower()
+    total = 0.0
+    for literal, rarity in telling:
+        if literal in lowered:
+            total += rarity
+        if literal in name:
+            total += 2 * rarity
+    return total
+
+
+def _read(tree: Tree, entry: Entry) -> tuple[Stamp, str]:
+    """Return a file's state and text: no text where it cannot be read."""
+    try:
+        return read(tree.roots, tree.root, entry)
+    except Unreadable:
+        return (-1, 0, 0, 0), ""
+
+
+def _cut(tree: Tree, entry: Entry) -> Iterator[_Candidate]:
+    """Yield the units of a file as it is now."""
+    return _units(entry.relative, _read(tree, entry)[1])
+
+
+def _units(path: str, text: str) -> Iterator[_Candidate]:
+    for unit in units_of(path, text):
+        own = text[unit.start : unit.end]
+        yield _Candidate(path, unit, own, fields_of(path, unit, own))
+
+
+def _held(tree: Tree, sought: Sought, entries: Sequence[Entry]) -> dict[str, Collection[Entry]]:
+    """Return for words of the query the files that hold them in their text or their path."""
+    literals = sought.literals or {sought.phrase: sought.phrase.split()[0]}
+    held: dict[str, Collection[Entry]] = {}
+    for term, literal in islice(literals.items(), _MOST_LITERALS):
+        named = {entry for entry in entries if literal in entry.relative.lower()}
+        held[term] = named.union(tree.holding(literal, entries))
+    return held
+
+
+def _likeliest(
+    sought: Sought, entries: Sequence[Entry], held: dict[str, Collection[Entry]]
+) -> list[Entry]:
+    """Return the files with most of the rare words, in order."""
+    worth: dict[Entry, float] = {}
+    for holders in held.values():
+        rarity = log(1 + len(entries) / (1 + len(holders)))
+        for entry in holders:
+            named = any(plain in entry.relative.lower() for plain in sought.files)
+            worth[entry] = worth.get(entry, 0.0) + rarity * (1 + named)
+    ordered = sorted(worth, key=lambda entry: (-worth[entry], entry.size, entry.relative))
+    return ordered[:_FEW_FILES]

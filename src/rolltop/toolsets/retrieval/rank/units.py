@@ -1,0 +1,154 @@
+"""A file's text cut into the units that are ranked: functions, classes, sections, paragraphs.
+
+Declarations and headings are found by the outline of the file's format; what stands outside of
+them, and text without any, is cut at blank lines. The cut is a function of name and text alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.core.text.lines import Lines
+from rolltop.core.text.outline import kind_of, outline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.text.outline import Kind, Section
+
+LARGEST_OUTLINED: Final = 1_000_000
+"""Code points of the longest text that is cut by its outline: a longer one is generated."""
+
+BLOCK: Final = 1_200
+"""Code points after which a run of paragraphs ends at the next blank line."""
+
+LONGEST_BLOCK: Final = 3_000
+"""Code points after which it ends at any line."""
+
+_DATA: Final = frozenset({"json", "yaml", "toml", "ini"})
+_DOCUMENTS: Final = frozenset(
+    {"markdown", "restructuredtext", "asciidoc", "org", "html", "latex", "notebook", "text"}
+)
+_COMMENT: Final = ("#", "//", "/*", "*", "--", "@")
+_MOST_COMMENT_LINES: Final = 60
+
+
+class Unit(NamedTuple):
+    """A part of a file that is ranked and shown as one.
+
+    `start` to `end` are the code points that are its own, without the units inside it; `line`
+    to `end_line` the whole of it. `scope` names what it lies in.
+    """
+
+    name: str
+    scope: str
+    line: int
+    end_line: int
+    start: int
+    end: int
+
+
+class _Run(NamedTuple):
+    """Lines that belong to one section, or to none; `begins` where the section does."""
+
+    section: Section | None
+    first: int
+    last: int
+    begins: bool
+
+
+def units_of(path: str, text: str) -> list[Unit]:
+    """Return the units of a file in the order of their lines; none for a text of white space."""
+    lines = Lines(text)
+    kind = kind_of(path.rpartition("/")[2], text)
+    if kind in _DATA or len(text) > LARGEST_OUTLINED:
+        return list(_blocks(lines, None, 1, len(lines)))
+    found: list[Unit] = []
+    for run in _runs(lines, kind):
+        found += _units(lines, run, kind)
+    return found
+
+
+def _runs(lines: Lines, kind: Kind) -> list[_Run]:
+    """Return who each line belongs to: the innermost section, or none."""
+    outlined = outline(lines.text, kind)
+    runs: list[_Run] = []
+    opened: list[Section] = []
+    at = 1
+
+    def close(before: int) -> None:
+        """Give the lines up to the next section to the sections that end there."""
+        nonlocal at
+        while opened and opened[-1].end_line < before:
+            last = opened.pop()
+            at = _give(runs, last, at, last.end_line)
+        at = _give(runs, opened[-1] if opened else None, at, before - 1)
+
+    for section in () if outlined.parts else outlined.sections:
+        close(section.start_line)
+        opened.append(section)
+    close(len(lines) + 1)
+    return runs if kind in _DOCUMENTS else _with_comments(lines, runs)
+
+
+def _give(runs: list[_Run], section: Section | None, first: int, last: int) -> int:
+    """Give lines to a section; return the first line that nobody has yet."""
+    if first > last:
+        return first
+    begins = section is not None and first == section.start_line
+    runs.append(_Run(section, first, last, begins))
+    return last + 1
+
+
+def _with_comments(lines: Lines, runs: list[_Run]) -> list[_Run]:
+    """Give a declaration the comment right before it."""
+    for at in range(1, len(runs)):
+        before, run = runs[at - 1], runs[at]
+        lowest = max(before.first + before.begins, run.first - _MOST_COMMENT_LINES)
+        first = run.first
+        while run.begins and first > lowest and _is_comment(lines, first - 1):
+            first -= 1
+        runs[at - 1] = before._replace(last=first - 1)
+        runs[at] = run._replace(first=first)
+    return [run for run in runs if run.first <= run.last]
+
+
+def _is_comment(lines: Lines, line: int) -> bool:
+    start, end = lines.span(line, line)
+    return lines.text[start : min(end, start + 200)].lstrip().startswith(_COMMENT)
+
+
+def _units(lines: Lines, run: _Run, kind: Kind) -> Iterator[Unit]:
+    """Yield the units of a run: one for a declaration, paragraphs for what is long or loose."""
+    section = run.section
+    start, end = lines.span(run.first, run.last)
+    short = end - start <= LONGEST_BLOCK
+    if section is None or not run.begins or (kind in _DOCUMENTS and not short):
+        yield from _blocks(lines, section, run.first, run.last)
+        return
+    last = run.last if kind in _DOCUMENTS else max(run.last, section.end_line)
+    while last > run.first and not lines.between(last, last).strip():
+        last -= 1
+    yield Unit(section.title, _scope(section), run.first, last, start, end)
+
+
+def _blocks(lines: Lines, section: Section | None, first: int, last: int) -> Iterator[Unit]:
+    """Yield the lines in runs of whole paragraphs, without the blank lines around them."""
+    name = "" if section is None else section.title
+    scope = "" if section is None else _scope(section)
+    begun = filled = 0
+    size = 0
+    for line in range(first, last + 2):
+        start, end = lines.span(line, line) if line <= last else (0, 0)
+        blank = not lines.text[start:end].strip()
+        if begun and (size >= LONGEST_BLOCK or (blank and (size >= BLOCK or line > last))):
+            yield Unit(name, scope, begun, filled, *lines.span(begun, filled))
+            begun = size = 0
+        if not blank:
+            begun, filled = begun or line, line
+        if begun:
+            size += end - start
+
+
+def _scope(section: Section) -> str:
+    return " ".join(section.title_path[:-1])

@@ -1,0 +1,132 @@
+"""Which root and which file or directory a call means, and what is wrong where it means none."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.arguments import nearest, shown
+from rolltop.core.errors import ConfigInvalid, Invalid, NotFound, RolltopError
+from rolltop.core.roots import Located, PathProblem, is_sendable
+from rolltop.toolsets.retrieval.models import BOTH
+from rolltop.toolsets.retrieval.service.answers import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.roots import Root, Roots
+
+_MOST_LOOKED_AT: Final = 5_000
+_MOST_SUGGESTED: Final = 3
+_WHAT: Final = {
+    "PATH_EMPTY": "path is blank",
+    "PATH_OUT_OF_ROOT": "path leads out of the roots",
+    "PATH_AMBIGUOUS": "Several roots have {path}",
+    "FILE_NOT_FOUND": "There is no file {path}",
+    "FILE_UNREADABLE": "{path} is no regular file, or may not be read",
+}
+
+
+def require_roots(roots: Roots) -> None:
+    """Raise CONFIG_INVALID where no root is configured."""
+    if not roots.named:
+        raise ConfigInvalid(
+            "No root is configured, so there is nothing to search or read",
+            hint="Set DOCS_ROOT or CODE_ROOT, or name folders under [retrieval.roots] in "
+            "rolltop.toml, and start the server again.",
+            data={"reason": "MISSING_ROOT"},
+        )
+
+
+def chosen_roots(roots: Roots, repo: str | None) -> tuple[Root, ...]:
+    """Return the roots a search looks through: the one that is named, or all.
+
+    Raises:
+        ConfigInvalid: no root is configured.
+        Invalid: REPO_INVALID, no root of that name.
+
+    """
+    require_roots(roots)
+    if repo is None or repo == BOTH:
+        return roots.named
+    return (_root(roots, repo, allowed=[BOTH, *(root.name for root in roots.named)]),)
+
+
+def repo_of(roots: Sequence[Root]) -> str:
+    """Return the roots' name, or `both` for more than one."""
+    return roots[0].name if len(roots) == 1 else BOTH
+
+
+def locate(roots: Roots, repo: str | None, path: str) -> Located:
+    """Return the file or directory a path means, in the root named or the only one that has it.
+
+    Raises:
+        RolltopError: CONFIG_INVALID, REPO_INVALID or one of `core.roots.PathCode`.
+
+    """
+    require_roots(roots)
+    if repo is not None:
+        _root(roots, repo, allowed=[root.name for root in roots.named])
+    try:
+        return roots.locate(path, root=repo)
+    except PathProblem as problem:
+        raise explained(problem, roots, repo, path) from None
+
+
+def name_of(located: Located) -> str:
+    """Return the name of the root that holds the file or directory."""
+    return located.root.name if located.root else BOTH
+
+
+def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -> RolltopError:
+    """Return a path's problem in this toolset's words, which show no absolute path."""
+    details: dict[str, object] = {} if repo is None else {"repo": repo}
+    hint = f"Paths are relative to {_names(roots)}, as in {roots.named[0].name}/README.md."
+    if problem.code == "PATH_AMBIGUOUS":
+        details["candidates"] = list(problem.candidates)
+        hint = "Call again with repo, or with one of the candidates as path."
+    if problem.code == "FILE_NOT_FOUND":
+        near = _near(roots, repo, path)
+        details |= {"nearest": near} if near else {}
+        hint = "repo_list_dir shows what is there."
+        hint = f"Did you mean {near[0]}? {hint}" if near else hint
+    if problem.code == "FILE_UNREADABLE":
+        hint = "Give the path of a regular file; repo_list_dir shows those that can be read."
+    absolute = path.startswith("/")
+    if path.strip() and not absolute:
+        details["path"] = cut(path)
+    message = _WHAT[problem.code].format(path="of that name" if absolute else shown(path))
+    return NotFound(message, code=problem.code, hint=hint, data=details)
+
+
+def _root(roots: Roots, repo: str, allowed: Sequence[str]) -> Root:
+    root = roots.root(repo)
+    if root is None:
+        raise Invalid(
+            f"repo {shown(repo)} is not one of: {', '.join(allowed)}",
+            code="REPO_INVALID",
+            hint=f"Call again with repo as one of: {', '.join(allowed)}; or leave it out.",
+            data={"repo": cut(repo), "allowed": list(allowed)},
+        )
+    return root
+
+
+def _names(roots: Roots) -> str:
+    names = [root.name for root in roots.named]
+    return f"the root {names[0]}" if len(names) == 1 else f"one of the roots {', '.join(names)}"
+
+
+def _near(roots: Roots, repo: str | None, path: str) -> list[str]:
+    """Return the files that may have been meant: those of that name elsewhere, or the like."""
+    wanted = path.rstrip("/").rpartition("/")[2].lower()
+    if not wanted or "\0" in path:
+        return []
+    chosen = [root for root in roots.named if repo in (None, root.name)]
+    known: dict[str, list[str]] = {}
+    for root in chosen:
+        for entry in islice(roots.walk(root), _MOST_LOOKED_AT // len(chosen)):
+            if is_sendable(entry.relative):
+                name = entry.relative.rpartition("/")[2].lower()
+                known.setdefault(name, []).append(f"{root.name}/{entry.relative}")
+    close = wanted if wanted in known else nearest(wanted, known)
+    return known[close][:_MOST_SUGGESTED] if close else []

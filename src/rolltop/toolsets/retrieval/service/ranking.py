@@ -1,0 +1,216 @@
+"""Ranked searches as answers, and the index behind them kept up to date."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from rolltop.core.budget import Page
+from rolltop.core.errors import Invalid
+from rolltop.core.roots import Skipped as Passed
+from rolltop.core.roots import is_sendable
+from rolltop.toolsets.retrieval import rank
+from rolltop.toolsets.retrieval.exact import FileGlob, nearest
+from rolltop.toolsets.retrieval.exact.holding import holding
+from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.service.indexing import trees
+from rolltop.toolsets.retrieval.service.paging import Pages
+from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
+from rolltop.toolsets.retrieval.store import Unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.desk import Desk
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.exact import Tree
+    from rolltop.toolsets.retrieval.models import JsonObject, Order, Place
+    from rolltop.toolsets.retrieval.service.answers import Clock
+    from rolltop.toolsets.retrieval.service.searching import Asked
+
+_FOLDER: Final = "ranked-index"
+_AT_A_TIME: Final = 3.0
+"""Seconds that one run cuts files; a worker thread is taken for as long."""
+_LONGEST_CUTTING: Final = 10.0
+"""Seconds that one search may read files which the index does not hold."""
+_SECONDS_FOR_NEAREST: Final = 1.0
+_LEAST_TRIGRAM: Final = 3
+
+_known: Final[WeakKeyDictionary[Desk, rank.UnitIndexes]] = WeakKeyDictionary()
+_lock: Final = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What is looked for: anything a person types, in the files that a glob lets through."""
+
+    text: str
+    file_glob: str | None = None
+    order: Order = "rank"
+
+
+def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, asked: Asked) -> Page:
+    """Return the places that answer best, from the cursor on; at most `rank.MOST` in all.
+
+    Raises:
+        RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
+            CURSOR_INVALID.
+
+    """
+    roots = chosen_roots(desk.roots, repo)
+    if not ranked.text.strip():
+        raise Invalid(
+            "query is empty",
+            code="QUERY_EMPTY",
+            hint="Send a few words, a name, a file name or a question.",
+        )
+    glob = None if ranked.file_glob is None else FileGlob(ranked.file_glob)
+    skipped = Passed()
+    looked = [_Looked.at(tree, skipped, glob) for tree in trees(desk, roots)]
+    places = _places(desk, ranked.text, looked)
+    pages = Pages(
+        places,
+        asked.limit,
+        [root.name for root in roots],
+        (ranked.text, ranked.file_glob),
+        by_path=ranked.order == "path",
+    )
+    at = pages.position(asked.cursor)
+    wanted = pages.rest(at)
+    zero = {} if wanted else _zero(ranked.text, looked, skipped)
+    meta = clock.meta(repo_of(roots), **zero)
+    return Page(
+        [_data(place) for place in wanted],
+        lambda items: {"result": items, "meta": meta},
+        lambda index: pages.cursor(at, index + 1),
+        pages.more(at),
+    )
+
+
+def update(desk: Desk) -> None:
+    """Cut into units what is not in the index as it is, for a few seconds."""
+    if not desk.settings["retrieval.index"]:
+        return
+    end = time.monotonic() + _AT_A_TIME
+    for tree in trees(desk, desk.roots.named):
+        _indexes(desk).update(
+            tree.root,
+            partial(_entries, tree, Passed()),
+            lambda: desk.stopping or time.monotonic() > end,
+        )
+
+
+def close(desk: Desk) -> None:
+    """Let go of the desk's index files."""
+    with _lock:
+        indexes = _known.pop(desk, None)
+    if indexes is not None:
+        indexes.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A root as it is at the time of the call, and which of its files are wanted."""
+
+    tree: Tree
+    entries: Sequence[Entry]
+    glob: FileGlob | None
+
+    @classmethod
+    def at(cls, tree: Tree, skipped: Passed, glob: FileGlob | None) -> _Looked:
+        return cls(tree, _entries(tree, skipped), glob)
+
+    def chooses(self, path: str) -> bool:
+        return is_sendable(path) and (self.glob is None or self.glob.chooses(path))
+
+    def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
+        """Return which of the files hold a text: the trigrams narrow what is looked at."""
+        index = self.tree.index
+        if index is not None and len(text) >= _LEAST_TRIGRAM:
+            candidates = index.candidates(Query(text, case="ignore"))
+            if candidates is not None:
+                wanted = set(entries)
+                entries = [entry for entry in candidates if entry in wanted]
+        return holding(self.tree.root, text, entries, deadline) if entries else set()
+
+
+def _places(desk: Desk, text: str, looked: Sequence[_Looked]) -> list[Place]:
+    """Return the best places; without what is kept on disk where that fails."""
+    deadline = time.monotonic() + min(_LONGEST_CUTTING, desk.settings["call_timeout"] / 2)
+    indexes = _indexes(desk)
+    for kept in (desk.settings["retrieval.index"], False):
+        files = [indexes.file(one.tree.root) if kept else None for one in looked]
+        made = [
+            rank.Tree(
+                desk.roots,
+                indexes.units(one.tree.root),
+                file,
+                one.entries,
+                one.chooses,
+                partial(one.holding, deadline),
+            )
+            for one, file in zip(looked, files, strict=True)
+        ]
+        try:
+            return rank.search(made, text, limit=rank.MOST, deadline=deadline)
+        except Unusable as problem:
+            for one, file in zip(looked, files, strict=True):
+                if file is not None:
+                    indexes.failed(one.tree.root, file, problem)
+    return []
+
+
+def _entries(tree: Tree, skipped: Passed) -> Sequence[Entry]:
+    """Return the chosen files: the very list that the catalogue keeps, where there is one."""
+    entries = tree.files(skipped)
+    return entries if isinstance(entries, list) else list(entries)
+
+
+def _indexes(desk: Desk) -> rank.UnitIndexes:
+    with _lock:
+        if desk not in _known:
+            _known[desk] = rank.UnitIndexes(desk.roots, desk.settings["data_dir"] / _FOLDER)
+        return _known[desk]
+
+
+def _zero(text: str, looked: Sequence[_Looked], skipped: Passed) -> JsonObject:
+    """Return what is said where nothing was found, as exact search says it."""
+    chosen = [
+        (one.tree, entry) for one in looked for entry in one.entries if one.chooses(entry.relative)
+    ]
+    ranked = [(tree, entry) for tree, entry in chosen if entry.size <= rank.LARGEST]
+    searched = [entry.size for tree, entry in ranked if not _is_binary(tree, entry)]
+    return {
+        "searched": {"files": len(searched), "bytes": sum(searched)},
+        "skipped": {
+            "binary": len(ranked) - len(searched),
+            "unreadable": skipped.unreadable,
+            "special": skipped.special,
+            "too_large": len(chosen) - len(ranked),
+            "changed": skipped.vanished,
+        },
+        "nearest": nearest(
+            [one.tree for one in looked], Query(text), time.monotonic() + _SECONDS_FOR_NEAREST
+        ),
+    }
+
+
+def _is_binary(tree: Tree, entry: Entry) -> bool:
+    """Return whether a file is known to be no text."""
+    return tree.index is not None and tree.index.is_text(entry) is False
+
+
+def _data(place: Place) -> JsonObject:
+    return {
+        "repo": place.repo,
+        "path": place.path,
+        "line": place.line,
+        "end_line": place.end_line,
+        "preview": place.preview,
+        "score": place.score,
+        "why": list(place.why),
+    }

@@ -1,0 +1,161 @@
+"""SQLite files that hold an index of files: shared by processes, and begun anew where damaged.
+
+What they hold can be made again from the files it was made of, so nothing in them is precious.
+Only apsw opens them, since a second SQLite library in one process would drop the first one's
+locks.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+import apsw
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+    from pathlib import Path
+
+_GIVEN_UP: Final = ".damaged"
+_BUSY_MS: Final = 2000
+_CACHE_KIB: Final = 16 * 1024
+_LONGEST_LOG: Final = 4 * 1024 * 1024
+_SETTINGS: Final = f"""
+    PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal;
+    PRAGMA journal_size_limit = {_LONGEST_LOG};
+    PRAGMA synchronous = normal; PRAGMA cache_size = -{_CACHE_KIB};
+"""
+
+Values = tuple[str | int | bytes, ...]
+
+
+class Unusable(Exception):
+    """The file cannot be used now: the disk is full, say, or it may not be written."""
+
+
+class Damaged(Unusable):
+    """The file is no index that can be used; it has been given up."""
+
+
+class Busy(Exception):
+    """Another process is writing."""
+
+
+class Connection:
+    """One connection to a file, for one thread at a time: hold `lock` while rows are read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, which exists."""
+        self.lock: Final = RLock()
+        self._db: Final = apsw.Connection(str(path))
+        self._db.set_busy_timeout(_BUSY_MS)
+        for _ in self.execute(_SETTINGS):  # statements after one with an answer wait for it
+            pass
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self.lock:
+            self._db.close()
+
+    def execute(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+        """Return the rows of a statement, read as they are asked for."""
+        # The annotation of apsw's own method names types that checkers don't know.
+        return self._db.execute(statement, values)  # pyright: ignore[reportUnknownMemberType]
+
+    def execute_many(self, statement: str, rows: Iterable[Values]) -> None:
+        """Run a statement once for each row of values."""
+        for _ in self._db.executemany(statement, rows):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # as above
+            pass
+
+    def number(self, statement: str, values: Values = ()) -> int:
+        """Return the number a statement answers."""
+        return next(self.execute(statement, values))[0]
+
+    @contextmanager
+    def transaction(self) -> Generator[Connection, None, None]:
+        """Write all or nothing. Raises Busy."""
+        with self.lock:
+            try:
+                self.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError as busy:
+                raise Busy from busy
+            try:
+                yield self
+                self.execute("COMMIT")
+            except BaseException:
+                with suppress(apsw.Error):
+                    self.execute("ROLLBACK")
+                raise
+
+
+class IndexFile:
+    """The newest file of a kind in a folder: one connection that reads and one that writes."""
+
+    def __init__(self, folder: Path, prefix: str, version: int, schema: str) -> None:
+        """Open it, or begin one with the schema. Raises Damaged or Unusable."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path: Final = _newest(folder, prefix, version)
+        with self._damage_noticed():
+            self._writer: Final = Connection(self._path)
+            with self._writer.transaction() as db:
+                if not db.number("SELECT count(*) FROM sqlite_schema"):
+                    db.execute(f"{schema}; PRAGMA user_version = {version}")
+            if self._writer.number("PRAGMA user_version") != version:
+                raise Damaged
+            self._reader: Final = Connection(self._path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        self._writer.close()
+
+    @contextmanager
+    def reading(self) -> Generator[Connection, None, None]:
+        """Give the connection to read from. Raises Damaged or Unusable."""
+        with self._damage_noticed(), self._reader.lock:
+            yield self._reader
+
+    @contextmanager
+    def writing(self) -> Generator[Connection, None, None]:
+        """Write all or nothing. Raises Busy, Damaged or Unusable."""
+        with self._damage_noticed(), self._writer.transaction() as db:
+            yield db
+
+    @contextmanager
+    def _damage_noticed(self) -> Generator[None, None, None]:
+        """Give a damaged file up: the next one opened has another name, never used before."""
+        try:
+            yield
+        except (Damaged, apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as error:
+            self._path.with_name(f"{self._path.name}{_GIVEN_UP}").touch(mode=0o600)
+            raise Damaged from error
+        except apsw.Error as error:
+            raise Unusable from error
+
+
+def _newest(folder: Path, prefix: str, version: int) -> Path:
+    """Return the file to use, and remove those of other versions or given up."""
+    number = 1
+    for path in folder.glob(f"{prefix}-*.db*"):
+        name, _, ending = path.name.partition(".db")
+        own, _, count = name.removeprefix(f"{prefix}-").partition("-")
+        if own != str(version) or not count.isdigit():
+            path.unlink(missing_ok=True)
+        elif ending == _GIVEN_UP:
+            number = max(number, int(count) + 1)
+            _remove(path.with_name(f"{name}.db"))
+        else:
+            number = max(number, int(count))
+    chosen = folder / f"{prefix}-{version}-{number}.db"
+    with suppress(FileExistsError):
+        # Nobody has it open yet, so closing it drops no lock of ours.
+        os.close(os.open(chosen, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    return chosen
+
+
+def _remove(path: Path) -> None:
+    """Delete a file that nobody will open again; the mark that says so stays."""
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -1,0 +1,122 @@
+"""Files read into the index: here, or in a process of its own where there are many."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from rolltop.core.children import Child, Ended
+from rolltop.toolsets.retrieval.store import Busy, Damaged, Unusable
+from rolltop.toolsets.retrieval.trigrams.postings import Noted, Postings
+from rolltop.toolsets.retrieval.trigrams.reading import Unsettled, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.roots import Entry, Root, Roots
+
+WORTH: Final = 8 << 20
+"""Bytes to be read from which on a process of its own does it, out of this one's way."""
+_FACTORY: Final = "rolltop.toolsets.retrieval.trigrams.building:Reader"
+_NICE: Final = 5
+_MOST_STARTS: Final = 3
+"""How many processes may end by themselves: after that this one reads."""
+
+
+class Outcome(NamedTuple):
+    """What became of a batch: whether any file was noted, and which could not be read."""
+
+    some: bool
+    refused: dict[Entry, bool]
+    """With whether it may be readable before it changes again."""
+
+
+class Reader:
+    """Reads batches of files into the index; also the program of a `Child`."""
+
+    def __init__(self, roots: Roots, folder: Path) -> None:
+        """Open nothing yet."""
+        self._roots: Final = roots
+        self._folder: Final = folder
+        self._postings: Postings | None = None
+
+    def __call__(self, request: tuple[str, list[Entry]]) -> Outcome | Busy | Damaged | Unusable:
+        """Return what became of the files of a root, or why nothing did."""
+        name, batch = request
+        root = self._roots.root(name)
+        if root is None:
+            return Outcome(some=False, refused=dict.fromkeys(batch, False))
+        try:
+            if self._postings is None:
+                self._postings = Postings(self._folder)
+            return into(self._postings, self._roots, root, batch)
+        except Busy as problem:
+            return problem
+        except Unusable as problem:
+            self._postings = None
+            return type(problem)()
+
+
+def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Outcome:
+    """Read files into the index; return what became of them. Raises Busy, Damaged or Unusable."""
+    refused: dict[Entry, bool] = {}
+    noted: list[Noted] = []
+    for entry in batch:
+        try:
+            state, kind, text = read(roots, root, entry)
+        except Unsettled as reason:
+            refused[entry] = reason.passing
+        else:
+            noted.append(Noted(entry.relative, state, kind, text))
+    if noted:
+        postings.put(str(root.path), noted)
+    return Outcome(bool(noted), refused)
+
+
+class Building:
+    """Readers for the roots of one process. Any number of threads may ask; one is served."""
+
+    def __init__(self, roots: Roots, folder: Path) -> None:
+        """Start nothing yet."""
+        self._roots: Final = roots
+        self._folder: Final = folder
+        self._lock: Final = Lock()
+        self._child: Child | None = None
+        self._starts = _MOST_STARTS
+
+    def read(self, postings: Postings, root: Root, batch: list[Entry], *, many: bool) -> Outcome:
+        """Read files into the index: in another process, where there are `many` to come.
+
+        Raises:
+            Busy: another process is writing.
+            Unusable: the index cannot be used; Damaged, it was given up.
+
+        """
+        with self._lock:
+            child = self._started() if many else None
+            if child is None:
+                return into(postings, self._roots, root, batch)
+            try:
+                child.send((root.name, batch))
+                answer = cast("Outcome | Busy | Unusable", child.receive())
+            except Ended:
+                self._starts -= 1
+                self.rest()
+                return into(postings, self._roots, root, batch)
+        if isinstance(answer, Outcome):
+            return answer
+        raise answer
+
+    def rest(self) -> None:
+        """End the process, even while it reads: there is nothing more to read for now."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+
+    def _started(self) -> Child | None:
+        if self._child is None and self._starts:
+            try:
+                self._child = Child(_FACTORY, self._roots, self._folder, nice=_NICE)
+            except OSError:
+                return None
+        return self._child

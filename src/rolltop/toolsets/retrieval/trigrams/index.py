@@ -1,0 +1,248 @@
+"""The index of one root: its files as they are, and which of them may match a query.
+
+What the disk holds (`Catalogue`) is compared with what was read (`Postings`). A file whose state
+is not the one that was read is stale: it may match anything, until it is read again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.roots import Entry, Skipped, is_sendable
+from rolltop.toolsets.retrieval.models import Totals
+from rolltop.toolsets.retrieval.trigrams.building import WORTH
+from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
+from rolltop.toolsets.retrieval.trigrams.postings import BINARY, Row
+from rolltop.toolsets.retrieval.trigrams.required import required
+from rolltop.toolsets.retrieval.trigrams.rulefiles import settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rolltop.core.roots import Root, Roots
+    from rolltop.toolsets.retrieval.models import Query
+    from rolltop.toolsets.retrieval.trigrams.building import Building
+    from rolltop.toolsets.retrieval.trigrams.postings import Postings
+
+_WORTH: Final = 0.5
+"""Share of the files above which reading those proposed costs as much as reading all."""
+_HELD_SECONDS: Final = 30.0
+"""How long a file that was held open for writing is left in peace."""
+_BATCH_BYTES: Final = 16 << 20
+_BATCH_FILES: Final = 1000
+
+
+class RootIndex:
+    """What this process knows of one root. Any number of threads may ask."""
+
+    def __init__(self, roots: Roots, root: Root, building: Building, *, watch: bool) -> None:
+        """Know nothing yet."""
+        self.root: Final = root
+        self._roots: Final = roots
+        self._building: Final = building
+        self._key: Final = str(root.path)
+        self._catalogue: Final = Catalogue(roots, root, watch=watch)
+        self._asked = False
+        self.listed = False
+        """Whether the files were listed before, so that only changes cost time."""
+        self._lock: Final = Lock()
+        self._entries: list[Entry] = []
+        self._known: dict[str, Entry] = {}
+        self._postings: Postings | None = None
+        self._rows: dict[str, Row] = {}
+        self._last_change = 0
+        self._fresh: dict[int, Entry] = {}
+        self._stale: dict[str, Entry] = {}
+        self._binary: dict[str, Entry] = {}
+        self._counted: tuple[tuple[int, int, int], Totals] | None = None
+        self._refused: Final[dict[Entry, float]] = {}
+        """Files that could not be read into the index in the states they were in, and when to try
+        again."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether files that could be read now were not in the index when last looked at."""
+        with self._lock:
+            return any(map(self._readable, self._stale.values()))
+
+    @property
+    def waiting(self) -> int:
+        """How many files the index did not hold in their state when they were last looked at."""
+        return len(self._stale)
+
+    def begin(self) -> Ticket | None:
+        """Begin to look at the files."""
+        return self._catalogue.begin()
+
+    def files(self, skipped: Skipped, begun: Ticket | None = None) -> list[Entry]:
+        """Return the chosen files as they are now, or when the look was begun, in order."""
+        self._asked = True
+        entries = self._catalogue.files(skipped, begun=begun)
+        self.listed = True
+        return entries
+
+    def walk(self, skipped: Skipped) -> Iterator[Entry]:
+        """Yield the chosen files as they come, in order, and remember nothing."""
+        return self._roots.walk(self.root, skipped=skipped)
+
+    def look_at_all(self) -> None:
+        """Look at every file, where a search has been answered since the last time."""
+        if self._asked:
+            self._asked = False
+            self._catalogue.files(Skipped(), look_at_all=True)
+
+    def close(self) -> None:
+        """Watch the files no longer."""
+        self._catalogue.close()
+
+    def candidates(
+        self, files: Callable[[], list[Entry]], postings: Postings, query: Query
+    ) -> list[Entry] | None:
+        """Return those of the files that may match, in order; None where most of them may.
+
+        The index is asked first, while others may still look at the files.
+        """
+        need = required(query)
+        change, numbers = postings.proposed(need)
+        entries = files()
+        with self._lock:
+            self._compare(entries, postings)
+            if numbers is None or len(self._stale) > len(entries) * _WORTH:
+                return None
+            if self._last_change != change:  # what was read in since may be among them
+                _, numbers = postings.proposed(need)
+            if numbers is None:
+                return None
+            found = [self._fresh[number] for number in numbers if number in self._fresh]
+            found += self._stale.values()
+        if len(found) > len(entries) * _WORTH:
+            return None
+        return sorted(found, key=lambda entry: entry.relative.split("/"))
+
+    def is_text(self, entry: Entry) -> bool | None:
+        """Return whether a file is text, None where the index does not know it as it is."""
+        if entry.relative in self._stale or entry.relative not in self._rows:
+            return None
+        return entry.relative not in self._binary
+
+    def totals(self, entries: list[Entry], most_bytes: int) -> Totals:
+        """Return how much of the files is searched, as far as is known."""
+        with self._lock:
+            of = (id(entries), self._last_change, most_bytes)
+            if self._counted is None or self._counted[0] != of or self._entries is not entries:
+                self._counted = of, self._count(entries, most_bytes)
+            return self._counted[1]
+
+    def _count(self, entries: list[Entry], most_bytes: int) -> Totals:
+        sent = [entry for entry in entries if is_sendable(entry.relative)]
+        fitting = [entry for entry in sent if entry.size <= most_bytes]
+        text = [entry.size for entry in fitting if entry.relative not in self._binary]
+        return Totals(
+            files=len(text),
+            bytes=sum(text),
+            binary=len(fitting) - len(text),
+            unreadable=len(entries) - len(sent),
+            too_large=len(sent) - len(fitting),
+        )
+
+    def update(self, postings: Postings, stopped: Callable[[], bool]) -> bool:
+        """Read stale files into the index until stopped; return whether any could be read.
+
+        Raises:
+            Busy: another process is writing.
+            Unusable: the index cannot be used.
+
+        """
+        entries = self.files(Skipped())
+        with self._lock:
+            self._compare(entries, postings)
+            stale = sorted(filter(self._readable, self._stale.values()))
+            gone = [
+                path for path, row in self._rows.items() if row.exists and path not in self._known
+            ]
+        if gone:
+            postings.forget(self._key, gone)
+            for entry in self._refused.keys() - set(self._stale.values()):
+                del self._refused[entry]
+        some = bool(gone)
+        many = sum(entry.size for entry in stale) >= WORTH
+        for batch in _batches(iter(stale)):
+            if stopped():
+                return some
+            outcome = self._building.read(postings, self.root, batch, many=many)
+            self._refuse(outcome.refused)
+            some |= outcome.some
+        self._building.rest()
+        return some
+
+    def _readable(self, entry: Entry) -> bool:
+        """Return whether reading the file is worth trying."""
+        return time.monotonic() >= self._refused.get(entry, 0) and settled(entry[1:])
+
+    def _refuse(self, refused: dict[Entry, bool]) -> None:
+        """Leave files in peace that could not be read: for a while, or until they change."""
+        for entry, passing in refused.items():
+            wait = _HELD_SECONDS if passing else math.inf
+            self._refused[entry] = time.monotonic() + wait
+
+    def _compare(self, entries: list[Entry], postings: Postings) -> None:
+        """Take the files and the index as they are now, and sort what changed of either."""
+        for path in self._moved(entries) | self._reread(postings):
+            self._sort(path)
+
+    def _moved(self, entries: list[Entry]) -> set[str]:
+        """Take the files as they are; return the paths of those that were not so before."""
+        if entries is self._entries:
+            return set()
+        now = {entry.relative: entry for entry in entries}
+        before = self._known
+        touched = {path for path, entry in now.items() if before.get(path) is not entry}
+        touched |= before.keys() - now.keys()
+        self._entries, self._known = entries, now
+        return touched
+
+    def _reread(self, postings: Postings) -> set[str]:
+        """Take what is in the index; return the paths it has news of."""
+        touched = set[str]()
+        if postings is not self._postings:
+            touched |= self._rows.keys() | self._known.keys()
+            self._postings, self._rows, self._last_change = postings, {}, 0
+            self._fresh.clear()
+        rows, self._last_change = postings.rows(self._key, self._last_change)
+        for path in rows.keys() & self._rows.keys():
+            self._fresh.pop(self._rows[path].number, None)
+        self._rows.update(rows)
+        return touched | rows.keys()
+
+    def _sort(self, path: str) -> None:
+        """Put a file among the fresh or the stale."""
+        entry, row = self._known.get(path), self._rows.get(path)
+        self._stale.pop(path, None)
+        self._binary.pop(path, None)
+        if row is not None:
+            self._fresh.pop(row.number, None)
+        if entry is None:
+            return
+        if row is None or not row.is_of(entry):
+            self._stale[path] = entry
+            return
+        self._fresh[row.number] = entry
+        if row.kind == BINARY:
+            self._binary[path] = entry
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """Yield the files in batches that are noted together."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        batch.append(entry)
+        size += entry.size
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,205 @@
+"""The index on disk: which trigrams occur in which files, in an SQLite file of its own.
+
+It only proposes: a row holds the state a file had when it was read, and speaks for that state
+alone. So a lost or late row costs time, never a hit. Several processes share the file; only
+apsw opens it, since a second SQLite library in one process would drop the first one's locks.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.toolsets.retrieval.store import IndexFile
+from rolltop.toolsets.retrieval.trigrams.required import All
+from rolltop.toolsets.retrieval.trigrams.runs import grams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.store import Connection
+    from rolltop.toolsets.retrieval.trigrams.required import Need
+
+VERSION: Final = 2
+"""Of what the index holds; a file of another version is dropped."""
+
+_GONE: Final = (-1, 0, 0, 0)
+_PREFIX: Final = "trigrams"
+_QUOTE: Final = '"'
+_GRAMS: Final = (48, 12, 5)
+"""Trigrams asked for of one text, fewer where there are many texts: each costs less than a file
+that is read in vain."""
+_MOST_TERMS: Final = 400
+_SCHEMA: Final = """
+    CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        root TEXT NOT NULL,
+        path TEXT NOT NULL,
+        size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        kind INTEGER NOT NULL,
+        change INTEGER NOT NULL,
+        UNIQUE (root, path)
+    );
+    CREATE INDEX files_change ON files (change);
+    CREATE VIRTUAL TABLE grams USING fts5(
+        text, content='', contentless_delete=1, detail=none, tokenize='trigram'
+    );
+    INSERT INTO grams (grams, rank) VALUES ('hashsize', 33554432)
+"""
+_LAST_CHANGE: Final = "SELECT coalesce(max(change), 0) FROM files"
+_NEXT_CHANGE: Final = "SELECT coalesce(max(change), 0) + 1 FROM files"
+_NOTE: Final = """
+    INSERT INTO files (root, path, size, mtime, ctime, inode, kind, change)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (root, path) DO UPDATE SET
+        size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime,
+        inode = excluded.inode, kind = excluded.kind, change = excluded.change
+"""
+
+TEXT: Final = 0
+BINARY: Final = 1
+
+
+Stamp = tuple[int, int, int, int]
+"""Size, times of content and status in nanoseconds, inode: what tells states of a file apart."""
+
+
+class Row(NamedTuple):
+    """What the index knows of a file in one state."""
+
+    number: int
+    stamp: Stamp
+    kind: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file was there when it was last looked at."""
+        return self.stamp != _GONE
+
+    def is_of(self, entry: Entry) -> bool:
+        """Return whether the file is in the state that was read."""
+        return entry[1:5] == self.stamp
+
+
+class Noted(NamedTuple):
+    """A file that was read, to be put into the index."""
+
+    path: str
+    stamp: Stamp
+    kind: int
+    text: str
+
+
+class Postings:
+    """The index of every root of one user, in a folder of its own.
+
+    Readers never wait for the writer: each has a connection, and there is one of either a
+    process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the newest file in the folder, or begin one. Raises Damaged or Unusable."""
+        self._file: Final = IndexFile(folder, _PREFIX, VERSION, _SCHEMA)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def rows(self, root: str, since: int) -> tuple[dict[str, Row], int]:
+        """Return what was noted of the root's files after change `since`, and the last change."""
+        with self._file.reading() as db:
+            last = db.number(_LAST_CHANGE)
+            found = db.execute(
+                "SELECT path, id, size, mtime, ctime, inode, kind FROM files"
+                " WHERE root = ? AND change > ?",
+                (root, since),
+            )
+            return {
+                _text_of(path): Row(number, (size, mtime, ctime, inode), kind)
+                for path, number, size, mtime, ctime, inode, kind in found
+            }, last
+
+    def proposed(self, need: Need) -> tuple[int, set[int] | None]:
+        """Return a change, and the numbers of files that hold what is needed since then at least.
+
+        None instead of numbers where that may be any.
+        """
+        expression = _expression(need)
+        if expression is None:
+            return 0, None
+        with self._file.reading() as db:
+            change = db.number(_LAST_CHANGE)
+            found = db.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (expression,))
+            return change, {number for (number,) in found}
+
+    def put(self, root: str, files: Iterable[Noted]) -> None:
+        """Note files: all of them or none. Raises Busy where another process is writing."""
+        with self._file.writing() as db:
+            change = db.number(_NEXT_CHANGE)
+            for noted in files:
+                _put(db, root, noted, change)
+
+    def forget(self, root: str, paths: Iterable[str]) -> None:
+        """Drop what was noted of files that are gone. Raises Busy."""
+        with self._file.writing() as db:
+            change = db.number(_NEXT_CHANGE)
+            for path in paths:
+                _put(db, root, Noted(path, _GONE, BINARY, ""), change)
+
+
+def _put(db: Connection, root: str, noted: Noted, change: int) -> None:
+    kept = _kept(noted.path)
+    db.execute(_NOTE, (root, kept, *noted.stamp, noted.kind, change))
+    number = db.number("SELECT id FROM files WHERE root = ? AND path = ?", (root, kept))
+    db.execute("DELETE FROM grams WHERE rowid = ?", (number,))
+    if noted.text:
+        db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (number, noted.text))
+
+
+def exists(folder: Path) -> bool:
+    """Return whether the folder holds an index, of whatever state."""
+    return next(folder.glob(f"{_PREFIX}-{VERSION}-*.db"), None) is not None
+
+
+def _expression(need: Need) -> str | None:
+    """Return the need in FTS5's words, None where nothing is needed or it is too much to say."""
+    for most in _GRAMS:
+        terms = _terms(need, most)
+        if terms.count(_QUOTE) <= 2 * _MOST_TERMS:
+            return terms or None
+    return None
+
+
+def _terms(need: Need, most: int) -> str:
+    """Return the need in FTS5's words, "" where it asks for nothing that is kept."""
+    if isinstance(need, str):
+        return " AND ".join(map(_quoted, _spread(grams(need), most)))
+    terms = [_terms(part, most) for part in need.parts]
+    if isinstance(need, All):
+        return " AND ".join(f"({one})" for one in terms if one)
+    return " OR ".join(f"({one})" for one in terms) if all(terms) else ""
+
+
+def _spread(found: list[str], most: int) -> list[str]:
+    """Return up to `most` of the trigrams, the first and the last among them."""
+    if len(found) <= most:
+        return found
+    step = (len(found) - 1) / (most - 1)
+    return [found[round(step * number)] for number in range(most)]
+
+
+def _quoted(gram: str) -> str:
+    return f'"{gram.replace(_QUOTE, _QUOTE * 2)}"'
+
+
+def _kept(path: str) -> str:
+    """Return a path as text that SQLite can keep, whatever bytes are in it."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def _text_of(kept: str) -> str:
+    """Return the path that `_kept` made this of."""
+    return kept if kept.isascii() else os.fsdecode(kept.encode("latin-1"))

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import os
+import random
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.roots import Roots
+from rolltop.toolsets.retrieval.exact import Tree, search
+from rolltop.toolsets.retrieval.models import Query
+from tests.toolsets.retrieval.exact.witness import found, trees_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rolltop.core.roots import Entry, Skipped
+
+NEEDLE = Query("needle")
+
+
+def test_only_regular_files_are_read(code: Path, tmp_path: Path) -> None:
+    (code / "file").write_text("needle\n")
+    (tmp_path / "outside").write_text("needle\n")
+    os.mkfifo(code / "fifo")
+    (code / "dangling").symlink_to("nowhere")
+    (code / "loop").symlink_to("loop")
+    (code / "inside").symlink_to("file")
+    (code / "out").symlink_to(tmp_path / "outside")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(code / "socket"))
+        answer = found(code, NEEDLE)
+    assert [hit.path for hit in answer.hits] == ["file"]
+    assert answer.skipped.special == 2
+
+
+class Shifting:
+    """A tree whose files become something else between being listed and being read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.roots = Roots.open({"code": path}, base=path)
+        self.shifts = dict[str, str]()
+
+    def tree(self) -> Tree:
+        return Tree(self.roots, self.roots.named[0], self.files)
+
+    def files(self, skipped: Skipped) -> Iterable[Entry]:
+        listed = list(self.roots.walk(self.roots.named[0], skipped=skipped))
+        for name, kind in self.shifts.items():
+            self.become(self.path / name, kind)
+        return listed
+
+    def become(self, file: Path, kind: str) -> None:
+        file.unlink()
+        if kind == "fifo":
+            os.mkfifo(file)
+        elif kind == "folder":
+            file.mkdir()
+        elif kind == "link out":
+            file.symlink_to(self.path.parent / "secret")
+        elif kind == "link in":
+            file.symlink_to("good0")
+        elif kind == "folder out":
+            file.parent.rename(self.path / "moved")
+            (self.path / "moved").rename(self.path.parent / "moved")
+            file.parent.symlink_to(self.path.parent / "moved")
+
+
+@pytest.mark.parametrize("many", [3, 150])
+@pytest.mark.parametrize("kind", ["gone", "folder", "link out", "link in", "folder out"])
+def test_a_file_that_turns_into_something_else_is_passed_by(
+    code: Path, kind: str, many: int
+) -> None:
+    (code.parent / "secret").write_text("needle\n")
+    (code / "sub").mkdir()
+    (code / "sub" / "victim").write_text("needle\n")
+    for number in range(many):
+        (code / f"good{number}").write_text("needle\n")
+    shifting = Shifting(code)
+    shifting.shifts = {"sub/victim": kind}
+    answer = search([shifting.tree()], NEEDLE, limit=1000)
+    assert len(answer.hits) == many
+    assert not [hit for hit in answer.hits if hit.path == "sub/victim"]
+    # Among many files ripgrep looks first, and finds nothing in what is gone.
+    assert answer.skipped.changed <= 1
+    assert answer.skipped.changed == 1 or many > 3
+
+
+def test_a_fifo_that_takes_a_files_place_does_not_hang_the_search(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.looking._PATIENCE", 0.5)
+    for number in range(150):
+        (code / f"good{number}").write_text("needle\n")
+    shifting = Shifting(code)
+    shifting.shifts = {"good7": "fifo", "good140": "fifo"}
+    answer = search([shifting.tree()], NEEDLE, limit=1000)
+    assert len(answer.hits) == 148
+    assert answer.skipped.changed == 2
+
+
+def test_large_files_that_are_no_text_are_told_by_their_head(code: Path) -> None:
+    (code / "large").write_bytes(b"\0" + b"nothing of the kind\n" * 20_000)
+    (code / "torn").write_bytes(b"x\n" * 200_000 + b"\0needle\n")
+    (code / "small").write_text("needle\n")
+    answer = found(code, Query("ne+dle", regex=True))
+    assert [hit.path for hit in answer.hits] == ["small", "torn"]
+    assert answer.skipped.binary == 1
+
+
+def test_names_of_any_kind_are_searched(code: Path) -> None:
+    names = [
+        "a b",
+        "-e",
+        "--files",
+        "new\nline",
+        "quote'\"",
+        "é",
+        "[x]",
+        "tab\t",
+        "colon:1:",
+        "a\\b",
+    ]
+    for name in [*names, *(f"filler{number}" for number in range(100))]:
+        (code / name).write_text("needle\n")
+    (code / os.fsdecode(b"not utf-8 \xff")).write_text("needle\n")
+    answer = found(code, NEEDLE)
+    assert {hit.path for hit in answer.hits if "filler" not in hit.path} == set(names)
+    assert answer.skipped.unreadable == 1
+
+
+def test_a_store_is_not_read_through_a_hard_link(code: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    store.write_text("needle\n")
+    (code / "linked").hardlink_to(store)
+    roots = Roots.open({"code": code}, base=code, hidden_stores=[store])
+    tree = Tree.live(roots, roots.named[0])
+    assert search([tree], NEEDLE, limit=1).hits == ()
+
+
+def test_what_changes_during_searches_is_never_stale_nor_missing(code: Path) -> None:
+    """Files hold `stable` in every version, each version a number that only grows."""
+    names = [f"d{number % 5}/f{number}" for number in range(100)]
+    for name in names:
+        (code / name).parent.mkdir(exist_ok=True)
+        _write(code / name, 0)
+    newest = dict.fromkeys(names, 0)
+    stop = threading.Event()
+
+    def mutate() -> None:
+        drawn = random.Random(7)  # noqa: S311  # the same edits in each run
+        while not stop.is_set():
+            name = drawn.choice(names)
+            version = newest[name] + 1
+            if drawn.random() < 0.5:
+                _write(code / name, version)
+            else:
+                _write(code / f"{name}.new", version)
+                (code / f"{name}.new").replace(code / name)
+            newest[name] = version
+            stop.wait(0.0005)
+
+    writer = threading.Thread(target=mutate)
+    writer.start()
+    try:
+        for _ in range(25):
+            before = dict(newest)
+            hits = search(trees_of(code), Query("stable version"), limit=1000).hits
+            seen = {hit.path.removesuffix(".new"): int(hit.preview.split()[-1]) for hit in hits}
+            assert all(seen.get(name, -1) >= version for name, version in before.items())
+    finally:
+        stop.set()
+        writer.join()
+
+
+def _write(file: Path, version: int) -> None:
+    """Write a version in place, in one system call, so that no reader sees half of it."""
+    text = f"{'x' * (version % 40)}\nstable version {version:08d}\n".encode().ljust(80, b"\n")
+    with suppress(FileNotFoundError):
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT)
+        os.pwrite(handle, text, 0)
+        os.close(handle)
+
+
+def test_an_edit_just_before_a_search_is_seen(code: Path) -> None:
+    file = code / "file"
+    for number in range(60):
+        text = f"{number:04d}"
+        if number % 3:
+            file.write_text(f"needle {text}\n")
+        else:
+            (code / "new").write_text(f"needle {text}\n")
+            (code / "new").replace(file)
+        assert [hit.preview for hit in found(code, NEEDLE).hits] == [f"needle {text}"]
+    file.unlink()
+    assert found(code, NEEDLE).hits == ()

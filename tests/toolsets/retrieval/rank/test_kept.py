@@ -1,0 +1,258 @@
+"""What is kept of units on disk: shared, killed, damaged, outdated; answers stay right."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.roots import Roots
+from rolltop.toolsets.retrieval import rank
+from rolltop.toolsets.retrieval.rank import building, unitfile
+from rolltop.toolsets.retrieval.store import Unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.models import Place
+
+FILES = 60
+WRITER = """
+import sys
+from pathlib import Path
+from tests.toolsets.retrieval.rank import test_kept
+kept = test_kept.Kept(Path(sys.argv[1]))
+print("ready", flush=True)
+for number in range(10_000):
+    kept.update()
+    print(number, flush=True)
+    (kept.code / "m0.py").write_text(f"def zebra_0():\\n    return {number}\\n")
+"""
+
+
+class Kept:
+    """A folder of sources and what one process keeps of them."""
+
+    def __init__(self, top: Path) -> None:
+        self.code = top / "code"
+        self.code.mkdir(exist_ok=True)
+        self.folder = top / "kept"
+        self.roots = Roots.open({"code": self.code}, base=top)
+        self.root = self.roots.named[0]
+        self.indexes = rank.UnitIndexes(self.roots, self.folder)
+
+    def entries(self) -> list[Entry]:
+        return list(self.roots.walk(self.root))
+
+    def update(self) -> None:
+        self.indexes.update(self.root, self.entries, lambda: False)
+
+    def stale(self) -> list[str]:
+        file = self.indexes.file(self.root)
+        return [e.relative for e in self.indexes.units(self.root).stale(self.entries(), file)]
+
+    def build(self) -> None:
+        end = time.monotonic() + 30
+        while self.stale():
+            assert time.monotonic() < end
+            self.update()
+            threading.Event().wait(0.01)
+
+    def find(self, text: str, entries: list[Entry] | None = None) -> list[Place]:
+        file = self.indexes.file(self.root)
+        units = self.indexes.units(self.root)
+        looked = self.entries() if entries is None else entries
+        tree = rank.Tree(
+            self.roots, units, file, looked, lambda _: True, lambda _, entries: entries
+        )
+        try:
+            return rank.search([tree], text, limit=5, deadline=math.inf)
+        except Unusable as problem:
+            assert file is not None
+            self.indexes.failed(self.root, file, problem)
+            return self.find(text, entries)
+
+    def files(self) -> list[Path]:
+        return sorted(self.folder.glob("*.db"))
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 40_000_000)
+    made = Kept(Path(os.path.realpath(tmp_path)))
+    for number in range(FILES):
+        made.code.joinpath(f"m{number}.py").write_text(f"def zebra_{number}():\n    return 1\n")
+    made.build()
+    yield made
+    made.indexes.close()
+
+
+def test_what_is_kept_serves_another_process_without_cutting_anew(kept: Kept) -> None:
+    other = Kept(kept.code.parent)
+    assert other.stale() == []
+    assert other.find("zebra_7")[0].path == "m7.py"
+    kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
+    assert other.stale() == ["m7.py"]
+    kept.build()
+    assert other.stale() == []
+    assert other.find("quagga")[0].path == "m7.py"
+    assert all("zebra_7" not in place.preview for place in other.find("zebra_7"))
+    other.indexes.close()
+
+
+def test_a_file_that_changes_after_it_was_looked_at_is_cut_anew(kept: Kept) -> None:
+    looked = kept.entries()
+    kept.code.joinpath("m7.py").write_text("import os\n\n\ndef zebra_7():\n    return okapi\n")
+    kept.code.joinpath("m8.py").unlink()
+    (best, *_) = kept.find("zebra_7", looked)
+    assert (best.path, best.line, best.end_line) == ("m7.py", 4, 5)
+    assert "okapi" in best.preview
+    assert all(place.path != "m8.py" for place in kept.find("zebra_8", looked))
+
+
+def test_what_is_gone_is_forgotten(kept: Kept) -> None:
+    file = kept.indexes.file(kept.root)
+    assert file is not None
+    kept.code.joinpath("m1.py").unlink()
+    kept.code.joinpath("new.py").write_text("def okapi():\n    return 3\n")
+    kept.build()
+    assert file.occurrences(["zebra", "okapi"]) == {"zebra": FILES - 1, "okapi": 1}
+    assert kept.find("okapi")[0].path == "new.py"
+
+
+def test_a_file_that_somebody_may_be_writing_to_is_not_kept(kept: Kept) -> None:
+    path = kept.code / "m7.py"
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[4:9] = b"okapi"
+        mapped.flush()
+        deadline = time.monotonic() + 30
+        while kept.stale() != ["m7.py"]:
+            assert time.monotonic() < deadline
+        for _ in range(5):  # longer than a file takes to settle here
+            kept.update()
+            threading.Event().wait(0.02)
+        assert kept.stale() == ["m7.py"]
+        assert "okapi" in kept.find("okapi_7")[0].preview
+    kept.build()
+    assert "okapi" in kept.find("okapi_7")[0].preview
+
+
+def test_units_are_cut_ahead_of_searches(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_now(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("rolltop.toolsets.retrieval.rank.searching.units_of", cut_now)
+    assert kept.find("zebra_7")[0].path == "m7.py"
+    kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
+    kept.build()
+    assert kept.find("quagga")[0].path == "m7.py"
+
+
+def test_much_is_read_in_another_process(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_here(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(building, "_FEW_BYTES", 0)
+    monkeypatch.setattr(building, "do", read_here)
+    kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
+    os.utime(kept.code / "m7.py", (0, 0))
+    deadline = time.monotonic() + 30
+    while kept.stale():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.2)
+        kept.update()
+    assert kept.find("quagga")[0].path == "m7.py"
+
+
+def test_the_death_of_that_process_costs_nothing(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_FEW_BYTES", 0)
+    monkeypatch.setattr(building, "_FACTORY", "os:abort")
+    kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
+    kept.build()
+    assert kept.find("quagga")[0].path == "m7.py"
+
+
+def test_a_process_that_is_ended_on_purpose_leaves_its_work_undone(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_FEW_BYTES", 0)
+    file = kept.indexes.file(kept.root, begin=True)
+    assert file is not None
+    made = building.Building(kept.roots, kept.root, file, kept.folder, "other")
+    work = [(0, entry) for entry in kept.entries()]
+    assert list(made.run("words", work)) == [None]
+    made.close()
+    monkeypatch.setattr(building, "_FACTORY", "os:abort")
+    with pytest.raises(Unusable):
+        list(made.run("words", work))
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "cut", "empty"])
+def test_a_damaged_file_is_begun_anew(kept: Kept, damage: str) -> None:
+    kept.indexes.close()
+    (path,) = kept.files()
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    data = path.read_bytes()
+    spoilt = {
+        "overwritten": data[:100] + b"\xa5" * (len(data) - 100),
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+    }
+    path.write_bytes(spoilt[damage])
+    other = Kept(kept.code.parent)
+    assert other.find("zebra_9")[0].path == "m9.py"
+    other.build()
+    assert other.find("zebra_9")[0].path == "m9.py"
+    other.indexes.close()
+
+
+def test_a_file_of_another_version_is_dropped(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.indexes.close()
+    (before,) = kept.files()
+    monkeypatch.setattr(unitfile, "VERSION", unitfile.VERSION + 1)
+    other = Kept(kept.code.parent)
+    other.build()
+    assert before not in other.files()
+    assert other.find("zebra_3")[0].path == "m3.py"
+    other.indexes.close()
+
+
+def test_a_folder_that_cannot_be_written_leaves_searches_as_they_are(tmp_path: Path) -> None:
+    made = Kept(tmp_path)
+    made.folder.write_text("in the way")
+    made.code.joinpath("a.py").write_text("def zebra():\n    return 1\n")
+    made.update()
+    assert made.find("zebra")[0].path == "a.py"
+
+
+def test_a_process_killed_while_it_writes_leaves_what_others_can_use(kept: Kept) -> None:
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(kept.code.parent)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[4],
+        ) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+            for number in range(FILES // 2):
+                kept.code.joinpath(f"m{number}.py").write_text(f"def zebra_{number}(): ...\n")
+            writer.stdout.readline()
+            writer.send_signal(signal.SIGKILL)
+        assert kept.find("zebra_40")[0].path == "m40.py"
+        kept.build()
+        assert kept.find("zebra_5")[0].path == "m5.py"
+        assert len(kept.files()) == 1

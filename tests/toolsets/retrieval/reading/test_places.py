@@ -1,0 +1,186 @@
+"""Which file a path means, and what is refused: outside, hidden, ignored, special, unreadable."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.core.roots.test_roots_locate import unprivileged
+from tests.toolsets.retrieval.forest import Forest, make_forest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READS: list[tuple[str, dict[str, int]]] = [
+    ("repo_open_file", {}),
+    ("repo_get_snippet", {"start_line": 1, "end_line": 1}),
+    ("open_file", {}),
+    ("get_snippet", {"start_line": 1, "end_line": 1}),
+]
+reads = pytest.mark.parametrize(("tool", "asked"), READS, ids=[tool for tool, _ in READS])
+
+
+class TestRepoLeftOut:
+    """The root is chosen by the path."""
+
+    @reads
+    def test_a_leading_root_name_selects_the_root(
+        self, forest: Forest, tool: str, asked: dict[str, int]
+    ) -> None:
+        forest.put("docs/a", "in docs\n")
+        forest.put("code/a", "in code\n")
+        for repo in ("docs", "code"):
+            for path in (f"{repo}/a", f"./{repo}//a", f"{repo}/x/../a"):
+                answer = forest.ok(tool, path=path, **asked)
+                assert answer["result"]["repo"] == answer["meta"]["repo"] == repo
+                assert answer["result"]["path"] == "a"
+
+    @reads
+    def test_else_the_only_root_that_has_it(
+        self, forest: Forest, tool: str, asked: dict[str, int]
+    ) -> None:
+        forest.put("code/b/c", "x\n")
+        assert forest.ok(tool, path="b/c", **asked)["result"]["repo"] == "code"
+
+    @reads
+    def test_several_are_ambiguous_and_listed(
+        self, forest: Forest, tool: str, asked: dict[str, int]
+    ) -> None:
+        forest.put("docs/b/c", "x\n")
+        forest.put("code/b/c", "x\n")
+        error = forest.fails(tool, path="b/c", **asked)
+        assert error["code"] == "PATH_AMBIGUOUS"
+        assert error["details"]["candidates"] == ["docs/b/c", "code/b/c"]
+        for candidate in error["details"]["candidates"]:
+            forest.ok(tool, path=candidate, **asked)
+
+    def test_a_repo_given_is_the_only_one(self, forest: Forest) -> None:
+        forest.put("code/docs/a", "x\n")
+        found = forest.ok("repo_open_file", path="docs/a", repo="code")
+        assert found["result"]["path"] == "docs/a"
+        assert forest.code("repo_open_file", path="docs/a", repo="docs") == "FILE_NOT_FOUND"
+
+
+@reads
+@pytest.mark.parametrize("repo", ["both", "nowhere", "", "Docs", 5, ["docs"]])
+def test_a_repo_that_is_none_is_refused(
+    forest: Forest, tool: str, asked: dict[str, int], repo: object
+) -> None:
+    forest.put("docs/a", "x\n")
+    assert forest.code(tool, path="a", repo=repo, **asked) == "REPO_INVALID"
+
+
+@reads
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("", "PATH_EMPTY"),
+        (" \t\n", "PATH_EMPTY"),
+        ("/etc/passwd", "PATH_OUT_OF_ROOT"),
+        ("/", "PATH_OUT_OF_ROOT"),
+        ("../secret", "PATH_OUT_OF_ROOT"),
+        ("docs/../../secret", "PATH_OUT_OF_ROOT"),
+        ("a/../../docs/a", "PATH_OUT_OF_ROOT"),
+        ("out", "PATH_OUT_OF_ROOT"),
+        ("out-file", "PATH_OUT_OF_ROOT"),
+        ("out/missing", "PATH_OUT_OF_ROOT"),
+        ("a\0b", "FILE_NOT_FOUND"),
+        ("/etc/pass\0wd", "FILE_NOT_FOUND"),
+        ("missing", "FILE_NOT_FOUND"),
+        ("a/b", "FILE_NOT_FOUND"),
+        ("x" * 5_000, "FILE_NOT_FOUND"),
+        ("~/a", "FILE_NOT_FOUND"),
+        ("dangling", "FILE_NOT_FOUND"),
+        ("itself", "FILE_NOT_FOUND"),
+        ("folder", "FILE_UNREADABLE"),
+        (".", "FILE_UNREADABLE"),
+        ("docs", "FILE_UNREADABLE"),
+        ("pipe", "FILE_UNREADABLE"),
+        ("socket", "FILE_UNREADABLE"),
+        ("binary", "FILE_BINARY"),
+        ("wide", "FILE_BINARY"),
+        ("large", "FILE_TOO_LARGE"),
+        (".hidden", "FILE_NOT_FOUND"),
+        (".git/config", "FILE_NOT_FOUND"),
+        ("ignored.log", "FILE_NOT_FOUND"),
+        ("to-hidden", "FILE_NOT_FOUND"),
+    ],
+)
+def test_what_may_not_be_read_is_refused_with_its_code(
+    tmp_path: Path, tool: str, asked: dict[str, int], path: str, code: str
+) -> None:
+    forest = make_forest(tmp_path, "docs", settings={"retrieval.max_file_bytes": 100_000})
+    (tmp_path / "secret").write_text("secret")
+    forest.put("docs/a", "text\n")
+    forest.put("docs/.hidden", "text\n")
+    forest.put("docs/.git/config", "text\n")
+    forest.put("docs/.gitignore", "*.log\n")
+    forest.put("docs/ignored.log", "text\n")
+    forest.put("docs/binary", b"text\0\n")
+    forest.put("docs/wide", "text without a mark\n".encode("utf-16-le"))
+    forest.put("docs/large", b"x" * 100_001)
+    forest.put("docs/folder/b", "text\n")
+    for link, target in {
+        "out": tmp_path, "out-file": tmp_path / "secret", "dangling": "nowhere",
+        "itself": "itself", "to-hidden": ".hidden",
+    }.items():  # fmt: skip
+        (tmp_path / "docs" / link).symlink_to(target)
+    os.mkfifo(tmp_path / "docs" / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "docs" / "socket"))
+    error = forest.fails(tool, path=path, **asked)
+    assert error["code"] == code
+    assert "secret\n" not in str(error)
+
+
+def test_links_inside_a_root_are_followed_by_explicit_reads(forest: Forest) -> None:
+    forest.put("docs/real/a", "text\n")
+    (forest.top / "docs" / "link").symlink_to("real")
+    result = forest.ok("repo_open_file", path="docs/link/a")["result"]
+    assert (result["path"], result["text"]) == ("real/a", "text\n")
+
+
+def test_allow_hidden_opens_hidden_and_ignored_files(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "docs", allow_hidden=True)
+    forest.put("docs/.gitignore", "*.log\n")
+    forest.put("docs/ignored.log", "text\n")
+    forest.put("docs/.env", "text\n")
+    for path in (".gitignore", "ignored.log", ".env"):
+        forest.ok("repo_open_file", path=path)
+
+
+def test_what_may_not_be_read_is_unreadable(open_forest: Forest) -> None:
+    open_forest.put("docs/shut", "text\n").chmod(0o000)
+    open_forest.put("docs/folder/a", "text\n").parent.chmod(0o000)
+    with unprivileged():
+        assert open_forest.code("repo_open_file", path="shut") == "FILE_UNREADABLE"
+        assert open_forest.code("repo_open_file", path="folder/a") == "FILE_UNREADABLE"
+    (open_forest.top / "docs" / "folder").chmod(0o755)
+
+
+def test_a_missing_file_is_answered_with_those_that_may_be_meant(forest: Forest) -> None:
+    forest.put("code/src/deep/Settings.py", "x\n")
+    error = forest.fails("repo_open_file", path="deep/settings.py")
+    assert error["details"]["nearest"] == ["code/src/deep/Settings.py"]
+    assert "code/src/deep/Settings.py" in error["hint"]
+    forest.ok("repo_open_file", path=error["details"]["nearest"][0])
+
+
+@reads
+def test_without_roots_everything_says_which_settings_to_set(
+    tmp_path: Path, tool: str, asked: dict[str, int]
+) -> None:
+    error = make_forest(tmp_path).fails(tool, path="a", **asked)
+    assert error["code"] == "CONFIG_INVALID"
+    assert error["details"] == {"reason": "MISSING_ROOT"}
+    assert "DOCS_ROOT" in error["hint"]
+
+
+def test_the_roots_own_folder_is_never_shown(forest: Forest) -> None:
+    inside = forest.put("docs/a", "x\n")
+    error = forest.fails("repo_open_file", path=str(inside))
+    assert error["code"] == "PATH_OUT_OF_ROOT"
+    assert error["details"] == {}

@@ -1,0 +1,117 @@
+"""The file resource, its completions, and the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.call import Call
+from rolltop.core.errors import Invalid, NotFound, RolltopError
+from rolltop.server.uris import Template
+from rolltop.toolsets.retrieval import TOOLSET
+from tests.toolsets.retrieval.forest import SOMEBODY
+
+if TYPE_CHECKING:
+    from tests.toolsets.retrieval.forest import Forest
+
+FILE = TOOLSET.references[0]
+
+
+def read(forest: Forest, uri: str, budget: int = 20_000) -> str:
+    variables = Template(FILE.template).match(uri)
+    assert variables is not None
+
+    async def through() -> str:
+        return await FILE.read(Call(forest.desk, SOMEBODY, "resource file", budget), **variables)
+
+    return asyncio.run(through())
+
+
+def complete(forest: Forest, variable: str, prefix: str, **context: str) -> list[str]:
+    async def through() -> list[str]:
+        call = Call(forest.desk, SOMEBODY, "resource file", 20_000)
+        return await FILE.complete(call, variable, prefix, context)
+
+    return asyncio.run(through())
+
+
+def test_a_file_is_read_whole_or_by_lines(forest: Forest) -> None:
+    forest.put("code/src/a b#c.py", "one\ntwo\nthree\n")
+    address = "rolltop://file/code/src/a%20b%23c.py"
+    assert read(forest, address) == "one\ntwo\nthree\n"
+    assert read(forest, f"{address}#L2") == "two\n"
+    assert read(forest, f"{address}#L2-L3") == read(forest, f"{address}#2-3") == "two\nthree\n"
+
+
+def test_a_file_longer_than_any_answer_is_not_read_whole(forest: Forest) -> None:
+    forest.put("code/a.py", "a line of text\n" * 100_000)
+    assert 1_000 < len(read(forest, "rolltop://file/code/a.py", budget=1_000)) < 20_000
+
+
+@pytest.mark.parametrize("lines", ["x", "0", "3-2", "9", "1-", "-1", "L", "1-2-3", "9" * 30])
+def test_lines_that_are_no_range_are_refused(forest: Forest, lines: str) -> None:
+    forest.put("code/a.py", "one\n")
+    with pytest.raises(Invalid) as caught:
+        read(forest, f"rolltop://file/code/a.py#{lines}")
+    assert caught.value.code == "RANGE_INVALID"
+
+
+def test_what_is_not_there_is_not_found(forest: Forest) -> None:
+    forest.put("code/.hidden", "x")
+    for path in ("gone", ".hidden", "a%0Ab"):
+        with pytest.raises(NotFound):
+            read(forest, f"rolltop://file/code/{path}")
+    assert Template(FILE.template).match("rolltop://file/code/../secret") is None
+
+
+@pytest.mark.parametrize("path", ["out/secret", "/etc/passwd", "%2Fetc/passwd", "sub/../../secret"])
+def test_no_address_leads_out_and_no_error_tells_where_the_root_is(
+    forest: Forest, path: str
+) -> None:
+    forest.put("secret", "s3cret\n")
+    (forest.top / "docs" / "out").symlink_to(forest.top)
+    address = f"rolltop://file/docs/{path}"
+    if Template(FILE.template).match(address) is None:
+        assert ".." in path
+        return
+    with pytest.raises(RolltopError) as caught:
+        read(forest, address)
+    assert caught.value.code == "PATH_OUT_OF_ROOT"
+    told = f"{caught.value.message} {caught.value.hint} {caught.value.data}"
+    assert str(forest.top) not in told
+    assert "s3cret" not in told
+
+
+@pytest.mark.parametrize("prefix", ["../", "/etc/", "out/", ".hid", "a\0", "x" * 9_999])
+def test_completion_shows_nothing_that_is_not_listed(forest: Forest, prefix: str) -> None:
+    forest.put("docs/.hidden", "x")
+    forest.put("docs/a", "x")
+    (forest.top / "docs" / "out").symlink_to(forest.top)
+    assert complete(forest, "path", prefix, repo="docs") == []
+
+
+def test_completion_goes_from_repo_to_path(forest: Forest) -> None:
+    for name in ("docs/guides/one.md", "docs/guides/two.md", "docs/other.md"):
+        forest.put(name, "x\n")
+    assert complete(forest, "repo", "d") == ["docs"]
+    assert complete(forest, "repo", "") == ["docs", "code"]
+    assert complete(forest, "path", "guides/", repo="docs") == ["guides/one.md", "guides/two.md"]
+    assert complete(forest, "path", "guides/t", repo="docs") == ["guides/two.md"]
+    assert complete(forest, "path", "", repo="nowhere") == []
+    assert complete(forest, "lines", "", repo="docs", path="other.md") == []
+
+
+def test_completion_is_bounded(forest: Forest) -> None:
+    for n in range(150):
+        forest.put(f"docs/{n:03}.md", "x\n")
+    assert len(complete(forest, "path", "", repo="docs")) == 100
+
+
+def test_the_prompt_holds_the_question_and_names_its_tools() -> None:
+    prompt = TOOLSET.prompts[0]
+    text = prompt.render({"question": "Where is the lock taken?"})
+    assert "Where is the lock taken?" in text
+    assert all(name in text for name in prompt.tools)
+    assert set(prompt.tools) <= {tool.name for tool in TOOLSET.tools}

@@ -1,0 +1,189 @@
+"""Reads are true of the file as it is: what is kept of it never hides a change, and stays small."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+from rolltop.core.roots import settling
+from rolltop.toolsets.retrieval.formats import survey
+from rolltop.toolsets.retrieval.service import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.toolsets.retrieval.forest import Forest
+
+LATER = 10_000_000_000
+
+
+class Surveys:
+    """Counts the surveys made, and runs something after each."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.after: Any = lambda: None
+
+    def __call__(self, *arguments: Any) -> Any:
+        found = survey(*arguments)
+        self.made += 1
+        self.after()
+        return found
+
+
+@pytest.fixture
+def surveys() -> Iterator[Surveys]:
+    """Return the count of surveys, on a clock ten seconds ahead: every file is long unchanged."""
+    counted, real = Surveys(), time.time_ns
+    with (
+        patch.object(files, "survey", counted),
+        patch.object(settling.time, "time_ns", lambda: real() + LATER),
+    ):
+        yield counted
+
+
+def first_line(forest: Forest) -> dict[str, Any]:
+    return forest.ok("repo_get_snippet", path="a.txt", start_line=1, end_line=1)["result"]
+
+
+def test_an_unchanged_file_is_surveyed_once(forest: Forest, surveys: Surveys) -> None:
+    forest.put("docs/a.txt", "one\ntwo\n")
+    assert first_line(forest) == first_line(forest)
+    forest.ok("repo_open_file", path="a.txt")
+    assert surveys.made == 1
+
+
+def test_a_file_changed_a_moment_ago_is_surveyed_again(forest: Forest) -> None:
+    counted = Surveys()
+    forest.put("docs/a.txt", "one\n")
+    with patch.object(files, "survey", counted):
+        first_line(forest)
+        first_line(forest)
+    assert counted.made == 2
+
+
+def test_every_change_is_seen_even_with_size_and_time_put_back(
+    forest: Forest, surveys: Surveys
+) -> None:
+    path = forest.put("docs/a.txt", "one\n")
+    for text in ("two\n", "six\n", "longer\n", "", "one\n"):
+        before = path.stat()
+        path.write_text(text)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        result = forest.ok("repo_open_file", path="a.txt")["result"]
+        assert result["text"] == text
+        assert result["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    replacement = forest.put("docs/b.txt", "new\n")
+    replacement.rename(path)
+    assert first_line(forest)["text"] == "new\n"
+    path.unlink()
+    assert (
+        forest.code("repo_get_snippet", path="a.txt", start_line=1, end_line=1) == "FILE_NOT_FOUND"
+    )
+    assert surveys.made >= 6
+
+
+def test_a_file_that_changes_during_the_read_is_read_again(
+    forest: Forest, surveys: Surveys
+) -> None:
+    path = forest.put("docs/a.txt", "one\n")
+
+    def change_once() -> None:
+        surveys.after = lambda: None
+        path.write_text("two\n")
+
+    surveys.after = change_once
+    result = first_line(forest)
+    assert (result["text"], surveys.made) == ("two\n", 2)
+    assert result["sha256"] == hashlib.sha256(b"two\n").hexdigest()
+
+
+def test_a_change_that_no_time_of_the_file_tells_is_found_in_what_is_shown(
+    forest: Forest, surveys: Surveys
+) -> None:
+    path = forest.put("docs/a.txt", "one\n")
+    assert first_line(forest)["text"] == "one\n"
+    before = path.stat()
+    path.write_text("two\n")
+    with patch.object(os, "fstat", return_value=before):
+        assert first_line(forest)["text"] == "two\n"
+    assert surveys.made == 2
+
+
+def test_one_that_never_stays_the_same_is_unreadable(forest: Forest, surveys: Surveys) -> None:
+    path = forest.put("docs/a.txt", "0\n")
+    surveys.after = lambda: path.write_text(f"{surveys.made}\n")
+    error = forest.fails("repo_open_file", path="a.txt")
+    assert error["code"] == "FILE_UNREADABLE"
+    assert error["details"]["reason"] == "CHANGING"
+
+
+def test_one_that_only_grows_is_read_up_to_where_it_ended(forest: Forest, surveys: Surveys) -> None:
+    path = forest.put("docs/a.txt", "one\n")
+
+    def append() -> None:
+        with path.open("a") as file:
+            file.write("more\n")
+
+    surveys.after = append
+    result = forest.ok("repo_open_file", path="a.txt")["result"]
+    assert (result["text"], result["total_lines"]) == ("one\n", 1)
+
+
+def test_a_read_under_a_writer_answers_text_of_one_state(forest: Forest) -> None:
+    path = forest.put("docs/a.txt", "0" * 40_000 + "\n")
+    stop = threading.Event()
+
+    def write() -> None:
+        at = 0
+        while not stop.is_set():
+            at += 1
+            temporary = path.with_suffix(".new")
+            temporary.write_text(str(at % 10) * 40_000 + "\n")
+            temporary.replace(path)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(40):
+            result = forest.ok("repo_open_file", path="a.txt", max_tokens=20_000)["result"]
+            whole = result["text"][0] * 40_000 + "\n"
+            assert whole.startswith(result["text"])
+            assert result["sha256"] == hashlib.sha256(whole.encode()).hexdigest()
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_memory_does_not_grow_with_the_file(forest: Forest, surveys: Surveys) -> None:
+    peaks: list[int] = []
+    for name, lines in (("small.txt", 20_000), ("large.txt", 400_000)):
+        forest.put(f"docs/{name}", "".join(f"line {n} of the file\n" for n in range(lines)))
+        asked = {"path": name, "start_line": lines - 9, "end_line": lines}
+        tracemalloc.start()
+        forest.ok("repo_get_snippet", **asked)
+        forest.ok("repo_get_snippet", **asked)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert surveys.made == 2
+    assert peaks[1] < peaks[0] + 200_000
+
+
+def test_surveys_kept_are_bounded(forest: Forest, surveys: Surveys) -> None:
+    with patch.object(files, "_MOST_BLOCKS_KEPT", 6):
+        for n in range(5):
+            forest.put(f"docs/{n}.txt", "x\n")
+            forest.ok("repo_open_file", path=f"{n}.txt")
+        assert surveys.made == 5
+        forest.ok("repo_open_file", path="4.txt")
+        forest.ok("repo_open_file", path="3.txt")
+        assert surveys.made == 5
+        forest.ok("repo_open_file", path="0.txt")
+    assert surveys.made == 6

@@ -1,0 +1,178 @@
+"""repo_smart_search as a tool: its envelope, order, pages and codes. Ranking is tested below it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.campaign import examples
+from tests.toolsets.retrieval.forest import Forest, make_forest
+
+TYPED = [
+    "harbour storms",
+    "takeMasts",
+    "take_masts",
+    "voyage_03.py",
+    "which ship took masts?",
+    "masts(",
+    '"storm',
+    "a\nb masts",
+    "*.py",
+    "!",
+    "\\",
+    "-masts",
+    "masts " * 500,
+]
+
+
+def places(answer: dict[str, Any]) -> list[tuple[str, str, int]]:
+    return [(place["repo"], place["path"], place["line"]) for place in answer["result"]]
+
+
+def plant(forest: Forest) -> Forest:
+    """Write 40 files of functions and sections that tell of masts."""
+    for n in range(20):
+        forest.put(
+            f"code/fleet/voyage_{n:02}.py",
+            f'def take_masts_{n}(storm):\n    """Take {n} masts in a storm."""\n    return {n}\n',
+        )
+        forest.put(f"docs/log/{n:02}.md", f"# Voyage {n}\n\nThe storm took {n} masts.\n")
+    return forest
+
+
+@pytest.fixture
+def planted(forest: Forest) -> Forest:
+    return plant(forest)
+
+
+def test_a_place_is_a_range_of_lines_and_says_why(planted: Forest) -> None:
+    answer = planted.ok("repo_smart_search", query="take_masts_7")
+    best = answer["result"][0]
+    assert (best["repo"], best["path"]) == ("code", "fleet/voyage_07.py")
+    assert 1 <= best["line"] <= best["end_line"] <= 3
+    assert set(best["why"]) <= {"words", "name", "path", "meaning"}
+    assert best["why"]
+    scores = [place["score"] for place in answer["result"]]
+    assert scores == sorted(scores, reverse=True)
+    assert answer["meta"]["repo"] == "both"
+    assert answer == {**planted.ok("smart_search", query="take_masts_7"), "meta": answer["meta"]}
+
+
+def test_by_path_the_same_places_come_in_the_order_of_paths(planted: Forest) -> None:
+    ranked = planted.ok("repo_smart_search", query="storm masts", limit=100)
+    by_path = planted.ok("repo_smart_search", query="storm masts", limit=100, order="path")
+    order = [
+        (("docs", "code").index(repo), path.split("/"), line)
+        for repo, path, line in places(by_path)
+    ]
+    assert order == sorted(order)
+    assert sorted(places(ranked)) == sorted(places(by_path))
+
+
+@pytest.mark.parametrize("order", ["rank", "path"])
+@pytest.mark.parametrize("limits", [{"limit": 7}, {"max_tokens": 600}, {"max_tokens": 250}])
+def test_pages_have_no_gaps_and_no_repeats(
+    planted: Forest, order: str, limits: dict[str, int]
+) -> None:
+    asked = {"query": "storm masts", "order": order}
+    pages = planted.pages("repo_smart_search", **asked, **limits)
+    assert len(pages) > 2
+    joined = [place for page in pages for place in places(page)]
+    whole = places(planted.ok("repo_smart_search", query="storm masts", limit=100))
+    assert len(set(joined)) == len(joined)
+    assert sorted(joined) == sorted(whole)
+    if order == "rank":
+        assert joined == whole
+
+
+def test_the_same_search_has_the_same_answer(planted: Forest) -> None:
+    first, second = (planted.ok("repo_smart_search", query="storm masts") for _ in range(2))
+    assert first["result"] == second["result"]
+
+
+def test_repo_and_glob_narrow_the_files(planted: Forest) -> None:
+    only = planted.ok("repo_smart_search", query="storm masts", repo="docs", limit=100)
+    assert {repo for repo, _, _ in places(only)} == {"docs"}
+    assert only["meta"]["repo"] == "docs"
+    some = planted.ok("repo_smart_search", query="storm masts", file_glob="*.py", limit=100)
+    assert {path.rpartition(".")[2] for _, path, _ in places(some)} == {"py"}
+
+
+def test_a_change_just_before_the_call_is_seen(planted: Forest) -> None:
+    planted.put("docs/new.md", "# Quicksilver\n\nThe barometer held quicksilver.\n")
+    assert places(planted.ok("repo_smart_search", query="quicksilver"))[0][1] == "new.md"
+    planted.put("docs/new.md", "# Nothing\n")
+    assert planted.ok("repo_smart_search", query="quicksilver")["result"] == []
+
+
+def test_no_hit_names_a_spelling_that_does_occur(forest: Forest) -> None:
+    forest.put("docs/a.md", "The Harbour master\n")
+    assert forest.ok("repo_smart_search", query="harbuor")["meta"]["nearest"] == "Harbour"
+
+
+def test_no_hit_says_what_was_searched(planted: Forest) -> None:
+    meta = planted.ok("repo_smart_search", query="xylophone")["meta"]
+    assert meta["searched"]["files"] == 40
+    assert meta["skipped"] == {
+        "binary": 0, "unreadable": 0, "special": 0, "too_large": 0, "changed": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("query", TYPED)
+def test_nothing_a_person_types_makes_it_fail(planted: Forest, query: str) -> None:
+    planted.ok("repo_smart_search", query=query)
+
+
+_MADE: list[Forest] = []
+
+
+@given(query=st.text(min_size=1, max_size=80).filter(str.strip))
+@settings(max_examples=examples(50))
+def test_no_text_makes_it_fail(query: str) -> None:
+    if not _MADE:
+        _MADE.append(plant(make_forest(Path(tempfile.mkdtemp()), "docs", "code")))
+    _MADE[0].ok("repo_smart_search", query=query)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"query": ""}, "QUERY_EMPTY"),
+        ({"query": " \n\t"}, "QUERY_EMPTY"),
+        ({"query": None}, "INVALID_ARGUMENT"),
+        ({"limit": 0}, "LIMIT_INVALID"),
+        ({"limit": 101}, "LIMIT_INVALID"),
+        ({"limit": "5"}, "LIMIT_INVALID"),
+        ({"repo": "nowhere"}, "REPO_INVALID"),
+        ({"file_glob": "["}, "FILE_GLOB_INVALID"),
+        ({"file_glob": 5}, "FILE_GLOB_INVALID"),
+        ({"order": "best"}, "INVALID_ARGUMENT"),
+        ({"cursor": "x"}, "CURSOR_INVALID"),
+        ({"cursor": '["00000000",20,0]'}, "CURSOR_INVALID"),
+        ({"cursor": '["00000000",-1,0]'}, "CURSOR_INVALID"),
+        ({"cursor": '["00000000",0,100000000000]'}, "CURSOR_INVALID"),
+    ],
+)
+def test_each_wrong_argument_has_its_code(
+    planted: Forest, wrong: dict[str, Any], code: str
+) -> None:
+    assert planted.code("repo_smart_search", **{"query": "masts", **wrong}) == code
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"query": "masts"}, {"order": "path"}, {"limit": 6}, {"repo": "code"}]
+)
+def test_a_cursor_of_another_search_is_refused(planted: Forest, wrong: dict[str, Any]) -> None:
+    first = planted.ok("repo_smart_search", query="storm masts", limit=5)
+    asked = first["meta"]["next"]["arguments"]
+    assert planted.code("repo_smart_search", **{**asked, **wrong}) == "CURSOR_INVALID"
+
+
+def test_without_roots_the_settings_are_named(tmp_path: Path) -> None:
+    error = make_forest(tmp_path).fails("repo_smart_search", query="x")
+    assert (error["code"], error["details"]) == ("CONFIG_INVALID", {"reason": "MISSING_ROOT"})
