@@ -17,6 +17,9 @@ TOOLS = (
     "smart_read",
     "read_section",
     "read_plan",
+    "repo_smart_search",
+    "repo_get_snippet",
+    "repo_search",
     "add_task",
     "next_task",
     "claim_task",
@@ -26,6 +29,9 @@ TOOLS = (
     "scratch_append_cell",
     "scratch_edit_cell",
     "scratch_search",
+    "note_save",
+    "note_list",
+    "note_manage",
 )
 TOLD = (
     "2  replicas: twelve",
@@ -33,12 +39,18 @@ TOLD = (
     "line 3: /port must be at most 65535",
     "valid: true",
     "service: billing replicas: 3 port: 8080",
+    "local_version: 3, rebased",
+    "- [ ] tell the others",
+    "VERSION_CONFLICT: ",
+    "version 1: ",
 )
-"""A cell that breaks its schema, what it is told, and where it is found once it is mended."""
+"""A cell that breaks its schema, what it is told, and where it is found once it is mended; a note
+that two change, of which nothing is lost."""
 
 
 def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
     shell.set("ROLLTOP_THREADS", "nonsense")  # one's own settings do not disturb it
+    shell.set("SIMPLENOTE_USERNAME", "ada@example.org")
     outcome = shell.process("demo")
     assert outcome.err == ""
     assert outcome.code == 0
@@ -53,6 +65,13 @@ def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
         for found in re.findall(r"cost ([\d,]+)", outcome.out.split("calls and the list")[1])
     )
     assert paid < whole
+    found = re.search(
+        r"lines cost ([\d,]+) tokens, \S+ whole ([\d,]+):\n +(\d+)% saved", outcome.out
+    )
+    assert found is not None
+    searched, file = (int(figure.replace(",", "")) for figure in found.groups()[:2])
+    assert 0 < int(found[3]) == round(100 * (1 - searched / file))
+    assert re.search(r"← \S+\.py:\d+: .*O_NOFOLLOW", outcome.out)
     assert not shell.data.exists()
     assert list(shell.folder.iterdir()) == []
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from rolltop import __version__
-from rolltop.core.errors import ConfigInvalid, RolltopError
+from rolltop.core.errors import RolltopError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +20,22 @@ COMMANDS: Final = {
     "tools": ("rolltop.cli.tools", "List the tools and what each costs a client in tokens."),
     "config": ("rolltop.cli.config", "List every setting, its value and where it came from."),
     "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),
+    "backup": ("rolltop.cli.backups", "Write a copy of the store, also while it is used."),
+    "restore": ("rolltop.cli.backups", "Put a backup in the place of the store."),
+    "store encrypt": ("rolltop.cli.stores", "Encrypt the store that is there."),
+    "store rekey": ("rolltop.cli.stores", "Change the passphrase of the encrypted store."),
+    "store decrypt": ("rolltop.cli.stores", "Make the encrypted store a plain one again."),
     "user add": ("rolltop.cli.users", "Add a user."),
     "user list": ("rolltop.cli.users", "List the users."),
     "user delete": ("rolltop.cli.users", "Delete a user and all the user owns."),
     "token create": ("rolltop.cli.tokens", "Make an access token and print it once."),
     "token list": ("rolltop.cli.tokens", "List a user's tokens."),
     "token revoke": ("rolltop.cli.tokens", "Make a token worthless."),
+    "notes export": ("rolltop.cli.note_files", "Write all notes as plain files."),
+    "notes import": ("rolltop.cli.note_files", "Bring notes from plain files or Simplenote."),
+    "notes login": ("rolltop.cli.notes", "Connect a Simplenote account by a mailed code."),
+    "notes sync": ("rolltop.cli.notes", "Sync the notes with Simplenote now."),
+    "notes status": ("rolltop.cli.notes", "Tell how the notes and their sync are doing."),
     "demo": ("rolltop.cli.demo", "Watch a real client use a real server."),
 }
 """Each command with its module, which has `configure(parser)` and `run(arguments)`."""
@@ -78,7 +88,7 @@ def _failed(error: Exception) -> int:
         end = "" if error.message.endswith((".", "?")) else "."
         line = f"{error.message}{end} {error.hint}".rstrip()
         print(f"rolltop: {line}", file=sys.stderr)  # noqa: T201  # the command's answer
-        return USAGE if isinstance(error, ConfigInvalid) else FAILURE
+        return error.exit_code
     logs = import_module("rolltop.core.logs")
     logs.configure_once()
     reference = logs.fault(error)

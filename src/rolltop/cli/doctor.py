@@ -12,6 +12,7 @@ from rolltop.cli import clients, options
 from rolltop.cli.tools import listing
 from rolltop.core.errors import RolltopError
 from rolltop.core.lazy import lazy
+from rolltop.core.scope import Scope
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from rolltop.core.settings import Settings
     from rolltop.server import assembly
+    from rolltop.toolsets.notes.service import notebooks
+    from rolltop.toolsets.notes.service.remote import status
 else:
     accounts = lazy("rolltop.core.accounts")
     assembly = lazy("rolltop.server.assembly")
     db = lazy("rolltop.core.db")
     versions = lazy("rolltop.core.db.versions")
+    notebooks = lazy("rolltop.toolsets.notes.service.notebooks")
+    status = lazy("rolltop.toolsets.notes.service.remote.status")
 
 Mark = Literal["ok", "note", "wrong"]
 
@@ -79,7 +84,7 @@ def _findings(arguments: Namespace) -> Iterator[Finding]:
         yield _wrong("settings", error)
         return
     try:
-        for check in (_store, _account, _roots, _tools):
+        for check in (_store, _account, _notes, _roots, _tools):
             yield from _guarded(check, desk)
     finally:
         desk.database.close()
@@ -116,7 +121,8 @@ def _store(desk: Desk) -> Iterator[Finding]:
         return
     desk.database.open()
     revisions = ", ".join(sorted(versions.heads(versions.branches())))
-    yield Finding("ok", "store", f"{path or shown} opens; its schema is {revisions}")
+    how = "opens, encrypted" if desk.settings["db_encryption_key"] else "opens"
+    yield Finding("ok", "store", f"{path or shown} {how}; its schema is {revisions}")
 
 
 def _account(desk: Desk) -> Iterator[Finding]:
@@ -138,6 +144,32 @@ def _account(desk: Desk) -> Iterator[Finding]:
         yield Finding("ok", "account", wanted + ("" if found else ", made on first use"))
     if desk.database.read_now(db.SYSTEM, accounts.any_token):
         yield Finding("ok", "tokens", "there are some, so callers over HTTP need one")
+
+
+def _notes(desk: Desk) -> Iterator[Finding]:
+    """Look how the notes of the local user and their sync are doing."""
+    if desk.database.path is not None and not desk.database.path.exists():
+        return
+    user_id = desk.database.read_now(db.SYSTEM, notebooks.local_user, desk.settings)
+    if user_id is None:
+        return
+    state = desk.database.read_now(Scope.of(user_id), status.state, desk.settings)
+    if not state.username:
+        yield Finding("ok", "notes", f"{state.notes}, kept here only")
+        return
+    said = f"{state.notes} of {state.username}, sync {state.status}"
+    if state.status == "needs_accept":
+        advice = "`rolltop notes sync --dry-run` shows what it asks about."
+        yield Finding("wrong", "notes", said, advice)
+    elif state.error in {"LOGIN_REQUIRED", "LOGIN_FAILED", "TOKEN_REJECTED"}:
+        yield Finding("wrong", "notes", f"{said} ({state.error})", "`rolltop notes login`")
+    elif state.error:
+        yield Finding("note", "notes", f"{said} ({state.error}); it is tried again")
+    else:
+        yield Finding("ok", "notes", said)
+    if state.pending or state.refused:
+        waiting = f"{state.pending} changes wait to be sent, {state.refused} are not taken"
+        yield Finding("note", "notes", waiting, "`rolltop notes sync` sends them now.")
 
 
 def _roots(desk: Desk) -> Iterator[Finding]:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from rolltop.core import accounts, db
     from rolltop.core.accounts import User
-    from rolltop.core.db import Database, Tx
+    from rolltop.core.db import Database, Tx, encryption
 else:
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
+    encryption = lazy("rolltop.core.db.encryption")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -59,6 +60,7 @@ def store(arguments: Namespace) -> Generator[Database]:
         statement_timeout=settings["statement_timeout"],
         lock_timeout=settings["lock_timeout"],
         threads=1,
+        encryption=encryption.configured(settings),
     )
     try:
         yield database

@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 import rolltop
 from rolltop.core import budget, tokens
 from rolltop.core.errors import StartFailed
+from rolltop.server.demo_notes import keep_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,13 +35,19 @@ _NARROWEST: Final = 60
 _STEP, _GOOD, _BAD, _FAINT, _PLAIN = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _LONG_ID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{22}\b")
 _MOMENT: Final = re.compile(r"\b\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)\.\d+Z")
-_OURS: Final = ("ROLLTOP_", "DATABASE_URL", "DOCS_ROOT", "CODE_ROOT", "LOG_")
+_OURS: Final = (
+    *("ROLLTOP_", "DATABASE_URL", "DB_", "DOCS_ROOT", "CODE_ROOT", "LOG_"),
+    *("SIMPLENOTE_", "SIMPERIUM_", "SYNC_", "API_TIMEOUT"),
+)
 _SCHEMA: Final = {
     "required": ["service"],
     "properties": {"replicas": {"type": "integer"}, "port": {"maximum": 65535}},
 }
 _DRAFT: Final = "service: billing\nreplicas: twelve\nport: 80800\n"
 _QUESTION: Final = "What happens to a write when the process is killed?"
+_REMEMBERED: Final = "open a file without following links"
+_EXACTLY: Final = "os.O_NOFOLLOW"
+_SEARCHED: Final = "**/core/**/*.py"
 
 
 def run_demo(working_directory: Path) -> int:
@@ -84,8 +91,10 @@ async def _tell(documents: Sequence[Path], scratch: Path) -> int:
                 story = _Story(client, sys.stdout)
                 await story.opening()
                 await _reading(story, documents)
+                await _finding(story, root)
                 await _working(story)
                 await _drafting(story)
+                await keep_notes(story)
                 await _erring(story, documents[0])
                 story.end(documents)
         except* StartFailed as group:
@@ -167,6 +176,37 @@ def _section(toc: Mapping[str, Any]) -> str:
     outline = cast("list[dict[str, Any]]", toc["outline"])
     fitting = [entry for entry in outline if 60 <= entry["tokens"] <= 400]  # noqa: PLR2004  # for the eye
     return str((fitting or outline)[len(fitting or outline) // 2]["id"])
+
+
+async def _finding(story: _Story, root: Path) -> None:
+    """Search for what somebody remembers of the code, and read the lines that answer it alone."""
+    before = story.paid
+    found = await story.call(
+        "One remembers what a function does, not its name. Places, the best first.",
+        "repo_smart_search",
+        shown=_places,
+        query=_REMEMBERED,
+        file_glob=_SEARCHED,
+        limit=3,
+    )
+    best = found["result"][0]
+    await story.call(
+        "The first of them, from its first line to its last, and no more of the file.",
+        "repo_get_snippet",
+        shown=_text,
+        path=f"{best['repo']}/{best['path']}",
+        start_line=best["line"],
+        end_line=best["end_line"],
+    )
+    story.saved(story.paid - before, root / best["path"])
+    await story.call(
+        "Every line with a text, exactly: the files as they are now.",
+        "repo_search",
+        shown=_lines,
+        query=_EXACTLY,
+        file_glob=_SEARCHED,
+        limit=4,
+    )
 
 
 async def _working(story: _Story) -> None:
@@ -303,6 +343,17 @@ class _Story:
             raise StartFailed(f"{tool} answered what the demo did not expect", hint="See above.")
         return cast("dict[str, Any]", result.structured_content or {})
 
+    @property
+    def paid(self) -> int:
+        """The tokens paid so far."""
+        return self._paid
+
+    def saved(self, paid: int, path: Path) -> None:
+        """Compare what a search and a part of a file cost with reading the file whole."""
+        whole = tokens.count(path.read_text(encoding="utf-8"))
+        self._say(f"   The search and the lines cost {paid:,} tokens, {path.name} whole {whole:,}:")
+        self._say(f"   {1 - paid / whole:.0%} saved, before anything is read in vain.\n")
+
     def end(self, documents: Sequence[Path]) -> None:
         """Compare what the story cost with reading its documents whole."""
         whole = sum(tokens.count(path.read_text(encoding="utf-8")) for path in documents)
@@ -361,6 +412,24 @@ def _hits(answer: Mapping[str, Any]) -> list[str]:
         f"cell {_item(hit['cell_id'])} of pad {_item(hit['scratch_id'])}: {hit['snippet']}"
         for hit in answer["hits"]
     ]
+
+
+def _places(answer: Mapping[str, Any]) -> list[str]:
+    """Return the place of each unit, and what of the query it holds."""
+    return [
+        f"{hit['repo']}/{hit['path']}:{hit['line']}-{hit['end_line']} ({', '.join(hit['why'])})"
+        for hit in answer["result"]
+    ]
+
+
+def _lines(answer: Mapping[str, Any]) -> list[str]:
+    """Return each line with its place."""
+    return [f"{hit['path']}:{hit['line']}: {hit['preview'].strip()}" for hit in answer["result"]]
+
+
+def _text(answer: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a file."""
+    return cast("str", answer["result"]["text"]).splitlines()
 
 
 def _item(item: object) -> str:

@@ -1,0 +1,80 @@
+"""`rolltop store`: encrypt the store that is there, change its key, or decrypt it."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING, Final
+
+from rolltop.cli import options
+from rolltop.core.errors import ConfigInvalid, Invalid
+from rolltop.core.lazy import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from rolltop.core.db import encryption, reencryption
+    from rolltop.core.db.encryption import Encryption
+    from rolltop.core.settings import Settings
+else:
+    encryption = lazy("rolltop.core.db.encryption")
+    reencryption = lazy("rolltop.core.db.reencryption")
+
+_ITERATIONS: Final = "db_encryption_kdf_iterations"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments of the command that was chosen."""
+    if parser.get_default("command") == "store rekey":
+        parser.add_argument(
+            "--iterations",
+            metavar="N",
+            type=int,
+            help="how often the new passphrase is hashed, if not as often as the present one",
+        )
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the store anew and say what to set now. Raises what the store raises."""
+    settings = options.read_settings(arguments)
+    present = encryption.configured(settings)
+    if present is None:
+        raise ConfigInvalid(
+            "DB_ENCRYPTION_KEY is not set", hint="Set it to the passphrase of the store."
+        )
+    url: str = settings["database_url"]
+    if arguments.command == "store encrypt":
+        left = reencryption.reencrypt(url, None, present)
+        options.show("The store is encrypted. Without DB_ENCRYPTION_KEY nobody can read it again.")
+    elif arguments.command == "store decrypt":
+        left = reencryption.reencrypt(url, present, None)
+        options.show("The store is not encrypted any more: unset DB_ENCRYPTION_KEY.")
+    else:
+        wanted = _wanted(settings, arguments.iterations)
+        left = reencryption.reencrypt(url, present, wanted)
+        options.show("The store has its new key: set DB_ENCRYPTION_KEY to it.")
+        if wanted.iterations != present.iterations:
+            options.show(f"Set DB_ENCRYPTION_KDF_ITERATIONS to {wanted.iterations}, too.")
+    for copy in left:
+        options.show(f"This copy is as it was before, delete it if you need it no more: {copy}")
+    return 0
+
+
+def _wanted(settings: Settings, iterations: int | None) -> Encryption:
+    """Return what the store shall be encrypted with; a person is asked for the passphrase."""
+    passphrase: str = settings["db_encryption_new_key"]
+    if not passphrase:
+        if not options.is_terminal():
+            raise ConfigInvalid(
+                "DB_ENCRYPTION_NEW_KEY is not set, and nobody is here to be asked",
+                hint="Set it to the new passphrase.",
+            )
+        passphrase = getpass.getpass("New passphrase: ")
+        if not passphrase or getpass.getpass("Once more: ") != passphrase:
+            raise Invalid("The two are not the same, or empty", hint="Nothing was changed.")
+    least = settings.declared[_ITERATIONS].minimum or 0
+    if iterations is not None and iterations < least:
+        raise ConfigInvalid(
+            f"--iterations {iterations} is too few", hint=f"Write a number of at least {least:g}."
+        )
+    return encryption.Encryption(passphrase, iterations or settings[_ITERATIONS])

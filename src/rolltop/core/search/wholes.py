@@ -1,0 +1,222 @@
+"""The index of whole texts: which of them have all that is asked for, and how well they answer.
+
+Where `searching` finds the parts that answer a question best, this decides for each text: every
+wanted phrase is in it and no unwanted one. What it answers is a selection to join with the
+texts' own table, so that filters, counts and pages are part of the same statement.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    Float,
+    Integer,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    literal_column,
+    select,
+    update,
+)
+
+from rolltop.core.db.prepared import Prepared
+from rolltop.core.db.types import Identifier
+from rolltop.core.lazy import lazy
+from rolltop.core.search.batches import batches
+from rolltop.core.search.tables import (
+    WHOLE_WORDS_TABLE,
+    owner_of,
+    search_whole_parts,
+    search_whole_words,
+    search_wholes,
+)
+from rolltop.core.search.terms import is_beginning
+from rolltop.core.search.words import joined_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import BindParameter, ColumnElement, FromClause, Select
+
+    from rolltop.core.db import Tx
+    from rolltop.core.db.address import Kind
+    from rolltop.core.search import wholes_tsearch
+    from rolltop.core.search.phrases import Asked, Phrase
+else:  # only where the store is PostgreSQL's
+    wholes_tsearch = lazy("rolltop.core.search.wholes_tsearch")
+
+_PART: Final = 5000
+"""Words of one tsvector: its positions end at 16,383 and its bytes at a MiB."""
+_OVERLAP: Final = 64
+"""Words that two parts share, so that a phrase is whole in one of them."""
+
+
+def add(tx: Tx, texts: Sequence[str]) -> list[int]:
+    """Return the numbers of new texts, in their order; the numbers are never given twice."""
+    if not texts:
+        return []
+    split = [joined_words(text) for text in texts]
+    rows = [_row(tx, words) for words in split]
+    numbers = [number for (number,) in _ADD.rows_of_each(tx, rows)]
+    _index(tx, dict(zip(numbers, split, strict=True)))
+    return numbers
+
+
+def replace(tx: Tx, number: int, text: str) -> None:
+    """Index a text in place of what the number stood for."""
+    _unindex(tx, [number])
+    words = joined_words(text)
+    row = _row(tx, words)
+    changed = {"is_long": row["is_long"], "words": row["words"]}
+    _put(tx.kind).run(tx, {"owner": tx.scope.tenant_id, "it": number, **changed})
+    _index(tx, {number: words})
+
+
+def remove(tx: Tx, numbers: Sequence[int]) -> None:
+    """Forget texts."""
+    for some in batches(numbers):
+        _unindex(tx, some)
+        _remove(tx.kind).run(tx, {"owner": tx.scope.tenant_id, "some": some})
+
+
+def remove_all(tx: Tx, user_id: str) -> None:
+    """Forget all texts of one tenant."""
+    if tx.kind == "sqlite":
+        _UNINDEX_ALL.run(tx, {"owner": user_id})
+    tx.execute(delete(search_wholes).where(search_wholes.c.user_id == user_id))
+
+
+def matched(tx: Tx, asked: Asked, *, ranked: bool) -> FromClause:
+    """Return the numbers of the texts that meet what is asked, as a table to join with.
+
+    Its columns are `number` and, where `ranked`, `rank`: lower is better. Something must be
+    wanted. On SQLite it holds other tenants' texts too: whoever joins names the tenant.
+    """
+    if tx.kind == "sqlite":
+        return _sqlite_matched(asked, ranked=ranked)
+    chosen = wholes_tsearch.matched(tx, asked)
+    columns = [chosen.c.number, *([chosen.c.rank] if ranked else [])]
+    return select(*columns).cte("matched").prefix_with("MATERIALIZED")
+
+
+def meets(asked: Asked, number: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return the condition that the text of that number meets what is asked; SQLite only.
+
+    Each look takes as long as some hundred rows of `matched`: it is for a few numbers.
+    """
+    w = search_whole_words.c
+    return exists(select(w.rowid).where(_fts5_match(_fts5_query(asked)), w.rowid == number))
+
+
+def last_number(tx: Tx) -> int:
+    """Return the highest number a text has here, 0 where there is none; SQLite only."""
+    w = search_whole_words.c
+    return tx.execute(select(w.rowid).order_by(w.rowid.desc()).limit(1)).scalar() or 0
+
+
+def having(tx: Tx, phrases: Sequence[Phrase]) -> Select[int]:
+    """Return the numbers of the texts that have one of the phrases, as a selection."""
+    if tx.kind == "sqlite":
+        texts = " OR ".join(map(_fts5_phrase, phrases))
+        return select(search_whole_words.c.rowid).where(_fts5_match(texts))
+    return wholes_tsearch.having(tx, phrases)
+
+
+def _sqlite_matched(asked: Asked, *, ranked: bool) -> FromClause:
+    w = search_whole_words.c
+    columns: list[Any] = [w.rowid.label("number")]
+    if ranked:
+        rank = func.bm25(literal_column(WHOLE_WORDS_TABLE, Integer), type_=Float)
+        columns.append(rank.label("rank"))
+    return select(*columns).where(_fts5_match(_fts5_query(asked))).subquery("matched")
+
+
+def _fts5_query(asked: Asked) -> str:
+    text = " AND ".join(map(_fts5_phrase, asked.wanted))
+    if asked.unwanted:
+        text = f"({text}) NOT ({' OR '.join(map(_fts5_phrase, asked.unwanted))})"
+    return text
+
+
+def _fts5_match(text: str) -> ColumnElement[bool]:
+    return search_whole_words.c[WHOLE_WORDS_TABLE].op("MATCH", is_comparison=True)(text)
+
+
+def _fts5_phrase(phrase: Phrase) -> str:
+    """Return a phrase as FTS5 takes it: words hold no quotation marks."""
+    joined = f'"{" ".join(phrase)}"'
+    return f"{joined} *" if is_beginning(phrase[-1]) else joined
+
+
+def _row(tx: Tx, words: str) -> dict[str, object]:
+    is_long = tx.kind != "sqlite" and words.count(" ") >= _PART
+    return {"user_id": tx.scope.tenant_id, "is_long": is_long, "words": "" if is_long else words}
+
+
+def _index(tx: Tx, texts: dict[int, str]) -> None:
+    """Make the words of texts findable that have a row."""
+    if tx.kind == "sqlite":
+        _ADD_WORDS.run_each(tx, [{"rowid": n, "words": words} for n, words in texts.items()])
+        return
+    parts = [
+        {"whole_id": number, "part": part, "user_id": tx.scope.tenant_id, "words": words}
+        for number, text in texts.items()
+        if _row(tx, text)["is_long"]
+        for part, words in enumerate(_parts(text))
+    ]
+    if parts:
+        tx.execute(insert(search_whole_parts), parts)
+
+
+def _parts(words: str) -> Iterator[str]:
+    split = words.split(" ")
+    for start in range(0, len(split), _PART - _OVERLAP):
+        yield " ".join(split[start : start + _PART])
+
+
+def _unindex(tx: Tx, numbers: Sequence[int]) -> None:
+    some = {"owner": tx.scope.tenant_id, "some": list(numbers)}
+    if tx.kind == "sqlite":
+        _UNINDEX.run(tx, some)
+        return
+    parts = search_whole_parts.c
+    tx.execute(
+        delete(search_whole_parts).where(parts.user_id == _OWNER, parts.whole_id.in_(_SOME)), some
+    )
+
+
+@cache
+def _put(kind: Kind) -> Prepared:
+    mine = (owner_of(kind, search_wholes) == _OWNER, search_wholes.c.id == bindparam("it"))
+    new = {name: bindparam(name, type_=search_wholes.c[name].type) for name in ("is_long", "words")}
+    return Prepared(update(search_wholes).where(*mine).values(new))
+
+
+@cache
+def _remove(kind: Kind) -> Prepared:
+    mine = (owner_of(kind, search_wholes) == _OWNER, search_wholes.c.id.in_(_SOME))
+    return Prepared(delete(search_wholes).where(*mine))
+
+
+def _told(rows: Any) -> Prepared:  # noqa: ANN401  # a SELECT of three columns
+    """Return what gives FTS5 the words of rows that are about to go: it keeps none itself."""
+    names = [WHOLE_WORDS_TABLE, "rowid", "words"]
+    return Prepared(insert(search_whole_words).from_select(names, rows))
+
+
+_OWNER: Final = bindparam("owner", type_=Identifier)
+_SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
+_ADD: Final = Prepared(
+    insert(search_wholes).returning(search_wholes.c.id, sort_by_parameter_order=True)
+)
+_ADD_WORDS: Final = Prepared(insert(search_whole_words))
+_GOING: Final = select(literal("delete"), search_wholes.c.id, search_wholes.c.words)
+_UNINDEX: Final = _told(
+    _GOING.where(owner_of("sqlite", search_wholes) == _OWNER, search_wholes.c.id.in_(_SOME))
+)
+_UNINDEX_ALL: Final = _told(_GOING.where(search_wholes.c.user_id == _OWNER))

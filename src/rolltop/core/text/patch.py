@@ -1,0 +1,153 @@
+"""Patches of single lines: applied as if at once, and moved to a text that changed since.
+
+Lines are numbered from 1 as in `rolltop.core.text.lines`. Line breaks, a missing last one and a
+byte order mark stay as they were.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+from rolltop.core.text.difference import hunks
+from rolltop.core.text.lines import line_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.text.difference import Hunk
+
+Operation = Literal["add", "mod", "del"]
+BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One operation on line `line`.
+
+    `add` puts the lines of `value` before it, `mod` puts them in its place, `del` takes it away.
+    """
+
+    operation: Operation
+    line: int
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A patch for a later text; `lines` pairs each line it named with the one it is about now."""
+
+    changes: tuple[Change, ...]
+    lines: tuple[tuple[int, int], ...]
+
+
+class PatchError(ValueError):
+    """A patch does not fit its text: the message says which operation and why."""
+
+
+def apply(text: str, changes: Sequence[Change]) -> str:
+    """Return the text with all changes made, each line number being that of the given text.
+
+    Several `add` at one line go in the order given. Raises PatchError for a line that is not
+    there and for two of mod and del on one line.
+    """
+    check(text, changes)
+    mark = BOM if text.startswith(BOM) else ""
+    lines = _split(text.removeprefix(BOM))
+    ending = _usual_ending(lines)
+    added: defaultdict[int, list[str]] = defaultdict(list)
+    changed: dict[int, list[str]] = {}
+    for change in changes:
+        new = _split(change.value if not (mark and change.line == 1) else _unmarked(change.value))
+        contents = [content for content, _ending in new] or [""]
+        if change.operation == "add":
+            added[change.line] += contents
+        else:
+            changed[change.line] = contents if change.operation == "mod" else []
+    patched: list[tuple[str, str]] = []
+    for number, (content, own) in enumerate(lines, start=1):
+        patched += [(new, ending) for new in added.get(number, ())]
+        kept = changed.get(number, [content])
+        patched += [(new, own or ending) for new in kept]
+    patched += [(new, ending) for new in added.get(len(lines) + 1, ())]
+    return mark + _joined(patched, closed=text.endswith("\n"))
+
+
+def check(text: str, changes: Sequence[Change]) -> None:
+    """Raise PatchError where a patch does not fit the text."""
+    last = line_count(text.removeprefix(BOM))
+    taken: set[int] = set()
+    for at, change in enumerate(changes):
+        most = last + (change.operation == "add")
+        if not 1 <= change.line <= most:
+            said = f"1 to {most}" if most else "none, the note is empty"
+            raise PatchError(
+                f"text_patch[{at}]: {change.operation} at line {change.line}; allowed: {said}"
+            )
+        if change.operation != "add":
+            if change.line in taken:
+                raise PatchError(
+                    f"text_patch[{at}]: line {change.line} is changed or deleted twice"
+                )
+            taken.add(change.line)
+
+
+def rebase(before: str, now: str, changes: Sequence[Change]) -> Moved | None:
+    """Return the patch of `before` as one of `now`; None where both touch the same lines.
+
+    A line is touched that was replaced or deleted; a place between two lines is touched where
+    both of them were replaced together. Lines that were added at the place of an `add` come
+    before it.
+    """
+    differences = hunks(_contents(before), _contents(now))
+    moved: list[Change] = []
+    lines: dict[int, int] = {}
+    for change in changes:
+        line = _moved_line(change, differences)
+        if line is None:
+            return None
+        moved.append(replace(change, line=line))
+        if line != change.line:
+            lines[change.line] = line
+    return Moved(tuple(moved), tuple(sorted(lines.items())))
+
+
+def _moved_line(change: Change, differences: Sequence[Hunk]) -> int | None:
+    place = change.line - 1
+    shift = 0
+    for hunk in differences:
+        is_inside = hunk.start < place < hunk.end
+        if is_inside or (change.operation != "add" and hunk.start == place < hunk.end):
+            return None
+        if hunk.end <= place:
+            shift = hunk.new_end - hunk.end
+    return change.line + shift
+
+
+def _contents(text: str) -> list[str]:
+    return [content for content, _ending in _split(text.removeprefix(BOM))]
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """Return each line's content and its break; "" for a last one without."""
+    parts = text.split("\n")
+    last = parts.pop()
+    lines = [(p[:-1], "\r\n") if p.endswith("\r") else (p, "\n") for p in parts]
+    return [*lines, (last, "")] if last else lines
+
+
+def _joined(lines: Sequence[tuple[str, str]], *, closed: bool) -> str:
+    text = "".join(content + ending for content, ending in lines)
+    if closed or not lines:
+        return text
+    return text.removesuffix(lines[-1][1])
+
+
+def _usual_ending(lines: Sequence[tuple[str, str]]) -> str:
+    endings = [ending for _content, ending in lines]
+    return "\r\n" if endings.count("\r\n") > endings.count("\n") else "\n"
+
+
+def _unmarked(value: str) -> str:
+    return value.removeprefix(BOM)

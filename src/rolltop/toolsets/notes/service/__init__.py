@@ -1,0 +1,1 @@
+"""What may happen to notes; each module is one part of it."""

@@ -1,0 +1,119 @@
+"""The tables of notes.
+
+A note's row is what is shown now; every version before it is a row of `note_versions`, which
+outlives the note. `number` is the note's number in the index of whole texts. Moments are UNIX
+seconds with fractions, as the backend keeps them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import CodePointString, Identifier, JSONText
+from rolltop.core.search.tables import Number
+from rolltop.toolsets.notes.models import ACCOUNT_LENGTH, ID_LENGTH
+
+_STATES: Final = "sync_state IN ('local', 'synced', 'pending', 'conflict')"
+
+note_accounts: Final = Table(
+    "note_accounts",
+    metadata,
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    Column("account", CodePointString(ACCOUNT_LENGTH)),
+    Column("is_active", Boolean, nullable=False),
+    Column("username", CodePointString(320)),
+    Column("cursor", CodePointString()),
+    Column("status", CodePointString(20), nullable=False),
+    Column("error_count", Integer, nullable=False),
+    Column("last_sync_at", Double),
+    Column("sync_duration_ms", Double),
+    Column("state", JSONText, nullable=False),
+    PrimaryKeyConstraint("user_id", "account"),
+)
+"""Accounts that were connected. The local set of notes needs no row."""
+
+notes: Final = Table(
+    "notes",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=False),
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("account", CodePointString(ACCOUNT_LENGTH), nullable=False),
+    Column("id", CodePointString(ID_LENGTH), nullable=False),
+    Column("trash", Boolean, nullable=False),
+    Column("modified", Double, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("local_version", Integer, nullable=False),
+    Column("server_version", Integer),
+    Column("sync_state", CodePointString(8), nullable=False),
+    Column("source", CodePointString(20), nullable=False),
+    Column("title", CodePointString(80), nullable=False),
+    Column("tags", JSONText, nullable=False),
+    Column("system_tags", JSONText, nullable=False),
+    Column("extra", JSONText, nullable=False),
+    CheckConstraint(_STATES, name="sync_state"),
+    CheckConstraint("local_version >= 1", name="local_version"),
+    Index(None, "user_id", "account", "id", unique=True),
+    Index(None, "user_id", "account", "modified", "id"),
+    Index(None, "user_id", "account", "trash", "modified", "id"),
+    Index(None, "user_id", "account", "trash", "created", "id"),
+    Index(None, "user_id", "account", "sync_state"),
+)
+"""What lists show of notes: short rows, so that filters read little."""
+
+note_texts: Final = Table(
+    "note_texts",
+    metadata,
+    Column("number", Number, ForeignKey("notes.number", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", Identifier, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("base", JSONText),
+)
+"""The text of each note, and what its backend had last where that is something else."""
+
+note_tags: Final = Table(
+    "note_tags",
+    metadata,
+    Column("number", Number, ForeignKey("notes.number", ondelete="CASCADE")),
+    Column("tag", CodePointString()),
+    Column("user_id", Identifier, nullable=False),
+    PrimaryKeyConstraint("number", "tag"),
+    Index(None, "user_id", "tag", "number"),
+)
+"""Tags as they are looked for: case does not count."""
+
+note_versions: Final = Table(
+    "note_versions",
+    metadata,
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    Column("account", CodePointString(ACCOUNT_LENGTH)),
+    Column("note_id", CodePointString(ID_LENGTH)),
+    Column("local_version", Integer),
+    Column("server_version", Integer),
+    Column("modified", Double, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("trash", Boolean, nullable=False),
+    Column("source", CodePointString(20), nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("gone_at", Double),
+    Column("tags", JSONText, nullable=False),
+    Column("system_tags", JSONText, nullable=False),
+    Column("extra", JSONText, nullable=False),
+    Column("content", Text, nullable=False),
+    PrimaryKeyConstraint("user_id", "account", "note_id", "local_version"),
+    Index(None, "gone_at"),
+)
+"""Versions that are not shown any more; `gone_at` is set once the note was deleted for good."""

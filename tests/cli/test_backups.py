@@ -1,0 +1,56 @@
+"""`rolltop backup` and `rolltop restore`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+
+def add(shell: Shell, title: str) -> None:
+    assert shell("call", "add_task", f"title={title}").code == 0
+
+
+def test_a_backup_is_made_and_restored(shell: Shell) -> None:
+    add(shell, "walrus")
+    outcome = shell("backup", "walrus.db")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert (shell.folder / "walrus.db").stat().st_mode & 0o777 == 0o600
+    add(shell, "sealion")
+    outcome = shell("restore", "walrus.db", "--yes")
+    assert outcome.code == 0, outcome.err
+    (kept,) = shell.data.glob("*.bak")
+    assert str(kept) in outcome.out
+    listed = shell("call", "list_tasks").out
+    assert "walrus" in listed
+    assert "sealion" not in listed
+    assert shell("restore", str(kept), "--yes").code == 0
+    assert "sealion" in shell("call", "list_tasks").out
+
+
+def test_a_backup_takes_the_place_of_nothing(shell: Shell) -> None:
+    outcome = shell("backup", "walrus.db")
+    assert (outcome.code, "There is no store" in outcome.err) == (1, True)
+    assert not shell.data.exists()
+    add(shell, "walrus")
+    (shell.folder / "walrus.db").write_text("mine")
+    outcome = shell("backup", "walrus.db")
+    assert (outcome.code, "exists already" in outcome.err) == (1, True)
+    assert (shell.folder / "walrus.db").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])
+def test_a_restore_asks_first(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    add(shell, "sealion")
+    assert "--yes" in shell("restore", "walrus.db").err
+    monkeypatch.setattr("rolltop.cli.options.is_terminal", lambda: True)
+    outcome = shell("restore", "walrus.db", stdin=f"{answer}\n")
+    assert outcome.code == code
+    assert ("sealion" in shell("call", "list_tasks").out) == bool(code)

@@ -1,0 +1,122 @@
+"""`rolltop notes export` and `rolltop notes import`."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Shell
+
+TEXTS = ["# Harbour\r\n\nopen at six  \n", "# Harbour\nanother", "\ufeffBOM 😀", "", "gone"]
+
+
+def call(shell: Shell, tool: str, **arguments: Any) -> dict[str, Any]:
+    done = shell("call", tool, "--json", json.dumps(arguments))
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def everything(shell: Shell) -> list[dict[str, Any]]:
+    """Return all notes with all they show, by id."""
+    items = call(shell, "note_list", trash_s=2)["items"]
+    return [call(shell, "note_get", id=item["id"]) for item in sorted(items, key=lambda i: i["id"])]
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    for text in TEXTS:
+        call(shell, "note_save", text=text, tags=["a", "ü x"], trash=text == "gone")
+    return shell
+
+
+@pytest.mark.parametrize("place", ["out", "notes.json"])
+def test_a_round_trip_ends_where_it_began(filled: Shell, tmp_path: Path, place: str) -> None:
+    path = tmp_path / place
+    before = everything(filled)
+    done = filled("notes", "export", str(path))
+    assert done.code == 0, done.err
+    filled.set("ROLLTOP_DATA_DIR", str(tmp_path / "another"))
+    assert everything(filled) == []
+    done = filled("notes", "import", str(path))
+    assert done.code == 0, done.err
+    assert f"Added {len(TEXTS)} notes" in done.out
+    assert everything(filled) == before
+    again = filled("notes", "import", str(path))
+    assert f"{len(TEXTS)} were here as they are" in again.out
+    assert everything(filled) == before
+
+
+def test_an_export_writes_files_for_their_owner_alone(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("notes", "export", str(out))
+    names = {file.relative_to(out).as_posix() for file in out.rglob("*.md")}
+    assert names == {"Harbour.md", "Harbour-2.md", "BOM.md", "note.md", "trash/gone.md"}
+    assert {file.stat().st_mode & 0o777 for file in out.rglob("*.md")} == {0o600}
+    again = filled("notes", "export", str(out))
+    assert again.code == 1
+    assert "Name a new or an empty folder" in again.err
+
+
+def test_what_is_newer_here_stays_and_what_is_older_becomes_a_version(
+    filled: Shell, tmp_path: Path
+) -> None:
+    filled("notes", "export", str(tmp_path / "out"))
+    (note,) = [each for each in everything(filled) if each["text"] == TEXTS[1]]
+    saved = call(filled, "note_save", id=note["id"], local_version=1, text="newer here")
+    assert "1 are newer here" in filled("notes", "import", str(tmp_path / "out")).out
+    assert call(filled, "note_get", id=note["id"]) == saved
+    file = tmp_path / "edited" / "Harbour.md"
+    file.parent.mkdir()
+    front = f'---\nid: "{note["id"]}"\nmodified: 2999-01-01T00:00:00Z\n---\n'
+    file.write_text(f"{front}from a file", encoding="utf-8")
+    assert "changed 1" in filled("notes", "import", str(file.parent)).out
+    assert call(filled, "note_get", id=note["id"])["text"] == "from a file"
+    kept = call(filled, "note_manage", action="history", id=note["id"])["versions"]
+    assert [(v["local_version"], v["source"]) for v in kept] == [
+        (3, "import"),
+        (2, "local"),
+        (1, "local"),
+    ]
+
+
+def test_a_bad_file_is_named_and_the_others_are_taken(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "good.md").write_text("good", encoding="utf-8")
+    (folder / "sub" / "plain.txt").write_text("plain", encoding="utf-8")
+    (folder / "bad.md").write_bytes(b"\xff\xfe")
+    (folder / "image.png").write_bytes(b"\x89PNG")
+    (folder / "link.md").symlink_to("/etc/passwd")
+    done = shell("notes", "import", str(folder))
+    assert done.code == 1
+    assert "Left out: bad.md is not UTF-8 text." in done.out
+    assert sorted(note["text"] for note in everything(shell)) == ["good", "plain"]
+
+
+def test_simplenotes_archive_is_read(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "notes.zip"
+    export = {"activeNotes": [{"id": "f00d", "content": "from Simplenote"}], "trashedNotes": []}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("source/notes.json", json.dumps(export))
+    assert shell("notes", "import", str(path)).code == 0
+    assert call(shell, "note_get", id="f00d")["text"] == "from Simplenote"
+
+
+@pytest.mark.parametrize("name", ["missing", "empty.zip", "page.json"])
+def test_what_is_no_export_is_said_in_one_line(shell: Shell, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith("zip"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("readme.txt", "")
+    elif name.endswith("json"):
+        path.write_text("<html>", encoding="utf-8")
+    done = shell("notes", "import", str(path))
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "Traceback" not in done.err

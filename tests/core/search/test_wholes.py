@@ -1,0 +1,136 @@
+"""Whole texts are found by all that is asked for, alike on both databases and at any length."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+import rolltop
+from rolltop.core.accounts import delete_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.search import phrases, wholes
+from rolltop.core.search.phrases import Asked, Phrase
+from rolltop.core.search.tables import search_whole_words, search_wholes
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.scope import Scope
+
+SOURCES: Final = Path(rolltop.__file__).parent
+WORDS = st.sampled_from(["storm", "calm", "mast", "日本", "日", "port"])
+TEXTS = st.lists(WORDS, max_size=14).map(" ".join)
+PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join).map(phrases.phrase)
+SOME = st.lists(PHRASES, max_size=2).map(tuple)
+
+
+def found(tx: Tx, asked: Asked) -> set[int]:
+    """Return the caller's texts that meet what is asked."""
+    own = search_wholes.c.user_id == tx.scope.tenant_id
+    if asked.wanted:
+        table = wholes.matched(tx, asked, ranked=True)
+        rows = tx.execute(select(table.c.number, table.c.rank)).all()
+        numbers = {row.number for row in rows}
+        return set(tx.execute(select(search_wholes.c.id).where(own)).scalars()) & numbers
+    without = search_wholes.c.id.not_in(wholes.having(tx, asked.unwanted))
+    return set(tx.execute(select(search_wholes.c.id).where(own, without)).scalars())
+
+
+def says(text: str, phrase: Phrase) -> bool:
+    """Whether a text has the words in a row, a single character standing for what it begins."""
+    has = phrases.words(text)
+    return any(
+        all(
+            word == sought or (len(sought) == 1 and word.startswith(sought))
+            for word, sought in zip(has[at:], phrase, strict=False)
+        )
+        for at in range(len(has) - len(phrase) + 1)
+    )
+
+
+def follow(tx: Tx, texts: list[str], asked: Asked, new: str) -> None:
+    """Add texts, change the last one, take them away; compare what is found with what they say."""
+    numbers = wholes.add(tx, texts)
+    said = {**dict(zip(numbers, texts, strict=True)), numbers[-1]: new}
+    wholes.replace(tx, numbers[-1], new)
+    expected = {
+        number
+        for number, text in said.items()
+        if all(says(text, phrase) for phrase in asked.wanted)
+        and not any(says(text, phrase) for phrase in asked.unwanted)
+    }
+    assert found(tx, asked) == expected
+    wholes.remove(tx, numbers)
+    assert found(tx, asked) == set()
+
+
+@pytest.mark.parametrize("part", [5000, 4])
+def test_what_is_matched_is_what_is_said(
+    database: Database, me: Scope, them: Scope, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With parts of four words, of which three are shared, long texts are those of five words."""
+    monkeypatch.setattr(wholes, "_PART", part)
+    monkeypatch.setattr(wholes, "_OVERLAP", min(part - 1, 64))
+
+    @settings(
+        max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow], deadline=None
+    )
+    @given(st.lists(TEXTS, min_size=1, max_size=5), SOME, SOME, TEXTS)
+    def compare(
+        texts: list[str], wanted: tuple[Phrase, ...], unwanted: tuple[Phrase, ...], new: str
+    ) -> None:
+        if wanted or unwanted:
+            database.write_now(them, wholes.add, texts)
+            database.write_now(me, follow, texts, Asked(wanted, unwanted), new)
+
+    compare()
+
+
+def test_nothing_is_left_of_a_user_who_is_deleted(database: Database, me: Scope) -> None:
+    database.write_now(me, lambda tx: wholes.add(tx, ["storm"]))
+    database.write_now(SYSTEM, delete_user, me.user_id)
+
+    def left(tx: Tx) -> tuple[int, int]:
+        rows = tx.execute(select(search_wholes.c.id)).all()
+        if tx.kind != "sqlite":
+            return len(rows), 0
+        asked = search_whole_words.c.search_whole_words.op("MATCH")('"storm"')
+        return len(rows), len(tx.execute(select(search_whole_words.c.rowid).where(asked)).all())
+
+    assert database.read_now(SYSTEM, left) == (0, 0)
+
+
+def test_only_notes_are_indexed_whole() -> None:
+    """They count what they find by the index alone, so nothing else may be in it."""
+    users = {
+        source.relative_to(SOURCES).parts[1]
+        for source in SOURCES.glob("toolsets/**/*.py")
+        if re.search(r"core\.search(\.wholes| import .*wholes)", source.read_text("utf-8"))
+    }
+    assert users == {"notes"}
+
+
+def test_numbers_are_never_given_twice(database: Database, me: Scope) -> None:
+    def run(tx: Tx) -> None:
+        first = wholes.add(tx, ["a", "b", "c"])
+        assert first == sorted(first)
+        wholes.remove(tx, first)
+        (new,) = wholes.add(tx, ["d"])
+        assert new > first[-1]
+
+    database.write_now(me, run)
+
+
+def test_a_name_is_sought_by_its_parts_and_a_phrase_as_it_stands() -> None:
+    assert phrases.name("parseHTTPHeader") == ("pars", "http", "header")
+    assert phrases.phrase("parseHTTPHeader")[1:] == phrases.name("parseHTTPHeader")
+    assert phrases.name("foo-bar") == phrases.phrase("foo bar")
+    assert phrases.name("東京都") == ("東京", "京都")
+    assert phrases.name("!?") == ()
+    assert len(phrases.phrase("word " * 500)) == phrases.LONGEST

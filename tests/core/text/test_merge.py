@@ -1,0 +1,93 @@
+"""Three-way merges: both sides' changes, or none of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.text.difference import hunks
+from rolltop.core.text.merge import merge, merge_sets
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LINES = st.lists(st.sampled_from("abc"), max_size=8)
+TEXTS = LINES.map(lambda lines: "".join(f"{line}\n" for line in lines))
+OPEN_TEXTS = LINES.map("\n".join)
+
+
+def edited(lines: Sequence[str], places: set[int], name: str) -> str:
+    """Return the lines with some of them replaced."""
+    return "".join(f"{name} {n}\n" if n in places else line for n, line in enumerate(lines))
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd")))
+def test_hunks_turn_one_text_into_the_other(before: list[str], after: list[str]) -> None:
+    made: list[str] = []
+    at = 0
+    for hunk in hunks(before, after):
+        made += [*before[at : hunk.start], *after[hunk.new_start : hunk.new_end]]
+        at = hunk.end
+    assert made + before[at:] == after
+    assert all(first.end < second.start for first, second in pairwise(hunks(before, after)))
+
+
+@settings(max_examples=examples(200))
+@given(st.one_of(TEXTS, OPEN_TEXTS), st.one_of(TEXTS, OPEN_TEXTS), st.one_of(TEXTS, OPEN_TEXTS))
+def test_it_does_not_matter_which_side_is_which(base: str, ours: str, theirs: str) -> None:
+    assert merge(base, ours, theirs) == merge(base, theirs, ours)
+    assert merge(base, ours, base) == ours
+    assert merge(base, base, theirs) == theirs
+    assert merge(base, ours, ours) == ours
+
+
+@settings(max_examples=examples(100))
+@given(st.integers(1, 12), st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)))
+def test_changes_of_other_lines_are_both_in_the_merge(
+    count: int, ours: set[int], theirs: set[int]
+) -> None:
+    base = [f"line {n}\n" for n in range(count)]
+    ours, theirs = ({n for n in side if n < count} for side in (ours, theirs))
+    merged = merge("".join(base), edited(base, ours, "ours"), edited(base, theirs, "theirs"))
+    if ours & theirs:
+        assert merged is None
+    else:
+        both = edited(edited(base, ours, "ours").splitlines(keepends=True), theirs, "theirs")
+        assert merged == both
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        ("a\nb\n", "a\nX\n", "a\nY\n", None),
+        ("a\nb\n", "a\nb\nX\n", "a\nb\nY\n", None),
+        ("a\nb\n", "a\nb\nX\n", "Y\na\nb\n", "Y\na\nb\nX\n"),
+        ("a\nb\n", "a\n", "a\nX\n", None),
+        ("a\nb\nc\n", "b\nc\n", "a\nb\nC\n", "b\nC\n"),
+        ("a\r\nb\r\n", "A\r\nb\r\n", "a\r\nB\r\n", "A\r\nB\r\n"),
+        ("a\nb\n", "a\nx", "a\nb\nc\n", None),
+    ],
+)
+def test_what_clashes_is_left_to_the_caller(
+    base: str, ours: str, theirs: str, merged: str | None
+) -> None:
+    assert merge(base, ours, theirs) == merged
+
+
+def test_tags_are_merged_as_sets() -> None:
+    assert merge_sets(["a", "b", "c"], ["c", "a", "x"], ["b", "c", "y"]) == ["c", "x", "y"]
+
+
+def test_long_texts_are_compared_by_the_lines_that_occur_once() -> None:
+    base = [f"{n % 7}" for n in range(3000)]
+    other = [f"{n % 5}" for n in range(3000)]
+    mark = ["only here"]
+    found = hunks([*base, *mark, *base], [*other, *mark, *other])
+    assert [(hunk.start, hunk.end) for hunk in found][-1][0] > len(base)
+    assert all(not hunk.start <= len(base) < hunk.end for hunk in found)

@@ -1,0 +1,56 @@
+"""Two users at one desk, once for each kind of database.
+
+Whatever a test does, every statement on a table of notes must keep to one of the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.scope import Scope
+from tests.contracts.statements import TABLE, unbound, watched
+from tests.desks import make_desk
+from tests.toolsets.notes.caller import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.db import Database
+    from rolltop.core.desk import Desk
+    from tests.databases import MakeDatabase
+
+FOR_ALL_USERS = "DELETE FROM note_versions WHERE note_versions.gone_at <"
+"""The statement that is no user's: it empties the history of notes that are gone."""
+
+
+@pytest.fixture
+def desk(database: Database) -> Desk:
+    return make_desk(database)
+
+
+@pytest.fixture
+def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
+    with watched() as statements:
+        yield Caller(desk, me)
+    for statement, parameters in statements.sent:
+        ours = any(name.startswith("note") for name in TABLE.findall(statement))
+        if ours and not statement.startswith(FOR_ALL_USERS):
+            wrong = [unbound(statement, parameters, owner.user_id) for owner in (me, them)]
+            assert "" in wrong, wrong
+
+
+@pytest.fixture
+def theirs(desk: Desk, them: Scope) -> Caller:
+    return Caller(desk, them)
+
+
+@pytest.fixture
+def local(sqlite_url: str, make_database: MakeDatabase) -> Caller:
+    """Return a caller on SQLite alone, for what is decided before any database is asked."""
+    database = make_database(sqlite_url)
+    user = database.write_now(SYSTEM, add_user, "local@example.org")
+    return Caller(make_desk(database), Scope.of(user.id))

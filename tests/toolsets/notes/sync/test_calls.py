@@ -1,0 +1,145 @@
+"""The four tools with a connected account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.desks import call_tool, make_desk
+from tests.toolsets.notes.sync.conftest import settings_of
+from tests.toolsets.notes.sync.device import EMAIL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+    from tests.simperium import Simperium
+    from tests.simperium.bucket import Bucket
+    from tests.simperium.http import Served
+
+    Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def server(simperium: Simperium) -> Bucket:
+    """The account's notes at the server, with one note."""
+    bucket = simperium.notes(EMAIL)
+    bucket.post("n", {"content": "a\nb\nc\n", "tags": ["x"], "deleted": False}, None, None)
+    return bucket
+
+
+@pytest.fixture
+def call(database: Database, default: Scope, served: Served, server: Bucket) -> Call:
+    """Call a tool of a desk that is connected and has synced once; return what it answers."""
+    desk = make_desk(database, settings=settings_of(served))
+
+    def called(tool: str, **arguments: Any) -> dict[str, Any]:
+        return call_tool(desk, default, tool, **arguments).structured
+
+    assert called("note_manage", action="sync")["pulled"] == len(server.live())
+    return called
+
+
+def test_a_save_is_the_backend_s_answer(call: Call, server: Bucket) -> None:
+    patch = [{"op": "mod", "ln": 2, "val": "B"}]
+    saved = call("note_save", id="n", local_version=1, text_patch=patch, tags=["x", "y"])
+    assert (saved["text"], saved["local_version"], saved["server_version"]) == ("a\nB\nc\n", 2, 2)
+    assert saved["sync_state"] == "synced"
+    data = server.live()["n"]
+    assert (data["content"], data["tags"]) == ("a\nB\nc\n", ["x", "y"])
+    assert int(data["modificationDate"]) == saved["modified_at"]
+
+
+def test_a_patch_meets_what_another_client_wrote_meanwhile(call: Call, server: Bucket) -> None:
+    server.post("n", {"content": "zero\na\nb\nc\n"}, None, None)
+    patch = [{"op": "mod", "ln": 3, "val": "C"}]
+    saved = call("note_save", id="n", local_version=1, text_patch=patch)
+    assert saved["text"] == server.live()["n"]["content"] == "zero\na\nb\nC\n"
+    assert saved["rebased"] is True
+    refused = call("note_save", id="n", local_version=1, text="mine")["error"]
+    assert (refused["category"], refused["code"], refused["http_status"]) == (
+        "CONFLICT",
+        "VERSION_CONFLICT",
+        409,
+    )
+    assert server.live()["n"]["content"] == "zero\na\nb\nC\n"
+
+
+def test_trash_and_deletion_reach_the_backend_and_restore_brings_back(
+    call: Call, server: Bucket
+) -> None:
+    done = call("note_manage", action="trash", id="n", local_version=1)
+    assert done == {
+        "id": "n",
+        "status": "trashed",
+        "new_local_version": 2,
+        "new_server_version": 2,
+    }
+    assert server.live()["n"]["deleted"] is True
+    gone = call("note_manage", action="delete_permanently", id="n", local_version=2)
+    assert gone["status"] == "deleted"
+    assert server.live() == {}
+    assert call("note_get", id="n")["error"]["code"] == "NOTE_NOT_FOUND"
+    back = call("note_manage", action="restore", id="n", version=1, local_version=2)
+    assert (back["text"], back["trash"], back["sync_state"]) == ("a\nb\nc\n", False, "synced")
+    assert server.live()["n"]["content"] == "a\nb\nc\n"
+
+
+def test_stats_tell_of_the_sync_and_reset_reads_everything_again(
+    call: Call, server: Bucket, simperium: Simperium
+) -> None:
+    stats = call("note_manage", action="get_stats")
+    assert (stats["db_sync_status"], stats["backend_cursor"]) == ("idle", server.current)
+    assert stats["pending_writes"] == stats["db_sync_error_count"] == 0
+    assert stats["db_last_sync_at"] is not None
+    done = call("note_manage", action="reset_cache")
+    assert (done["status"], done["full_resync_triggered"]) == ("success", True)
+    assert call("note_list")["total_items"] == 0
+    assert call("note_manage", action="get_stats")["backend_cursor"] is None
+    assert call("note_manage", action="sync")["pulled"] == 1
+    assert call("note_get", id="n")["local_version"] == 2
+    simperium.faults.add("status", None, times=9, status=500)
+    assert call("note_manage", action="sync")["error"]["code"] == "BACKEND_UNAVAILABLE"
+
+
+def test_offline_writes_are_marked_and_keep_a_reset_away(
+    database: Database, default: Scope, served: Served, server: Bucket
+) -> None:
+    settings = {**settings_of(served), "notes.offline_writes": True}
+    desk = make_desk(database, settings=settings)
+    call_tool(desk, default, "note_manage", action="sync")
+    served.simperium.faults.add("html", times=9)
+    saved = call_tool(desk, default, "note_save", text="later").structured
+    assert saved["sync_state"] == "pending"
+    refused = call_tool(desk, default, "note_manage", action="reset_cache").structured
+    assert refused["error"]["code"] == "PENDING_WRITES"
+    served.simperium.faults.clear()
+    done = call_tool(desk, default, "note_manage", action="sync").structured
+    assert done == {"pulled": 0, "pushed": 1, "conflicts": 0, "status": "idle"}
+    assert server.live()[saved["id"]]["content"] == "later"
+
+
+def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
+    database: Database, default: Scope, served: Served
+) -> None:
+    settings = {**settings_of(served), "notes.simplenote.password": "wrong"}
+    desk = make_desk(database, settings=settings)
+    error = call_tool(desk, default, "note_save", text="x").structured["error"]
+    assert (error["category"], error["code"], error["http_status"]) == ("AUTH", "LOGIN_FAILED", 401)
+    assert call_tool(desk, default, "note_list").structured["total_items"] == 0
+
+
+def test_what_is_wrong_with_a_call_is_told_before_anything_is_asked(
+    call: Call, simperium: Simperium
+) -> None:
+    asked = simperium.served.total()
+    for arguments, code in (
+        ({"id": "n", "local_version": 1}, "INVALID_ARGUMENT"),
+        ({"id": "n", "text": "x"}, "INVALID_ARGUMENT"),
+        ({"id": "n", "local_version": 1, "text": "x", "tags": ["t" * 101]}, "INVALID_TAGS"),
+        ({"id": "n" * 300, "local_version": 1, "text": "x"}, "INVALID_ARGUMENT"),
+    ):
+        assert call("note_save", **arguments)["error"]["code"] == code
+    assert simperium.served.total() == asked

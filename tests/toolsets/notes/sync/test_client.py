@@ -1,0 +1,359 @@
+"""The client of Simplenote: every code, every bound, every answer that is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.errors import RolltopError
+from rolltop.toolsets.notes.clients import objects
+from rolltop.toolsets.notes.clients import simperium as simperium_module
+from rolltop.toolsets.notes.clients.failures import BackendFailed, NotAccepted
+from rolltop.toolsets.notes.clients.http import Bounds, Exchange
+from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simplenote
+from tests.campaign import examples
+from tests.simperium import API_KEY, APP_ID, Simperium
+from tests.simperium.http import Served
+from tests.simperium.transport import InProcess
+from tests.toolsets.notes.sync.device import EMAIL, PASSWORD, PLACES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from rolltop.toolsets.notes.clients.backend import RemoteNote, Written
+
+NOTE: Final[dict[str, Any]] = {"content": "one", "tags": [], "deleted": False}
+
+
+@dataclass
+class Caller:
+    """Calls the server in this process and keeps how long it would have waited."""
+
+    server: Simperium
+    waits: list[float] = field(default_factory=list[float])
+    token: str = ""
+    password: str = PASSWORD
+
+    async def _pause(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def __call__(self, ask: Callable[[Simplenote], Awaitable[Any]]) -> Any:
+        exchange = Exchange(
+            Bounds(largest_body=1 << 20), transport=InProcess(self.server), pause=self._pause
+        )
+        return self.through(exchange, ask)
+
+    def through(self, exchange: Exchange, ask: Callable[[Simplenote], Awaitable[Any]]) -> Any:
+        """Return what `ask` answers of a client that uses `exchange`."""
+
+        async def run() -> Any:
+            credentials = Credentials(EMAIL, self.token, self.password)
+            try:
+                return await ask(Simplenote(PLACES, credentials, exchange, "test"))
+            finally:
+                await exchange.close()
+
+        return asyncio.run(run())
+
+    def put(self, base: int | None = None, name: str = "n", **more: Any) -> Written:
+        """Write a note."""
+        data = {**NOTE, **more}
+        return self(lambda client: client.put(name, data, base, f"{name}-{base}-{data}"))
+
+    def get(self, name: str = "n") -> RemoteNote | None:
+        """Read a note."""
+        return self(lambda client: client.get(name))
+
+    def failure(self, ask: Callable[[], Any]) -> BackendFailed:
+        """Return how a call fails."""
+        with pytest.raises(BackendFailed) as raised:
+            ask()
+        return raised.value
+
+
+@pytest.fixture
+def call(simperium: Simperium) -> Caller:
+    return Caller(simperium)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(404, "gone"), (405, "stale"), (409, "duplicate"), (412, "unchanged"), (440, "stale")],
+)
+def test_a_write_that_is_not_taken_says_what_to_do_next(
+    call: Caller, status: int, outcome: str
+) -> None:
+    call.server.faults.add("status", "post", status=status)
+    assert call.put().outcome == outcome
+    assert call.put().outcome == "stored"
+
+
+def test_the_server_s_own_codes_are_understood(call: Caller) -> None:
+    first = call.put()
+    assert first.note is not None
+    assert (first.note.version, first.note.data) == (1, NOTE)
+    assert call.put().outcome == "duplicate"
+    assert call.put(1).outcome == "unchanged"
+    assert call.put(7, content="two").outcome == "stale"
+    assert call.put(3, "unknown").outcome == "gone"
+    assert call(lambda client: client.delete("n", 5, "c1")).outcome == "stale"
+    assert call(lambda client: client.delete("n", 1, "c2")).outcome == "stored"
+    assert call(lambda client: client.delete("n", 1, "c3")).outcome == "gone"
+    assert call.get() is None
+
+
+def test_too_many_requests_wait_as_long_as_the_server_says(call: Caller) -> None:
+    for wait in ("2", "7"):
+        call.server.faults.add("status", "get", status=429, headers=(("Retry-After", wait),))
+    assert call.get() is None
+    assert call.waits == [2.0, 7.0]
+
+
+def test_no_wait_is_longer_than_a_call_may_take(call: Caller) -> None:
+    call.server.faults.add("status", "get", status=429, headers=(("Retry-After", "3600"),))
+    failure = call.failure(call.get)
+    assert (failure.code, failure.data["http_status"]) == ("BACKEND_RATE_LIMIT", 429)
+    assert failure.data["details"] == {"retry_after": 3600.0}
+    assert failure.data["subcategory"] == "rate_limit"
+    assert call.waits == []
+
+
+def test_a_server_out_of_order_is_asked_four_times_with_the_same_change(call: Caller) -> None:
+    call.server.faults.add("status", "post", times=4, status=503)
+    failure = call.failure(call.put)
+    assert (failure.code, failure.data["http_status"]) == ("BACKEND_UNAVAILABLE", 503)
+    assert len(call.waits) == 3
+    assert sum(call.waits) <= 30.0
+    sent = [request.target for request in call.server.requests if request.method == "POST"]
+    posts = [target for target in sent if "/i/n" in target]
+    assert len(posts) == 4
+    assert len(set(posts)) == 1
+
+
+def test_a_refused_token_is_replaced_once_where_there_is_a_password(call: Caller) -> None:
+    call.token = "worn-out"  # noqa: S105  # not one
+    assert call.put().outcome == "stored"
+    assert call.server.served["login"] == 1
+    call.server.faults.add("status", "post", times=2, status=401)
+    with pytest.raises(NotAccepted) as raised:
+        call.put(1, content="two")
+    assert raised.value.code == "TOKEN_REJECTED"
+
+
+def test_without_token_and_password_nothing_is_sent(call: Caller) -> None:
+    call.password = ""
+    with pytest.raises(NotAccepted) as raised:
+        call.get()
+    assert raised.value.code == "LOGIN_REQUIRED"
+    assert "rolltop notes login" in raised.value.hint
+    assert not call.server.requests
+
+
+@pytest.mark.parametrize(
+    "said", ["invalid login", "compromised password", "verification required", "too many requests"]
+)
+def test_each_reason_to_refuse_a_login_has_its_own_message(call: Caller, said: str) -> None:
+    call.server.faults.add("status", "login", status=401, text=said.title())
+    with pytest.raises(NotAccepted) as raised:
+        call.get()
+    call.server.faults.add("status", "login", status=401, text="something else")
+    with pytest.raises(NotAccepted) as other:
+        call.get()
+    assert raised.value.code == other.value.code == "LOGIN_FAILED"
+    assert raised.value.message != other.value.message
+
+
+def test_a_mailed_code_is_exchanged_for_a_token(simperium: Simperium) -> None:
+    async def log_in(code: str) -> str:
+        exchange = Exchange(Bounds(), transport=InProcess(simperium))
+        return await simperium_module.exchange_code(PLACES, EMAIL, code, exchange)
+
+    asyncio.run(
+        simperium_module.request_code(
+            PLACES, EMAIL, Exchange(Bounds(), transport=InProcess(simperium))
+        )
+    )
+    code = simperium.codes[EMAIL]
+    with pytest.raises(NotAccepted):
+        asyncio.run(log_in("WRONG"))
+    assert simperium.tokens[asyncio.run(log_in(f" {code.lower()}\n"))] == EMAIL
+
+
+@pytest.mark.parametrize("fault", ["html", "shape", "redirect", "endless"])
+@pytest.mark.parametrize("route", ["index", "login", "get", "post"])
+def test_an_answer_that_is_not_simplenote_s_is_told_and_nothing_is_taken(
+    call: Caller, fault: Any, route: Any
+) -> None:
+    call.token = next(iter(call.server.tokens)) if route != "login" else ""
+    call.server.faults.add(fault, route)
+
+    def ask() -> Any:
+        if route == "index":
+            return call(lambda c: c.index(limit=10, mark=None, since=None, data=True))
+        return call.put() if route == "post" else call.get()
+
+    if route == "get" and fault == "shape":
+        return  # an object without content is a note, however empty
+    with pytest.raises(RolltopError) as raised:
+        ask()
+    assert raised.value.code in {"BACKEND_UNAVAILABLE", "LOGIN_FAILED"}
+    assert not call.server.notes(EMAIL).live()
+
+
+def test_notes_of_an_unknown_form_are_passed_over(call: Caller) -> None:
+    bucket = call.server.notes(EMAIL)
+    bucket.post("good", NOTE, None, None)
+    deep: list[Any] = []
+    for _level in range(300):
+        deep = [deep]
+    bucket.post("bad", {"content": 5}, None, None)
+    bucket.post("deep", {"content": "x", "own": deep}, None, None)
+    bucket.post("none", NOTE, None, None)
+    bucket.entities["none"].version = 1 << 40
+    page = call(lambda c: c.index(limit=10, mark=None, since=None, data=True))
+    assert [note.id for note in page.notes] == ["good"]
+    assert page.unreadable == 3
+    for name in ("bad", "deep", "none"):
+        assert call.failure(lambda name=name: call.get(name)).data["subcategory"] == "unknown"
+
+
+@pytest.mark.parametrize("name", ["../tag/i/x", "..", ".", "a/b", "a?b#c", "ü %2F", "a.b"])
+def test_an_id_never_reaches_another_place(call: Caller, name: str) -> None:
+    with Served(call.server) as served:
+        places = Places(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
+
+        async def put_and_get() -> RemoteNote | None:
+            exchange = Exchange(Bounds())
+            client = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
+            await client.put(name, NOTE, None, "c")
+            got = await client.get(name, 1)
+            await exchange.close()
+            return got
+
+        got = asyncio.run(put_and_get())
+    assert got is not None
+    assert list(call.server.notes(EMAIL).live()) == [name]
+    assert list(call.server.buckets) == [(EMAIL, "note")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "arrived"),
+    [
+        ("silent", "BACKEND_TIMEOUT", False),
+        ("late", "BACKEND_TIMEOUT", True),
+        ("lost", "BACKEND_UNAVAILABLE", True),
+        ("endless", "BACKEND_UNAVAILABLE", False),
+    ],
+)
+def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_arrived(
+    simperium: Simperium,
+    fault: Any,
+    code: str,
+    arrived: bool,  # noqa: FBT001  # drawn
+) -> None:
+    with Served(simperium) as served:
+        places = Places(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
+
+        async def put() -> None:
+            exchange = Exchange(Bounds(timeout=0.3, largest_body=1 << 20))
+            client = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
+            await client.authenticate()
+            simperium.faults.add(fault, "post")
+            try:
+                await client.put("n", NOTE, None, "c")
+            finally:
+                await exchange.close()
+
+        with pytest.raises(BackendFailed) as raised:
+            asyncio.run(put())
+    assert raised.value.code == code
+    assert raised.value.may_have_arrived
+    assert bool(simperium.notes(EMAIL).live()) == arrived
+
+
+def test_a_server_that_is_not_there_is_out_of_reach(simperium: Simperium) -> None:
+    with Served(simperium) as served:
+        url = served.url
+    places = Places(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def get() -> None:
+        exchange = Exchange(Bounds(), pause=pause)
+        await Simplenote(places, Credentials(EMAIL, "t"), exchange, "test").get("n")
+
+    with pytest.raises(BackendFailed) as raised:
+        asyncio.run(get())
+    assert raised.value.code == "BACKEND_UNAVAILABLE"
+    assert len(waits) == 3
+
+
+def test_neither_token_nor_text_is_logged(call: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.DEBUG, logger="rolltop")
+    call.put(content="a secret thought")
+    call.server.faults.add("html", None, times=2)
+    call.failure(call.get)
+    (token,) = set(call.server.tokens) - {f"token-0-{EMAIL}"}
+    for hidden in (token, PASSWORD, "secret thought"):
+        assert hidden not in caplog.text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    data=st.fixed_dictionaries(
+        {"content": st.text(max_size=20)},
+        optional={
+            "tags": st.lists(st.text(max_size=5), max_size=3),
+            "systemTags": st.lists(st.sampled_from(["markdown", "pinned"]), max_size=2),
+            "deleted": st.sampled_from([0, 1, True, False]),
+            "creationDate": st.floats(0, 1e10),
+            "modificationDate": st.floats(0, 1e10) | st.integers(0, 10**10),
+            "shareURL": st.text(max_size=5),
+            "unheardOf": JSON,
+        },
+    ),
+    text=st.text(max_size=20),
+)
+@settings(max_examples=examples(50))
+def test_what_is_not_changed_of_an_object_goes_back_as_it_came(
+    data: dict[str, Any], text: str
+) -> None:
+    content = objects.content_of(data)
+    assert {
+        key: value for key, value in objects.object_of(content, data).items() if key in data
+    } == data
+    changed = replace(content, text=text)
+    assert objects.object_of(changed, data) == {**objects.object_of(content, data), "content": text}
+
+
+@given(JSON | st.floats() | st.text(st.characters()) | st.lists(st.text(st.characters())))
+@settings(max_examples=examples(50))
+def test_whatever_is_kept_can_be_kept(value: Any) -> None:
+    kept = objects.storable(value)
+    text = json.dumps(kept, allow_nan=False, ensure_ascii=False)
+    assert "\\u0000" not in text
+    assert json.loads(text.encode()) == kept
+    assert objects.storable(kept) == kept
+
+
+def test_what_cannot_be_kept_becomes_what_can() -> None:
+    assert objects.storable("a\0\ud800b\U0001f600") == "a\ufffd\ufffdb\U0001f600"
+    assert objects.storable({"a": [float("inf"), 1.5]}) == {"a": [None, 1.5]}

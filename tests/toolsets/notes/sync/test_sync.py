@@ -1,0 +1,453 @@
+"""One sync after the other: what comes, what goes, what stops it, and how it goes on."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.toolsets.notes.clients.http import Bounds
+from rolltop.toolsets.notes.service import changes
+from rolltop.toolsets.notes.service.remote import cycle, planning
+from rolltop.toolsets.notes.service.remote.link import Record
+from rolltop.toolsets.notes.store import reading
+from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, Crash, Device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.notes.models import Content
+    from rolltop.toolsets.notes.service.remote.link import Link
+    from tests.databases import Clock
+    from tests.simperium import Simperium
+    from tests.simperium.bucket import Bucket
+
+LONG = "word " * 200
+
+
+@pytest.fixture
+def server(simperium: Simperium) -> Bucket:
+    """The account's notes at the server."""
+    return simperium.notes(EMAIL)
+
+
+def fill(server: Bucket, count: int, text: str = "text") -> None:
+    """Put notes into the server."""
+    for number in range(count):
+        server.post(f"n{number}", {"content": f"{text} {number}", "tags": []}, None, None)
+
+
+def to(text: str) -> Callable[[Content], Content]:
+    """Make a note say something."""
+    return lambda content: replace(content, text=text)
+
+
+def texts(device: Device) -> dict[str, str]:
+    """Return what the device's notes outside the trash say."""
+    return {note.id: note.text for note in device.notes().values() if not note.content.trash}
+
+
+def tally(done: cycle.Synced) -> tuple[int, int, int, str]:
+    """Return pulled, pushed, conflicts, status."""
+    return done.tally.pulled, done.tally.pushed, done.tally.conflicts, done.status
+
+
+def test_a_first_sync_brings_all_in_pages_and_the_next_only_what_is_new(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    fill(server, 250)
+    server.post("old", {"content": "in the trash", "deleted": True, "x": [1]}, None, None)
+    assert tally(device.sync()) == (251, 0, 0, "idle")
+    assert simperium.served["index"] == 3
+    note = device.notes()["old"]
+    assert (note.content.trash, note.content.extra, note.sync_state) == (True, {"x": [1]}, "synced")
+    server.post("n7", {"content": "other"}, None, None)
+    assert tally(device.sync()) == (1, 0, 0, "idle")
+    assert simperium.served["index"] == 4
+    assert texts(device)["n7"] == "other"
+    assert device.history("n7") == ["text 7"]
+    assert (device.account().cursor, device.account().status) == (server.current, "idle")
+
+
+@pytest.mark.parametrize("steps", [3, 8])
+def test_a_first_sync_that_is_killed_goes_on_where_it_was(
+    device: Device, server: Bucket, simperium: Simperium, clock: Clock, steps: int
+) -> None:
+    fill(server, 250)
+    device.fuse.left = steps
+    with pytest.raises(Crash):
+        device.sync()
+    device.fuse.left = None
+    assert device.sync().status == "syncing"
+    before = len(device.notes())
+    clock.advance(minutes=10)
+    done = device.sync()
+    assert (done.tally.pulled, done.status) == (250 - before, "idle")
+    assert len(device.notes()) == 250
+    assert simperium.served["index"] <= 4
+
+
+def test_what_changes_while_pages_are_read_is_not_missed(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    fill(server, 250)
+    answer = simperium.answer
+    pages = 0
+
+    def answering(request: Any) -> Any:
+        nonlocal pages
+        if "/index" in request.target:
+            pages += 1
+            if pages == 2:
+                server.post("n0", {"content": "moved to the first page"}, None, None)
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # a server with a life of its own
+    device.sync()
+    device.sync()
+    assert texts(device)["n0"] == "moved to the first page"
+    assert len(device.notes()) == 250
+
+
+def test_large_notes_come_in_smaller_pages(device: Device, server: Bucket) -> None:
+    device.bounds = Bounds(largest_body=100_000)
+    fill(server, 20, "long " * 4000)
+    assert tally(device.sync()) == (20, 0, 0, "idle")
+    server.post("n3", {"content": "x" * 200_000}, None, None)
+    done = device.sync()
+    assert (done.status, device.account().error_count) == ("error", 1)
+    assert len(texts(device)) == 20
+
+
+def test_changes_of_both_sides_on_other_lines_are_merged(device: Device, server: Bucket) -> None:
+    server.post("n", {"content": "a\nb\nc\n", "tags": ["x"]}, None, None)
+    device.sync()
+    device.queue("n", lambda content: replace(content, text="A\nb\nc\n", tags=("x", "mine")))
+    server.post("n", {"content": "a\nb\nC\n", "tags": ["x", "theirs"], "new": 1}, None, None)
+    assert tally(device.sync()) == (1, 1, 0, "idle")
+    data = server.live()["n"]
+    assert (data["content"], set(data["tags"]), data["new"]) == (
+        "A\nb\nC\n",
+        {"x", "mine", "theirs"},
+        1,
+    )
+    note = device.notes()["n"]
+    assert (note.text, note.sync_state, note.server_version) == ("A\nb\nC\n", "synced", 3)
+    assert device.history("n") == ["a\nb\nC\n", "A\nb\nc\n", "a\nb\nc\n"]
+
+
+def test_where_lines_clash_the_remote_stays_and_the_local_text_is_a_copy(
+    new_device: Callable[[], Device], server: Bucket
+) -> None:
+    device, other = new_device(), new_device()
+    server.post(
+        "n",
+        {
+            "content": "a\n",
+            "tags": ["x"],
+            "systemTags": ["published", "markdown"],
+            "publishURL": "u",
+        },
+        None,
+        None,
+    )
+    device.sync()
+    device.queue("n", to("mine\n"))
+    server.post("n", {"content": "theirs\n"}, None, None)
+    assert tally(device.sync()) == (1, 1, 1, "idle")
+    live = server.live()
+    assert live.pop("n")["content"] == "theirs\n"
+    ((copy_id, made),) = live.items()
+    assert (made["content"], made["tags"]) == ("mine\n", ["x", "conflict"])
+    assert (made["conflictOf"], made["systemTags"]) == ("n", ["markdown"])
+    assert "publishURL" not in made
+    assert texts(device) == {"n": "theirs\n", copy_id: "mine\n"}
+    assert "mine\n" in device.history("n")
+    other.sync()
+    assert texts(other) == texts(device)
+
+
+def test_a_copy_that_is_behind_never_overwrites(
+    new_device: Callable[[], Device], server: Bucket
+) -> None:
+    first, second = new_device(), new_device()
+    server.post("n", {"content": "one\ntwo\n"}, None, None)
+    first.sync()
+    second.sync()
+    first.save("n", to("one\ntwo\nthree\n"))
+    second.queue("n", to("zero\none\ntwo\n"))
+    second.sync()
+    assert server.live()["n"]["content"] == "zero\none\ntwo\nthree\n"
+
+
+def test_an_edit_goes_before_the_trash(device: Device, server: Bucket) -> None:
+    server.post("n", {"content": "a\n", "deleted": False}, None, None)
+    server.post("m", {"content": "a\n", "deleted": False}, None, None)
+    device.sync()
+    device.queue("n", to("a\nmine\n"))
+    device.queue("m", lambda content: replace(content, trash=True))
+    server.post("n", {"deleted": True}, None, None)
+    server.post("m", {"content": "a\ntheirs\n"}, None, None)
+    device.sync()
+    live = server.live()
+    assert (live["n"]["content"], live["n"]["deleted"]) == ("a\nmine\n", False)
+    assert (live["m"]["content"], live["m"]["deleted"]) == ("a\ntheirs\n", False)
+
+
+def test_what_is_deleted_for_good_elsewhere_goes_to_the_trash_within_a_day(
+    device: Device, server: Bucket, clock: Clock
+) -> None:
+    fill(server, 5)
+    device.sync()
+    server.delete("n1", None, None)
+    device.queue("n2", to("changed here"))
+    server.delete("n2", None, None)
+    device.sync()
+    assert device.notes()["n1"].sync_state == "synced"
+    clock.advance(hours=25)
+    device.sync()
+    gone = device.notes()["n1"]
+    assert (gone.content.trash, gone.sync_state, gone.server_version) == (True, "local", None)
+    assert gone.text == "text 1"
+    assert server.live()["n2"]["content"] == "changed here"
+    assert "n1" not in server.live()
+    device.save("n1", lambda content: replace(content, trash=False))
+    assert server.live()["n1"]["content"] == "text 1"
+
+
+def test_an_empty_list_of_a_server_that_has_the_notes_deletes_nothing(
+    device: Device, server: Bucket, simperium: Simperium, clock: Clock
+) -> None:
+    fill(server, 8)
+    device.sync()
+    clock.advance(hours=25)
+    simperium.faults.add("empty_index", times=2)
+    assert tally(device.sync()) == (0, 0, 0, "idle")
+    assert len(texts(device)) == 8
+
+
+def test_an_empty_list_of_many_notes_stops_the_sync(
+    device: Device, server: Bucket, simperium: Simperium, clock: Clock
+) -> None:
+    fill(server, 12)
+    device.sync()
+    clock.advance(hours=25)
+    simperium.faults.add("empty_index", times=2)
+    asked = simperium.served["get"]
+    assert device.sync().status == "needs_accept"
+    assert simperium.served["get"] == asked
+    assert len(texts(device)) == 12
+
+
+@pytest.mark.parametrize("harm", ["trash", "cut"])
+def test_a_sync_that_takes_away_a_lot_stops_before_it_and_asks(
+    device: Device, server: Bucket, harm: str
+) -> None:
+    fill(server, 60, LONG)
+    device.sync()
+    change = {"deleted": True} if harm == "trash" else {"content": "short"}
+    for number in range(11):
+        server.post(f"n{number}", change, None, None)
+    before, cursor = texts(device), device.account().cursor
+    for _again in range(2):
+        done = device.sync()
+        assert done.status == "needs_accept"
+        assert done.error is not None
+        assert "rolltop notes sync --accept" in done.error.hint or "--accept" in done.error.hint
+        assert texts(device) == before
+    assert (device.account().status, device.account().cursor) == ("needs_accept", cursor)
+    assert tally(device.sync(accept=True)) == (11, 0, 0, "idle")
+    assert texts(device) != before
+    assert device.history("n3")[0] == f"{LONG} 3"
+
+
+def test_few_notes_may_go_into_the_trash_unasked(device: Device, server: Bucket) -> None:
+    fill(server, 10)
+    device.sync()
+    for number in range(10):
+        server.post(f"n{number}", {"deleted": True}, None, None)
+    assert tally(device.sync()) == (10, 0, 0, "idle")
+    assert texts(device) == {}
+
+
+def test_a_note_that_is_refused_keeps_no_other_back(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    fill(server, 3)
+    device.sync()
+    for number in range(3):
+        device.queue(f"n{number}", to(f"changed {number}"))
+    simperium.faults.add("status", "post", status=413)
+    done = device.sync()
+    assert (done.tally.pushed, done.tally.refused, done.status) == (2, 1, "idle")
+    (refused,) = [note for note in device.notes().values() if note.sync_state == "conflict"]
+    device.sync()
+    assert server.live()[refused.id]["content"].startswith("text")
+    device.queue(refused.id, to("changed again"))
+    device.sync()
+    assert server.live()[refused.id]["content"] == "changed again"
+
+
+def test_what_is_written_while_its_note_is_being_sent_is_sent_after_it(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    fill(server, 1)
+    device.sync()
+    device.queue("n0", to("a\n"))
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if request.method == "POST" and "/i/" in request.target:
+            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
+            device.database.write_now(device.scope, write_here)
+        return answer(request)
+
+    def write_here(tx: Tx) -> None:
+        note = reading.hold(tx, device.notebook.account, "n0")
+        assert note is not None
+        changes.change(tx, device.notebook, note, to("a\nb\n")(note.content), source="local")
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # in that moment
+    device.sync()
+    note = device.notes()["n0"]
+    assert (note.text, note.sync_state, server.live()["n0"]["content"]) == (
+        "a\nb\n",
+        "pending",
+        "a\n",
+    )
+    assert tally(device.sync()) == (0, 1, 0, "idle")
+    assert server.live()["n0"]["content"] == "a\nb\n"
+
+
+def test_failures_are_counted_and_waits_grow_to_half_an_hour(
+    device: Device, simperium: Simperium, clock: Clock
+) -> None:
+    waits: list[float] = []
+    for failures in range(1, 7):
+        simperium.faults.add("html")
+        assert device.sync().status == "error"
+        account = device.account()
+        assert (account.status, account.error_count) == ("error", failures)
+        record = Record.of(account)
+        assert record.error == "BACKEND_UNAVAILABLE"
+        assert record.next_at is not None
+        waits.append(record.next_at - clock.now.timestamp())
+    assert waits == [600.0, 1200.0, 1800.0, 1800.0, 1800.0, 1800.0]
+    assert device.sync().status == "idle"
+    account = device.account()
+    assert (account.error_count, Record.of(account).error) == (0, None)
+    assert Record.of(account).next_at == clock.now.timestamp() + INTERVAL
+
+
+def test_two_processes_never_sync_at_once(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    fill(server, 1)
+    answer = simperium.answer
+    inside: list[str] = []
+
+    def answering(request: Any) -> Any:
+        simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
+        inside.append("asked")
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as above
+
+    async def both(link: Link) -> list[str]:
+        other = device.link()
+        first = await cycle.sync(link, INTERVAL)
+        held = await link.write(cycle.begin, link)
+        second = await cycle.sync(other, INTERVAL)
+        assert held
+        return [first.status, second.status]
+
+    assert device.run(both) == ["idle", "syncing"]
+
+
+def test_a_clock_that_ran_ahead_keeps_nobody_away(
+    device: Device, server: Bucket, clock: Clock
+) -> None:
+    fill(server, 1)
+    clock.advance(days=400)
+    device.fuse.left = 3
+    with pytest.raises(Crash):
+        device.sync()
+    device.fuse.left = None
+    clock.advance(days=-400)
+    assert device.sync().status == "idle"
+
+
+def test_a_server_that_went_back_gets_the_newer_words_again(
+    new_device: Callable[[], Device], server: Bucket, clock: Clock
+) -> None:
+    first, second = new_device(), new_device()
+    server.post("n", {"content": "one\n"}, None, None)
+    for device in (first, second):
+        device.sync()
+    backup = copy.deepcopy(server)
+    first.save("n", to("one\ntwo\n"))
+    server.go_back_to(backup)
+    clock.advance(hours=25)
+    for device in (first, second):
+        assert device.sync().status == "idle"
+    assert server.live()["n"]["content"] == "one\ntwo\n"
+    assert texts(first) == texts(second) == {"n": "one\ntwo\n"}
+
+
+def test_a_known_version_that_says_something_else_now_keeps_both(
+    device: Device, server: Bucket
+) -> None:
+    server.post("n", {"content": "one\n"}, None, None)
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", to("mine\n"))
+    server.go_back_to(backup)
+    server.post("n", {"content": "theirs\n"}, None, None)
+    device.sync()
+    assert sorted(texts(device).values()) == ["mine\n", "theirs\n"]
+    assert server.live()["n"]["content"] == "theirs\n"
+
+
+def test_a_dry_run_tells_all_and_does_nothing(device: Device, server: Bucket, clock: Clock) -> None:
+    for name, text in {
+        "new": "",
+        "chg": "a\n",
+        "bin": "a\n",
+        "cut": LONG,
+        "mrg": "a\nb\nc\n",
+        "clash": "a\n",
+        "gone": "a\n",
+        "snd": "a\n",
+        "same": "a\n",
+    }.items():
+        if name != "new":
+            server.post(name, {"content": text, "deleted": False}, None, None)
+    device.sync()
+    clock.advance(hours=1)
+    server.post("new", {"content": "\n Fresh \nrest"}, None, None)
+    server.post("chg", {"content": "b\n"}, None, None)
+    server.post("bin", {"deleted": True}, None, None)
+    server.post("cut", {"content": "short"}, None, None)
+    server.post("mrg", {"content": "A\nb\nc\n"}, None, None)
+    server.post("clash", {"content": "theirs\n"}, None, None)
+    server.delete("gone", None, None)
+    for name, text in (("mrg", "a\nb\nC\n"), ("clash", "mine\n"), ("snd", "sent\n")):
+        device.queue(name, to(text))
+    here, there = device.notes(), server.live()
+    plan = device.run(planning.plan)
+    assert {one.note_id: one.act for one in plan.notes} == {
+        "new": "new",
+        "chg": "change",
+        "bin": "trash",
+        "cut": "cut",
+        "mrg": "merge",
+        "clash": "conflict",
+        "gone": "gone",
+        "snd": "send",
+    }
+    assert next(one.title for one in plan.notes if one.act == "new") == "Fresh"
+    assert not plan.asks
+    assert (device.notes(), server.live()) == (here, there)

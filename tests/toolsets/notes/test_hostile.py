@@ -1,0 +1,92 @@
+"""What no caller should send: numbers no database holds, endless lists, text that is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tests.toolsets.notes.caller import Caller
+
+HUGE: Final = 1 << 70
+PATCH: Final[dict[str, Any]] = {"op": "mod", "ln": 1, "val": "x"}
+
+REFUSED: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
+    ("note_get", {"id": ""}, "INVALID_ARGUMENT"),
+    ("note_get", {"id": "a" * 257}, "INVALID_ARGUMENT"),
+    ("note_get", {"id": "\ud800"}, "INVALID_TEXT"),
+    ("note_get", {"id": "a\x00"}, "INVALID_TEXT"),
+    ("note_get", {"id": "../tag/i/x"}, "NOTE_NOT_FOUND"),
+    ("note_get", {"local_version": HUGE}, "VERSION_NOT_FOUND"),
+    ("note_get", {"local_version": -HUGE}, "VERSION_NOT_FOUND"),
+    ("note_get", {"char_start": HUGE}, "INVALID_RANGE"),
+    ("note_get", {"range_line_count": -1}, "INVALID_RANGE"),
+    ("note_save", {"local_version": HUGE, "text": "x"}, "VERSION_CONFLICT"),
+    ("note_save", {"local_version": 1, "server_version": HUGE, "text": "x"}, "VERSION_CONFLICT"),
+    ("note_save", {"local_version": 1, "text": "", "text_patch": []}, "INVALID_ARGUMENT"),
+    ("note_save", {"local_version": HUGE, "text_patch": [PATCH]}, "VERSION_CONFLICT"),
+    ("note_save", {"local_version": 1, "text_patch": [{**PATCH, "ln": HUGE}]}, "INVALID_PATCH"),
+    ("note_save", {"local_version": 1, "text_patch": [PATCH] * 5000}, "INVALID_PATCH"),
+    ("note_save", {"local_version": 1, "text_patch": [{**PATCH, "x": 1}]}, "INVALID_PATCH"),
+    ("note_save", {"local_version": 1, "text": "x", "tags": ["\udfff"]}, "INVALID_TEXT"),
+    ("note_save", {"local_version": 1, "text": "x", "tags": ["t"] * 10_000}, "INVALID_TAGS"),
+    ("note_manage", {"action": "trash", "local_version": HUGE}, "VERSION_CONFLICT"),
+    (
+        "note_manage",
+        {"action": "restore", "local_version": 1, "version": HUGE},
+        "VERSION_NOT_FOUND",
+    ),
+    ("note_manage", {"action": "history", "cursor": "notes.x"}, "INVALID_ARGUMENT"),
+)
+LISTED: Final[tuple[tuple[dict[str, Any], int], ...]] = (
+    ({"page": HUGE}, 1),
+    ({"q": " ".join(f"tag:t{n}" for n in range(3000))}, 0),
+    ({"q": " ".join(f"-tag:t{n}" for n in range(3000))}, 1),
+    ({"q": "-" * 100_000}, 1),
+    ({"q": "tag:" + "x" * 100_000}, 0),
+    ({"tags": [f"t{n}" for n in range(100)]}, 0),
+    ({"tags": ["", "\U0010ffff"]}, 0),
+    ({"dt_before": "9999-12-31", "dt_after": "0001-01-01"}, 1),
+)
+
+
+def test_what_cannot_be_meant_is_refused_with_its_code_and_changes_nothing(mine: Caller) -> None:
+    note = mine.note("one\ntwo\n")
+    before = mine.get(note)
+    for tool, given, code in REFUSED:
+        assert mine.code(tool, **{"id": note, **given}) == code, (tool, given)
+    assert mine.code("note_list", tags=[f"t{n}" for n in range(101)]) == "INVALID_TAGS"
+    assert mine.get(note) == before
+    assert mine.versions(note) == [1]
+
+
+def test_a_list_bears_any_number_of_conditions(mine: Caller) -> None:
+    mine.note("one")
+    for given, total in LISTED:
+        assert mine.ok("note_list", **given)["total_items"] == total, str(given)[:80]
+
+
+def test_every_one_of_many_tags_counts(mine: Caller) -> None:
+    tags = [f"t{n}" for n in range(8)]
+    full = mine.note("storm", tags=tags)
+    mine.note("storm", tags=tags[:7])
+    for filters in ({"tags": tags}, {"q": "storm", "tags": [*tags, "T1"]}):
+        assert mine.listed(**filters) == [full]
+        assert mine.ok("note_list", **filters)["total_items"] == 1
+    without = " ".join(f"-tag:t{n}" for n in range(7, 12))
+    assert mine.ok("note_list", q=without)["total_items"] == 1
+    assert mine.ok("note_list", q=f"storm {without}")["total_items"] == 1
+
+
+def test_a_range_beyond_every_note_is_empty(mine: Caller) -> None:
+    note = mine.note("one\ntwo\n")
+    past = mine.get(note, range_line_start=HUGE, range_line_count=HUGE)
+    assert (past["text"], past["range_line_count"], past["txt_tot_ln"]) == ("", 0, 2)
+    assert mine.get(note, range_line_start=2, range_line_count=HUGE)["text"] == "two\n"
+
+
+def test_a_stale_version_of_an_action_says_with_which_to_call_again(mine: Caller) -> None:
+    note = mine.note("one")
+    error = mine.fails("note_manage", action="trash", id=note, local_version=7)
+    assert "local_version 1" in error["resolution_hint"]
+    error = mine.fails("note_save", id=note, local_version=1, server_version=3, text="two")
+    assert "stored is none" in error["message"]

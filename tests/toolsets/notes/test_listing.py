@@ -1,0 +1,388 @@
+"""Lists: the query language, filters, order, pages, previews."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.cursor import encode
+from rolltop.toolsets.notes.service import listing
+from rolltop.toolsets.notes.store import listing as pages
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from tests.databases import Clock
+    from tests.toolsets.notes.caller import Caller
+
+TEXTS = {
+    "Harbour": "Harbour\nThe storm broke three masts of parseHTTPHeader",
+    "Übersicht": "Übersicht\nStürme and storms, café au lait, load_index",
+    "日本語": "日本語\n東京都の天気 Python入門書",
+    "Masts": "Masts\nmasts three, storm none",
+    "Party": "Party\n🎉 → cake; C++ & 50% off_1",
+}
+
+
+@pytest.fixture
+def shelf(mine: Caller) -> Caller:
+    for text in TEXTS.values():
+        mine.note(text)
+    return mine
+
+
+QUERIES = {
+    "storm": ["Harbour", "Masts", "Übersicht"],
+    "storms MASTS": ["Harbour", "Masts"],
+    "sturm": ["Übersicht"],
+    "Sturme": ["Übersicht"],
+    "cafe": ["Übersicht"],
+    '"three masts"': ["Harbour"],
+    '"masts three"': ["Masts"],
+    "“three masts”": ["Harbour"],
+    '"three masts': ["Harbour"],
+    "storm -masts": ["Übersicht"],
+    '-"three masts" storm': ["Masts", "Übersicht"],
+    "-storm": ["Party", "日本語"],
+    "parse header": ["Harbour"],
+    "parseHTTPHeader": ["Harbour"],
+    "parse_http_header": ["Harbour"],
+    "http": ["Harbour"],
+    "loadIndex": ["Übersicht"],
+    "the storm": ["Harbour", "Masts", "Übersicht"],
+    "the": ["Harbour"],
+    "日本": ["日本語"],
+    "本語": ["日本語"],
+    "天気": ["日本語"],
+    "京天": [],
+    "語": ["日本語"],
+    "入門": ["日本語"],
+    "python": ["日本語"],
+    "🎉": ["Party"],
+    "→ cake": ["Party"],
+    "🎈": [],
+    "C++": ["Party"],
+    "!!!": [*TEXTS],
+    '""': [*TEXTS],
+    "-": [*TEXTS],
+    "storm AND masts": ["Harbour", "Masts"],
+    "storm NOT masts": ["Harbour", "Masts"],
+    "storm NEAR(masts)": [],
+    "words: storm*": [],
+    "before: storm": [],
+    "": [*TEXTS],
+}
+
+
+def test_a_query_finds_what_a_person_means(shelf: Caller) -> None:
+    found = {q: shelf.titles(q) for q in QUERIES}
+    assert found == {q: sorted(titles) for q, titles in QUERIES.items()}
+
+
+def test_every_filter_applies_inside_the_search(mine: Caller, clock: Clock) -> None:
+    one = mine.note("storm one", tags=["Work", "home"])
+    mine.note("storm two", tags=["work"])
+    clock.advance(days=1)
+    late = mine.note("storm late", tags=["work", "two words"])
+    mine.manage("trash", id=mine.note("storm gone", tags=["work"]), local_version=1)
+    assert mine.titles("storm tag:WORK") == ["storm late", "storm one", "storm two"]
+    assert mine.titles("storm tag:work tag:home") == ["storm one"]
+    assert mine.titles("storm tag:work", tags=["Home"]) == ["storm one"]
+    assert mine.titles(tags=["work", "nowhere"]) == []
+    assert mine.titles('tag:"two words"') == ["storm late"]
+    assert mine.titles("storm -tag:home") == ["storm late", "storm two"]
+    assert mine.titles("storm", trash_s=1) == ["storm gone"]
+    assert len(mine.titles("storm", trash_s=2)) == 4
+    assert mine.titles("storm before:2026-01-31") == ["storm one", "storm two"]
+    assert mine.titles("after:2026-02-01") == ["storm late"]
+    assert mine.titles("storm", dt_after="2026-02-01") == ["storm late"]
+    assert mine.titles("after:2026-01-01 after:2026-02-01 before:2030-01-01") == ["storm late"]
+    assert mine.titles("before:2030-01-01", dt_before="2026-01-31") == ["storm one", "storm two"]
+    assert mine.ok("note_list", q="storm tag:work", limit=1)["total_items"] == 3
+    assert {one, late} <= set(mine.listed(q="storm"))
+
+
+def test_the_days_bounds_are_strict(mine: Caller, clock: Clock) -> None:
+    clock.now = clock.now.replace(hour=0, minute=0, second=0, microsecond=0)
+    mine.note("midnight")
+    assert mine.titles("before:2026-01-30") == []
+    assert mine.titles("before:2026-01-31") == ["midnight"]
+    assert mine.titles("after:2026-01-31") == []
+    assert mine.titles("after:2026-01-30") == ["midnight"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"q": "before:2026-02-30"},
+        {"q": "after:yesterday"},
+        {"q": "x after:2026-1-1"},
+        {"q": 'before:"2026-13-01"'},
+        {"q": "AFTER:20260101"},
+        {"dt_before": "2026-W01-1"},
+        {"dt_after": ""},
+        {"dt_after": "2026-01-01T00:00:00Z"},
+        {"dt_before": "\uff12026-01-01"},
+    ],
+)
+def test_only_a_wrong_date_is_refused(local: Caller, given: dict[str, str]) -> None:
+    error = local.fails("note_list", **given)
+    assert (error["code"], error["category"]) == ("INVALID_DATE", "VALIDATION")
+
+
+OPERATORS = st.sampled_from(
+    ["*", "(", ")", '"', "'", "-", "+", "^", ":", "AND", "OR", "NOT", "NEAR/2", "tag:", "{", "\\"]
+)
+TYPED = st.lists(st.one_of(OPERATORS, st.text(max_size=6), st.just(" ")), max_size=8)
+
+
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+@given(parts=TYPED)
+def test_nothing_a_person_can_type_makes_the_search_fail(shelf: Caller, parts: list[str]) -> None:
+    q = "".join(parts)
+    answer = shelf.ok("note_list", q=q) if not _names_a_date(q) else None
+    assert answer is None or 0 <= answer["total_items"] <= len(TEXTS)
+
+
+def _names_a_date(q: str) -> bool:
+    return "before:" in q.lower() or "after:" in q.lower()
+
+
+def test_a_query_of_any_length_is_answered(shelf: Caller) -> None:
+    words = " ".join(f"word{n}" for n in range(5000))
+    assert shelf.titles(words) == []
+    assert shelf.titles(f'"{words}"') == []
+    assert shelf.titles("-x " * 5000) == sorted(TEXTS)
+    assert shelf.titles("storm " * 5000) == ["Harbour", "Masts", "Übersicht"]
+    assert shelf.titles("🎉" * 5000) == []
+
+
+def test_without_a_search_the_last_modified_is_first(mine: Caller, clock: Clock) -> None:
+    first = mine.note("first")
+    clock.advance(seconds=1)
+    second = mine.note("second")
+    clock.advance(seconds=1)
+    mine.ok("note_save", id=first, local_version=1, text="first again")
+    assert mine.listed() == [first, second]
+    assert mine.listed(sort="created") == [second, first]
+    assert mine.listed(sort="rank") == [first, second]
+    assert mine.listed(q="second first again -x", sort="modified") == []
+
+
+def test_the_best_answer_is_first_and_then_the_newest(mine: Caller, clock: Clock) -> None:
+    filler = " ".join(f"word{n}" for n in range(200))
+    mine.note(f"long storm {filler}")
+    best = mine.note("storm storm storm")
+    clock.advance(seconds=1)
+    same = [mine.note("storm calm")]
+    clock.advance(seconds=1)
+    same.append(mine.note("storm calm"))
+    found = mine.listed(q="storm")
+    assert found[0] == best
+    assert found[1:3] == same[::-1]
+    assert mine.listed(q="storm", sort="modified")[:2] == same[::-1]
+
+
+@pytest.mark.parametrize("filters", [{}, {"sort": "created"}, {"q": "storm"}, {"q": "-calm"}])
+def test_pages_and_cursors_show_each_note_once(
+    mine: Caller, clock: Clock, filters: dict[str, Any]
+) -> None:
+    for n in range(23):
+        mine.note(f"storm {'storm ' * (n % 4)}{n}")
+        if n % 3 == 0:
+            clock.advance(seconds=1)
+    whole = mine.listed(**filters, limit=100)
+    assert len(set(whole)) == 23
+    by_page: list[str] = []
+    page: int | None = 1
+    while page is not None:
+        answer = mine.ok("note_list", **filters, limit=5, page=page)
+        by_page += [item["id"] for item in answer["items"]]
+        assert answer["total_items"] == 23
+        page = answer.get("next_page")
+    by_cursor: list[str] = []
+    following: dict[str, Any] | None = {"tool": "note_list", "arguments": {**filters, "limit": 5}}
+    while following is not None:
+        answer = mine.ok(following["tool"], **following["arguments"])
+        by_cursor += [item["id"] for item in answer["items"]]
+        assert ("next_cursor" in answer) == ("next" in answer)
+        following = answer.get("next")
+    assert by_page == by_cursor == whole
+    assert mine.listed(**filters, limit=5, page=1 << 62) == []
+
+
+def pages_of(caller: Caller, **filters: Any) -> list[str]:
+    """Return the ids of all pages, by their cursors."""
+    found: list[str] = []
+    following: dict[str, Any] | None = {"arguments": filters}
+    while following is not None:
+        answer = caller.ok("note_list", **following["arguments"])
+        found += [item["id"] for item in answer["items"]]
+        following = answer.get("next")
+    return found
+
+
+def test_a_search_that_most_notes_answer_has_the_newest_first(
+    mine: Caller, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "RANKED", 4)
+    made: list[str] = []
+    for n in range(6):
+        made.append(mine.note(f"storm n{n} " + "filler " * 20 * n))
+        clock.advance(seconds=1)
+    assert mine.listed(q="storm") == made[::-1]
+    assert pages_of(mine, q="storm", limit=2) == made[::-1]
+    assert mine.listed(q="storm -n5 -n4")[0] == made[0]
+    assert mine.listed(q="storm", sort="rank")[0] == made[0]
+    first = mine.ok("note_list", q="storm", limit=4)
+    mine.manage("trash", id=made[0], local_version=1)
+    mine.manage("trash", id=made[1], local_version=1)
+    rest = mine.ok("note_list", **first["next"]["arguments"])
+    assert rest["items"] == []
+    assert mine.listed(q="storm")[0] == made[2]
+    assert mine.code("note_list", limit=4, cursor=first["next_cursor"]) == "INVALID_ARGUMENT"
+
+
+NARROWED: tuple[dict[str, Any], ...] = (
+    {"q": "storm"},
+    {"q": "storm -calm"},
+    {"q": "-calm"},
+    {"q": "storm tag:odd"},
+    {"q": "storm -tag:odd"},
+    {"q": "-tag:odd"},
+    {"tags": ["odd"]},
+    {"tags": ["odd", "third"]},
+    {"tags": ["odd"], "q": "-tag:third"},
+    {"tags": ["odd"], "q": "-calm"},
+    {"q": "storm after:2026-01-01"},
+    {"q": "storm 🎉"},
+)
+
+
+def test_counts_and_pages_agree_whatever_narrows_the_list(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _agree(mine, monkeypatch, dense=False)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_counts_and_pages_agree_for_a_user_alone(
+    local: Caller, monkeypatch: pytest.MonkeyPatch, *, dense: bool
+) -> None:
+    _agree(local, monkeypatch, dense=dense)
+
+
+def _agree(caller: Caller, monkeypatch: pytest.MonkeyPatch, *, dense: bool) -> None:
+    """Compare count and pages of every narrowed list; `dense`: as with words in most notes."""
+    if dense:
+        monkeypatch.setattr(listing, "RANKED", 0)
+        monkeypatch.setattr(pages, "_BROAD", 1)
+    for n in range(12):
+        tags = [name for name, every in (("odd", 2), ("third", 3)) if n % every]
+        words = "calm" if n % 4 == 3 else "storm"
+        note = caller.note(f"{words} {n} {'calm' * (n == 5)} {'🎉' * (n % 3)}", tags=tags)
+        if n % 5 == 4:
+            caller.manage("trash", id=note, local_version=1)
+    for trash in (0, 2):
+        for filters, count in zip(NARROWED, _wanted_of(trash), strict=True):
+            answer = caller.ok("note_list", limit=1, trash_s=trash, **filters)
+            found = pages_of(caller, limit=2 if dense else 5, trash_s=trash, **filters)
+            told = (answer["total_items"], len(found), len(set(found)))
+            assert told == (count, count, count), (filters, trash)
+
+
+def _wanted_of(trash: int) -> list[int]:
+    """Return how many notes each of NARROWED is of."""
+    shown = [n for n in range(12) if trash == 2 or (n % 5 == 4) == bool(trash)]
+    storm = [n for n in shown if n % 4 != 3]
+    calm = {n for n in shown if n % 4 == 3 or n == 5}
+    odd = {n for n in shown if n % 2}
+    third = {n for n in shown if n % 3}
+    return [
+        len(storm),
+        len(set(storm) - calm),
+        len(set(shown) - calm),
+        len(set(storm) & odd),
+        len(set(storm) - odd),
+        len(set(shown) - odd),
+        len(odd),
+        len(odd & third),
+        len(odd - third),
+        len(odd - calm),
+        len(storm),
+        len(set(storm) & third),
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cursor": "nonsense"},
+        {"cursor": "notes~bm9uc2Vuc2U"},
+        {"cursor": "list_tasks.1"},
+        {"cursor": encode("notes", ["modified", 10**400, 0, "x"])},
+        {"cursor": encode("notes", ["modified", float("nan"), 0, "x"])},
+        {"cursor": encode("notes", ["broad", 1.0, 0, "x"])},
+        {"limit": 0},
+        {"limit": 101},
+        {"page": 0},
+        {"trash_s": 3},
+        {"sort": "title"},
+        {"preview_lines": 21},
+        {"tags": "x"},
+        {"limit": "5"},
+    ],
+)
+def test_a_wrong_argument_of_a_list_is_named(local: Caller, given: dict[str, Any]) -> None:
+    error = local.fails("note_list", **given)
+    assert error["code"] == "INVALID_ARGUMENT"
+    assert next(iter(given)) in error["message"]
+
+
+def test_a_cursor_of_another_order_is_refused(local: Caller) -> None:
+    for n in range(3):
+        local.note(f"storm {n}")
+    cursor = local.ok("note_list", limit=1)["next_cursor"]
+    assert local.code("note_list", q="storm", limit=1, cursor=cursor) == "INVALID_ARGUMENT"
+
+
+def test_titles_and_previews_are_of_stated_length(local: Caller) -> None:
+    local.note("\n\n \t\n  " + "t" * 100 + "  \nsecond\nthird")
+    (item,) = local.ok("note_list", preview_lines=5)["items"]
+    assert item["title_prev"] == "t" * 79 + "…"
+    assert item["preview"].endswith("\nsecond")
+    assert "preview" not in local.ok("note_list")["items"][0]
+    local.note("x" * 3000)
+    first = local.ok("note_list", preview_lines=1, q="-second")["items"][0]
+    assert first["preview"] == "x" * 1999 + "…"
+
+
+def test_a_list_over_its_budget_goes_on_where_it_was_cut(local: Caller) -> None:
+    made = [local.note(f"{n} " + "word " * 60) for n in range(12)]
+    found: list[str] = []
+    arguments: dict[str, Any] = {"preview_lines": 5, "max_tokens": 500}
+    for _ in range(len(made)):
+        answer = local.ok("note_list", **arguments)
+        found += [item["id"] for item in answer["items"]]
+        if "next" not in answer:
+            break
+        assert answer["truncated"] is True
+        assert "next_page" not in answer
+        arguments = answer["next"]["arguments"]
+    assert sorted(found) == sorted(made)
+
+
+def test_what_changes_is_found_by_its_new_words_alone(mine: Caller) -> None:
+    note = mine.note("before", tags=["old"])
+    mine.ok("note_save", id=note, local_version=1, text="after", tags=["new"])
+    assert mine.listed(q="before") == mine.listed(tags=["old"]) == []
+    assert mine.listed(q="after tag:new") == [note]
+    mine.manage("trash", id=note, local_version=2)
+    mine.manage("delete_permanently", id=note, local_version=3)
+    assert mine.listed(q="after", trash_s=2) == mine.listed(tags=["new"], trash_s=2) == []

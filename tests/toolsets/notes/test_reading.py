@@ -1,0 +1,128 @@
+"""Reads: ranges, budgets, earlier versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.text.lines import line_count
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from tests.toolsets.notes.caller import Caller
+
+TEXTS = st.lists(
+    st.text(alphabet="ab \r\ud83d\ude00日".replace("\ud83d\ude00", "😀"), max_size=40), max_size=30
+).map("\n".join)
+
+
+@settings(
+    max_examples=examples(20),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+@given(text=TEXTS, size=st.integers(1, 7))
+def test_ranges_join_to_the_text(local: Caller, text: str, size: int) -> None:
+    note = local.note(text)
+    total = line_count(text)
+    joined = ""
+    for start in range(1, total + 1, size):
+        part = local.get(note, range_line_start=start, range_line_count=size)
+        assert part["txt_tot_ln"] == total
+        assert part["range_line_start"] == start
+        assert part["range_line_count"] == min(size, total - start + 1)
+        assert part["txt_partial"] == (part["text"] != text)
+        joined += part["text"]
+    assert joined == text
+
+
+@settings(
+    max_examples=examples(10),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+@given(
+    lines=st.lists(
+        st.sampled_from(["short", "", "long " * 150, "日本語" * 120, "😀" * 90]), max_size=12
+    ),
+    start=st.integers(1, 4),
+    count=st.integers(0, 9),
+)
+def test_what_a_budget_cuts_goes_on_without_a_gap(
+    local: Caller, lines: list[str], start: int, count: int
+) -> None:
+    note = local.note("\n".join(lines))
+    asked: dict[str, Any] = {"range_line_start": start, "range_line_count": count}
+    whole = local.get(note, **asked)["text"]
+    joined, arguments = "", {"id": note, **asked, "max_tokens": 300}
+    for _ in range(len(whole) + 1):
+        part = local.ok("note_get", **arguments)
+        joined += part["text"]
+        if "next" not in part:
+            break
+        assert part["truncated"] is True
+        assert part["txt_partial"] is True
+        arguments = part["next"]["arguments"]
+    assert joined == whole
+
+
+def test_a_whole_note_that_is_cut_says_which_lines_came(local: Caller) -> None:
+    note = local.note("".join(f"line {n} with some words\n" for n in range(100)))
+    part = local.get(note, max_tokens=400)
+    assert part["txt_partial"] is True
+    assert part["range_line_start"] == 1
+    assert part["text"].count("\n") == part["range_line_count"] < 100
+    following = part["next"]["arguments"]
+    assert following["range_line_start"] == part["range_line_count"] + 1
+    last = local.get(note, range_line_start=100)
+    assert (last["text"], last["range_line_count"]) == ("line 99 with some words\n", 1)
+
+
+def test_a_range_past_the_end_is_empty(local: Caller) -> None:
+    note = local.note("a\nb")
+    past = local.get(note, range_line_start=3)
+    assert (past["text"], past["range_line_count"], past["txt_partial"]) == ("", 0, True)
+    assert local.get(note, range_line_start=2, range_line_count=50)["text"] == "b"
+    huge = local.get(note, range_line_start=1 << 62, range_line_count=1 << 62)
+    assert huge["text"] == ""
+    empty = local.get(local.note(""), range_line_start=1)
+    assert (empty["text"], empty["txt_partial"]) == ("", False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"range_line_start": 0},
+        {"range_line_start": "1"},
+        {"range_line_count": -1},
+        {"char_start": -1},
+        {"char_start": 99},
+    ],
+)
+def test_a_wrong_range_has_its_code(local: Caller, given: dict[str, Any]) -> None:
+    note = local.note("a\nb")
+    assert local.code("note_get", id=note, **given) == "INVALID_RANGE"
+
+
+def test_an_earlier_version_is_answered_as_it_was(mine: Caller) -> None:
+    note = mine.note("one", tags=["a"])
+    mine.ok("note_save", id=note, local_version=1, text="two", tags=["b"])
+    old = mine.get(note, local_version=1)
+    assert (old["text"], old["tags"], old["local_version"]) == ("one", ["a"], 1)
+    assert mine.get(note, local_version=2) == mine.get(note)
+    for version in (3, 0, -1, 1 << 80):
+        error = mine.fails("note_get", id=note, local_version=version)
+        assert (error["code"], error["category"]) == ("VERSION_NOT_FOUND", "NOT_FOUND")
+
+
+@pytest.mark.parametrize("note", ["nothing", "ünknown/../id", "x" * 256])
+def test_an_unknown_note_is_not_found(mine: Caller, note: str) -> None:
+    error = mine.fails("note_get", id=note)
+    assert (error["code"], error["category"], error["http_status"]) == (
+        "NOTE_NOT_FOUND",
+        "NOT_FOUND",
+        404,
+    )

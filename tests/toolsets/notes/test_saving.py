@@ -1,0 +1,257 @@
+"""Saves: whole texts, patches, versions, conflicts, limits."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.databases import Clock
+    from tests.toolsets.notes.caller import Caller
+
+LONG = "x" * 501
+
+
+def test_a_note_comes_back_byte_for_byte(mine: Caller) -> None:
+    text = "\ufeff  Title \r\n\r\n\tbody\x0b\rlone  \n\n  "
+    saved = mine.ok("note_save", text=text, tags=["Work", "ü", "Work"])
+    assert saved["local_version"] == 1
+    assert saved["text"] == text
+    found = mine.get(saved["id"])
+    assert found == saved
+    assert found["tags"] == ["Work", "ü"]
+    assert found["txt_partial"] is False
+    assert found["txt_tot_ln"] == 5
+    assert found["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert found["sync_state"] == "local"
+    assert "server_version" not in found
+    (item,) = mine.ok("note_list")["items"]
+    assert item["title_prev"] == "Title"
+
+
+def test_an_empty_text_is_a_text(mine: Caller) -> None:
+    saved = mine.ok("note_save", text="")
+    assert (saved["text"], saved["txt_tot_ln"], saved["txt_partial"]) == ("", 0, False)
+    assert mine.ok("note_list")["items"][0]["title_prev"] == ""
+
+
+def test_a_save_replaces_what_is_given_and_keeps_the_rest(mine: Caller, clock: Clock) -> None:
+    note = mine.note("one", tags=["a"])
+    clock.advance(seconds=10)
+    second = mine.ok("note_save", id=note, local_version=1, text="two")
+    assert (second["local_version"], second["tags"]) == (2, ["a"])
+    assert second["modified_at"] == second["created_at"] + 10
+    third = mine.ok("note_save", id=note, local_version=2, text="two", tags=[], trash=True)
+    assert (third["text"], third["tags"], third["trash"]) == ("two", [], True)
+    assert mine.get(note)["local_version"] == 3
+
+
+def test_only_text_and_tags_set_the_date_and_only_a_change_makes_a_version(
+    mine: Caller, clock: Clock
+) -> None:
+    note = mine.note("one", tags=["a"])
+    made = mine.get(note)["modified_at"]
+    clock.advance(hours=1)
+    same = mine.ok("note_save", id=note, local_version=1, text="one", tags=["a"])
+    assert (same["local_version"], same["modified_at"]) == (1, made)
+    trashed = mine.ok("note_save", id=note, local_version=1, text="one", trash=True)
+    assert (trashed["local_version"], trashed["modified_at"]) == (2, made)
+    tagged = mine.ok("note_save", id=note, local_version=2, text="one", tags=["b"])
+    assert tagged["modified_at"] == made + 3600
+
+
+def test_a_patch_is_applied_as_if_at_once(mine: Caller) -> None:
+    note = mine.note("a\r\nb\r\nc")
+    operations = (
+        ("add", 4, "end"),
+        ("del", 2),
+        ("add", 1, "first\nsecond"),
+        ("mod", 3, "C"),
+        ("add", 1, "third"),
+    )
+    saved = mine.patch(note, 1, *operations)
+    assert saved["text"] == "first\r\nsecond\r\nthird\r\na\r\nC\r\nend"
+    assert "rebased" not in saved
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [],
+        [{"op": "mod", "ln": 9, "val": "x"}],
+        [{"op": "add", "ln": 5, "val": "x"}],
+        [{"op": "del", "ln": 1}, {"op": "mod", "ln": 1, "val": "x"}],
+        [{"op": "mod", "ln": 1}],
+        [{"op": "add", "ln": 1, "val": None}],
+        [{"op": "del", "ln": 1, "val": "x"}],
+        [{"op": "replace", "ln": 1, "val": "x"}],
+        [{"op": "del", "ln": 0}],
+        [{"op": "del", "ln": "1"}],
+        [{"op": "del", "ln": 1, "line": 1}],
+        [{"op": "del"}],
+        ["del 1"],
+        "del 1",
+    ],
+)
+def test_a_wrong_patch_writes_nothing(local: Caller, operations: Any) -> None:
+    note = local.note("a\nb\nc\n")
+    sent = {"id": note, "local_version": 1, "text_patch": operations}
+    assert local.code("note_save", **sent) == "INVALID_PATCH"
+    assert local.versions(note) == [1]
+
+
+def test_a_patch_of_an_earlier_version_is_moved_where_nobody_touched_its_lines(
+    mine: Caller,
+) -> None:
+    note = mine.note("a\nb\nc\n")
+    mine.patch(note, 1, ("add", 1, "new\nlines"))
+    saved = mine.patch(note, 1, ("mod", 3, "C"), ("add", 4, "end"))
+    assert saved["text"] == "new\nlines\na\nb\nC\nend\n"
+    assert saved["local_version"] == 3
+    assert saved["rebased"] is True
+    assert saved["moved"] == [{"ln": 3, "now": 5}, {"ln": 4, "now": 6}]
+
+
+def test_a_patch_of_touched_lines_is_a_conflict_with_both_sides(mine: Caller) -> None:
+    note = mine.note("a\nb\nc\n", tags=["t"])
+    mine.patch(note, 1, ("mod", 2, "theirs"))
+    error = mine.fails(
+        "note_save",
+        id=note,
+        local_version=1,
+        text_patch=[{"op": "mod", "ln": 2, "val": "ours"}],
+    )
+    assert (error["category"], error["code"], error["http_status"]) == (
+        "CONFLICT",
+        "VERSION_CONFLICT",
+        409,
+    )
+    assert error["details"]["current_local_version"] == 2
+    assert error["details"]["current_text"] == "a\ntheirs\nc\n"
+    assert error["details"]["your_patch"] == [{"op": "mod", "ln": 2, "val": "ours"}]
+    assert mine.versions(note) == [2, 1]
+
+
+def test_a_patch_whose_base_is_gone_or_never_was_is_a_conflict(mine: Caller) -> None:
+    note = mine.note("a\n")
+    for version in (2, 0, -1, 1 << 70):
+        patch = [{"op": "add", "ln": 1, "val": "x"}]
+        sent = {"id": note, "local_version": version, "text_patch": patch}
+        assert mine.code("note_save", **sent) == "VERSION_CONFLICT"
+
+
+def test_tags_that_both_changed_are_a_conflict(mine: Caller) -> None:
+    note = mine.note("a\n", tags=["one"])
+    mine.ok("note_save", id=note, local_version=1, text="a\n", tags=["two"])
+    patch = [{"op": "add", "ln": 1, "val": "x"}]
+    stale = {"id": note, "local_version": 1, "text_patch": patch}
+    assert mine.code("note_save", **stale, tags=["three"]) == "VERSION_CONFLICT"
+    assert mine.ok("note_save", **stale)["tags"] == ["two"]
+
+
+def test_a_whole_text_of_an_earlier_version_is_a_conflict_even_if_equal(mine: Caller) -> None:
+    note = mine.note("a")
+    mine.ok("note_save", id=note, local_version=1, text="b")
+    error = mine.fails("note_save", id=note, local_version=1, text="b")
+    assert error["code"] == "VERSION_CONFLICT"
+    assert (error["details"]["current_text"], error["details"]["your_text"]) == ("b", "b")
+
+
+def test_a_server_version_that_is_given_must_be_the_stored_one(mine: Caller) -> None:
+    note = mine.note("a")
+    sent = {"id": note, "local_version": 1, "server_version": 7, "text": "b"}
+    assert mine.code("note_save", **sent) == "VERSION_CONFLICT"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, "INVALID_ARGUMENT"),
+        ({"text": "a", "text_patch": [{"op": "del", "ln": 1}]}, "INVALID_ARGUMENT"),
+        ({"text_patch": [{"op": "add", "ln": 1, "val": "a"}]}, "INVALID_ARGUMENT"),
+        ({"text": "a", "local_version": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "server_version": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "id": "unknown"}, "INVALID_ARGUMENT"),
+        ({"text": "a", "id": "unknown", "local_version": 1}, "NOTE_NOT_FOUND"),
+        ({"text": "a", "id": "", "local_version": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "id": "x" * 257, "local_version": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "id": "a\x00", "local_version": 1}, "INVALID_TEXT"),
+        ({"text": "a\x00"}, "INVALID_TEXT"),
+        ({"text": "\ud800"}, "INVALID_TEXT"),
+        ({"text": "a", "tags": ["\udfff"]}, "INVALID_TEXT"),
+        ({"text": "a", "tags": [""]}, "INVALID_TAGS"),
+        ({"text": "a", "tags": ["x" * 101]}, "INVALID_TAGS"),
+        ({"text": "a", "tags": [str(n) for n in range(101)]}, "INVALID_TAGS"),
+        ({"text": "a", "tags": "x"}, "INVALID_TAGS"),
+        ({"text": "a", "tags": [1]}, "INVALID_TAGS"),
+        ({"text": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "trash": 1}, "INVALID_ARGUMENT"),
+        ({"text": "a", "confirm_shrink": "yes"}, "INVALID_ARGUMENT"),
+    ],
+)
+def test_what_cannot_be_saved_has_its_code(local: Caller, given: Any, code: str) -> None:
+    assert local.code("note_save", **given) == code
+    assert local.ok("note_list", trash_s=2)["total_items"] == 0
+
+
+def test_limits_hold_what_they_say(local: Caller) -> None:
+    tags = [f"{n:03}".ljust(100, "x") for n in range(100)]
+    assert local.ok("note_save", text="a", tags=tags)["tags"] == tags
+
+
+@pytest.mark.parametrize("kept", [99, 100, 101])
+def test_a_long_note_is_not_made_little_unasked(local: Caller, kept: int) -> None:
+    note = local.note(LONG)
+    sent = {"id": note, "local_version": 1, "text": "x" * kept}
+    if kept * 5 >= len(LONG):
+        assert local.ok("note_save", **sent)["local_version"] == 2
+        return
+    assert local.code("note_save", **sent) == "SHRINK_NOT_CONFIRMED"
+    assert local.get(note)["text"] == LONG
+    assert local.ok("note_save", **sent, confirm_shrink=True)["text"] == "x" * kept
+
+
+def test_a_patch_may_not_make_little_of_a_long_note_either(local: Caller) -> None:
+    note = local.note(f"{LONG}\nrest\n")
+    patch = [{"op": "del", "ln": 1}]
+    sent = {"id": note, "local_version": 1, "text_patch": patch}
+    assert local.code("note_save", **sent) == "SHRINK_NOT_CONFIRMED"
+    short = local.note("x" * 500)
+    assert local.ok("note_save", id=short, local_version=1, text="")["text"] == ""
+
+
+def test_a_note_of_five_megabytes_is_kept_read_and_found(mine: Caller) -> None:
+    text = "".join(f"line {n} wörter{n} {'—' * 330}\n" for n in range(5_000))
+    assert len(text.encode()) > 5_000_000
+    saved = mine.ok("note_save", text=text)
+    assert saved["truncated"] is True
+    assert saved["next"]["tool"] == "note_get"
+    assert saved["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert mine.listed(q="wörter4999") == [saved["id"]]
+    assert mine.listed(q='"line 4999"') == [saved["id"]]
+    assert mine.listed(q='"line 4998 wörter7"') == []
+    assert mine.listed(q="line -wörter4999") == []
+    patched = mine.patch(saved["id"], 1, ("mod", 5_000, "the end"))
+    tail = mine.get(saved["id"], range_line_start=5_000)
+    assert tail["text"] == "the end\n"
+    assert patched["txt_tot_ln"] == tail["txt_tot_ln"] == 5_000
+    assert mine.listed(q="wörter4999") == []
+
+
+def test_two_users_do_not_see_each_other(mine: Caller, theirs: Caller) -> None:
+    note = mine.note("secret harbour", tags=["t"])
+    other = theirs.note("harbour", tags=["t"])
+    assert theirs.listed(q="harbour") == theirs.listed(tags=["t"]) == [other]
+    assert theirs.code("note_get", id=note) == "NOTE_NOT_FOUND"
+    assert theirs.code("note_save", id=note, local_version=1, text="x") == "NOTE_NOT_FOUND"
+    assert theirs.code("note_manage", action="history", id=note) == "NOTE_NOT_FOUND"
+    assert mine.listed(q="-secret") == []
+
+
+def test_the_seeds_names_are_answered(local: Caller) -> None:
+    note = local.ok("save", text="a")["id"]
+    assert local.ok("get", id=note)["text"] == "a"
+    assert local.ok("list")["total_items"] == 1
+    assert local.ok("manage", action="trash", id=note, local_version=1)["status"] == "trashed"
