@@ -18,6 +18,7 @@ compile() { # compile FILE ARGUMENTS…
 compile dev pyproject.toml --all-extras --group dev "$@"
 compile core pyproject.toml --constraint requirements/dev.txt "$@"
 compile documents pyproject.toml --extra documents --constraint requirements/dev.txt "$@"
+compile encryption pyproject.toml --extra encryption --constraint requirements/dev.txt "$@"
 compile semantic pyproject.toml --extra semantic --constraint requirements/dev.txt "$@"
 compile conformance --group conformance --constraint requirements/dev.txt "$@"
 printf 'uv\n' | compile uv - --constraint requirements/dev.txt "$@"

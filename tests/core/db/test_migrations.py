@@ -29,7 +29,10 @@ PACKAGE: Final = Path(migrate.__file__).parents[2]
 _branches: Final = versions.branches
 CORE_HEAD: Final = _branches()[0].head
 # Full text is each database's own: what only one of them has is declared nowhere.
-OWN = ("search_words", "search_terms", "ix_search_texts_words")
+OWN = (
+    *("search_words", "search_terms", "ix_search_texts_words"),
+    *("search_whole_words", "ix_search_wholes_words", "ix_search_whole_parts_words"),
+)
 REVISION: Final = """
 from alembic import op
 import sqlalchemy as sa

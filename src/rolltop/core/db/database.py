@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core.db.address import parse
+from rolltop.core.db.encryption import require_possible
 from rolltop.core.db.transaction import Tx
 from rolltop.core.db.writer_lock import WriterLock
 from rolltop.core.errors import StoreRefused, Unavailable
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
     from rolltop.core.db import engine, opened
     from rolltop.core.db.address import Kind
+    from rolltop.core.db.encryption import Encryption
     from rolltop.core.scope import Scope
 else:
     engine = lazy("rolltop.core.db.engine")
@@ -57,9 +61,16 @@ class Database:
         lock_timeout: float = 10.0,
         threads: int = 16,
         clock: Callable[[], datetime] = utc_now,
+        encryption: Encryption | None = None,
     ) -> None:
-        """Take the store's place and bounds. Raises ConfigInvalid for an unknown URL."""
+        """Take the store's place and bounds, and what it is encrypted with.
+
+        Raises ConfigInvalid for an unknown URL, and where the store cannot be encrypted.
+        """
         self._address: Final = parse(url)
+        if encryption is not None:
+            require_possible(self._address)
+        self._encryption: Final = encryption
         self.url_kind: Final[Kind] = self._address.kind
         self.path: Final[Path | None] = self._address.path
         self._bounds: Final = (statement_timeout, lock_timeout, threads)
@@ -154,6 +165,14 @@ class Database:
         finally:
             self._release_writer()
 
+    def maintain_now(self, fn: Callable[[Connection], T], /) -> T:
+        """Return `fn(connection)`, run on the calling thread and a connection of its own.
+
+        Each statement of PostgreSQL's is a transaction by itself, without a limit of time: for
+        what no transaction may hold. Raises Unavailable.
+        """
+        return self._ready().maintain(fn)
+
     async def ping(self) -> None:
         """Return when the store answers. Raises Unavailable or StoreRefused when it does not."""
         future = self._workers.submit(lambda: self._ready().require_reachable())
@@ -195,10 +214,11 @@ class Database:
             return store
         with self._opening:
             if self._refusal is not None:
-                raise StoreRefused(self._refusal.message, hint=self._refusal.hint)
+                raise type(self._refusal)(self._refusal.message, hint=self._refusal.hint)
             if self._opened is None and not self._closed:
                 try:
-                    self._opened = opened.OpenedStore(self._address, engine.Limits(*self._bounds))
+                    limits = engine.Limits(*self._bounds)
+                    self._opened = opened.OpenedStore(self._address, limits, self._encryption)
                 except StoreRefused as refusal:
                     self._refusal = refusal
                     raise

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable
     from pathlib import Path
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.pool import ConnectionPoolEntry
 
     from rolltop.core.db.address import Address
+    from rolltop.core.db.driver import Driver
 
 _STEPS_BETWEEN_CHECKS: Final = 20_000  # of SQLite's virtual machine: well under a millisecond
 _DEADLINE: Final = "rolltop.deadline"
@@ -58,12 +60,12 @@ class _Deadline:
         return time.monotonic() > self._end
 
 
-def connect(address: Address, limits: Limits) -> Engines:
+def connect(address: Address, limits: Limits, driver: Driver) -> Engines:
     """Return engines for a store that has been opened; connections are made when needed."""
     if address.path is not None:
         return Engines(
-            _sqlite(address.path, limits, writing=False),
-            _sqlite(address.path, limits, writing=True),
+            _sqlite(address.path, limits, driver, writing=False),
+            _sqlite(address.path, limits, driver, writing=True),
         )
     engine = _postgresql(address, limits)
     return Engines(
@@ -72,13 +74,14 @@ def connect(address: Address, limits: Limits) -> Engines:
     )
 
 
-def migrating(address: Address, limits: Limits) -> Engine:
+def migrating(address: Address, limits: Limits, driver: Driver) -> Engine:
     """Return an engine for opening a store: one connection a use, foreign keys not enforced."""
     if address.path is None:
         return _postgresql(address, limits, single=True)
     engine = create_engine(
         "sqlite://",
-        creator=_sqlite_creator(address.path, limits),
+        module=driver.module,
+        creator=partial(driver.connect, address.path, timeout=limits.lock_timeout),
         poolclass=NullPool,
         hide_parameters=True,
     )
@@ -92,31 +95,16 @@ def sqlite_driver(connection: Connection) -> sqlite3.Connection:
 
     Raises TypeError on another kind of database.
     """
-    driver = connection.connection.driver_connection
-    if not isinstance(driver, sqlite3.Connection):
+    if connection.dialect.name != "sqlite":
         raise TypeError("this engine is of another driver")
-    return driver
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
 
 
-def _sqlite_creator(path: Path, limits: Limits) -> Callable[[], sqlite3.Connection]:
-    uri = f"{path.as_uri()}?mode=rw"  # a store that vanished is an error, not a new empty one
-
-    def create() -> sqlite3.Connection:
-        return sqlite3.connect(
-            uri,
-            uri=True,
-            timeout=limits.lock_timeout,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-
-    return create
-
-
-def _sqlite(path: Path, limits: Limits, *, writing: bool) -> Engine:
+def _sqlite(path: Path, limits: Limits, driver: Driver, *, writing: bool) -> Engine:
     engine = create_engine(
         "sqlite://",
-        creator=_sqlite_creator(path, limits),
+        module=driver.module,
+        creator=partial(driver.connect, path, timeout=limits.lock_timeout),
         poolclass=QueuePool,
         pool_size=1 if writing else limits.connections,
         max_overflow=0,

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import exc
 
-from rolltop.core.errors import RolltopError, StoreRefused, Unavailable
+from rolltop.core.errors import RolltopError, StoreKeyRefused, StoreRefused, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
     from rolltop.core.db.address import Address
 
-_SQLITE_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+SQLITE_NOTADB: Final = sqlite3.SQLITE_NOTADB
+SQLITE_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, SQLITE_NOTADB}
 _SQLITE_REASONS: Final = {
     sqlite3.SQLITE_BUSY: "another process has kept it for too long",
     sqlite3.SQLITE_LOCKED: "another process has kept it for too long",
@@ -54,7 +56,9 @@ def coded(address: Address) -> Generator[None]:
     """
     try:
         yield
-    except (exc.SQLAlchemyError, sqlite3.Error) as error:
+    except RolltopError:
+        raise
+    except Exception as error:
         for cause in _causes(error):
             meaning = _meaning(cause, address)
             if meaning is not None:
@@ -67,35 +71,61 @@ def damaged(address: Address, detail: str) -> StoreRefused:
     return StoreRefused(
         f"The store {address.shown} is damaged or is no Rolltop store: {detail}.",
         hint="It was left untouched. Put a backup in its place while no server runs, or name "
-        "another store with DATABASE_URL.",
+        "another store with DATABASE_URL. One that is encrypted needs DB_ENCRYPTION_KEY.",
     )
 
 
-def _causes(error: BaseException) -> Generator[exc.SQLAlchemyError | sqlite3.Error]:
+def not_encrypted(path: Path) -> StoreKeyRefused:
+    """Return the refusal of a plain store where the settings have a key."""
+    return StoreKeyRefused(
+        f"DB_ENCRYPTION_KEY is set, and the store {path} is not encrypted.",
+        hint="It was left untouched. Stop every Rolltop server and run `rolltop store encrypt`, "
+        "or unset DB_ENCRYPTION_KEY.",
+    )
+
+
+def wrong_key(address: Address) -> StoreKeyRefused:
+    """Return the refusal of a store that a key does not open."""
+    return StoreKeyRefused(
+        f"The store {address.shown} does not open with DB_ENCRYPTION_KEY: the key is another, "
+        "or the file's start is damaged.",
+        hint="It was left untouched. Set the key it was encrypted with, and "
+        "DB_ENCRYPTION_KDF_ITERATIONS as it was then.",
+    )
+
+
+def sqlite_code(error: BaseException | None) -> int | None:
+    """Return the kind of failure by SQLite's own number; None if the error is not SQLite's.
+
+    The drivers' classes are not each other's, but all their errors bear the number.
+    """
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & _PRIMARY_CODE
+
+
+def _causes(error: BaseException) -> Generator[BaseException]:
     """Return the error and those it followed: rolling back after a full disk fails as well."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, exc.SQLAlchemyError | sqlite3.Error):
-            yield cause
+        yield cause
         cause = cause.__context__
 
 
-def _meaning(error: exc.SQLAlchemyError | sqlite3.Error, address: Address) -> RolltopError | None:
+def _meaning(error: BaseException, address: Address) -> RolltopError | None:
     if isinstance(error, exc.TimeoutError):
         return _unavailable(address, "every connection is in use")
-    if isinstance(error, sqlite3.Error):
-        return _sqlite_meaning(error, address)
-    if not isinstance(error, exc.DBAPIError):
-        return None
-    if isinstance(error.orig, sqlite3.Error):
-        return _sqlite_meaning(error.orig, address)
-    return _postgresql_meaning(error, address)
+    of_driver = error.orig if isinstance(error, exc.DBAPIError) else error
+    code = sqlite_code(of_driver)
+    if code is not None:
+        return _sqlite_meaning(code, str(of_driver), address)
+    if isinstance(error, exc.DBAPIError) and address.path is None:
+        return _postgresql_meaning(error, address)
+    return None
 
 
-def _sqlite_meaning(error: sqlite3.Error, address: Address) -> RolltopError | None:
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
-    if code in _SQLITE_DAMAGED:
-        return damaged(address, str(error))
+def _sqlite_meaning(code: int, said: str, address: Address) -> RolltopError | None:
+    if code in SQLITE_DAMAGED:
+        return damaged(address, said)
     reason = _SQLITE_REASONS.get(code)
     return None if reason is None else _unavailable(address, reason)
 

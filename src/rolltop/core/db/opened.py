@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rolltop.core.db.copying import copy_store
-from rolltop.core.db.engine import Limits, connect
+from rolltop.core.db.driver import chosen
+from rolltop.core.db.engine import Limits, connect, migrating
 from rolltop.core.db.failures import coded
 from rolltop.core.db.opening import prepare
 from rolltop.core.errors import Invalid, Unavailable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rolltop.core.db.address import Address
+    from rolltop.core.db.encryption import Encryption
 
 T = TypeVar("T")
 _IN_DOUBT: Final = "This call may have been kept: read what it was to change before trying again."
@@ -26,14 +28,16 @@ _IN_DOUBT: Final = "This call may have been kept: read what it was to change bef
 class OpenedStore:
     """The engines of a store whose schema is this program's."""
 
-    def __init__(self, address: Address, limits: Limits) -> None:
+    def __init__(self, address: Address, limits: Limits, encryption: Encryption | None) -> None:
         """Open the store at `address`; blocks. Raises StoreRefused and Unavailable."""
         if address.path is not None:
             address = replace(address, path=address.path.resolve())
         self._address: Final = address
+        self._limits: Final = limits
+        self._driver: Final = chosen(encryption)
         with coded(address):
-            prepare(address, limits)
-        self._engines: Final = connect(address, limits)
+            prepare(address, limits, self._driver)
+        self._engines: Final = connect(address, limits, self._driver)
         self._identity: Final = _identity(address.path)
 
     def read(self, function: Callable[[Connection], T]) -> T:
@@ -58,13 +62,24 @@ class OpenedStore:
             raise
         return result
 
+    def maintain(self, function: Callable[[Connection], T]) -> T:
+        """Return `function(connection)`, outside transactions and without a limit of time."""
+        engine = migrating(self._address, self._limits, self._driver)
+        alone = engine.execution_options(isolation_level="AUTOCOMMIT")
+        with coded(self._address), alone.connect() as connection:
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            return function(connection)
+
     def require_reachable(self) -> None:
         """Raise Unavailable when a statement cannot be answered."""
         self._require_own_file()
         self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy to `target`, which may not exist. Raises Invalid, Unavailable."""
+        """Write a consistent copy to `target`, which may not exist. Raises Invalid, Unavailable.
+
+        The copy of an encrypted store is encrypted with the same key.
+        """
         source = self._address.path
         if source is None:
             raise Invalid(
@@ -75,7 +90,7 @@ class OpenedStore:
             raise Invalid(f"{target} exists already.", hint="Name a file that does not exist.")
         try:
             with coded(self._address):
-                copy_store(source, target)
+                copy_store(self._driver, source, target)
         except OSError as error:
             raise Unavailable(
                 f"{target} cannot be written: {error.strerror}.", hint="Name another place."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
@@ -12,17 +11,19 @@ from sqlalchemy import text
 from rolltop.core.db import file_lock, script, versions
 from rolltop.core.db.copying import copy_store
 from rolltop.core.db.engine import migrating, sqlite_driver
-from rolltop.core.db.failures import damaged
+from rolltop.core.db.failures import SQLITE_DAMAGED, SQLITE_NOTADB, damaged, sqlite_code, wrong_key
 from rolltop.core.errors import StoreRefused, Unavailable
 from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
+    import sqlite3
     from pathlib import Path
 
     from sqlalchemy import Connection
 
     from rolltop.core.db import migrate
     from rolltop.core.db.address import Address
+    from rolltop.core.db.driver import Driver
     from rolltop.core.db.engine import Limits
     from rolltop.core.db.versions import Branch
 else:  # Alembic costs a quarter of a second
@@ -33,20 +34,19 @@ _ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are nam
 _VERSION_QUERY: Final = f"SELECT version_num FROM {versions.VERSION_TABLE}"  # noqa: S608  # a constant
 
 
-def prepare(address: Address, limits: Limits) -> None:
+def prepare(address: Address, limits: Limits, driver: Driver) -> None:
     """Make, migrate or accept the store; processes that come together take turns.
 
     Raises StoreRefused for a newer, foreign or damaged store, which is left untouched, and
     Unavailable while it cannot be reached. Driver errors pass.
     """
-    known = versions.branches()
     if address.path is None:
-        _prepare_postgresql(address, limits, known)
+        _prepare_postgresql(address, limits, driver)
         return
     try:
-        _make_folder(address.path.parent)
-        with file_lock.exclusive(_beside(address.path, ".lock"), timeout=_OPENING_TIMEOUT):
-            _prepare_sqlite(address, address.path, limits, known)
+        make_folder(address.path.parent)
+        with file_lock.exclusive(beside(address.path, ".lock"), timeout=_OPENING_TIMEOUT):
+            _prepare_sqlite(address, address.path, limits, driver)
     except OSError as error:
         raise Unavailable(
             f"The store {address.path} cannot be made or opened: {error.strerror}.",
@@ -55,19 +55,18 @@ def prepare(address: Address, limits: Limits) -> None:
         ) from error
 
 
-def _prepare_sqlite(
-    address: Address, path: Path, limits: Limits, known: tuple[Branch, ...]
-) -> None:
+def _prepare_sqlite(address: Address, path: Path, limits: Limits, driver: Driver) -> None:
+    known = versions.branches()
     if not path.exists():
         # O_EXCL: nobody has the file open, so closing it drops nobody's locks.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    stored, is_wal = _look_at_sqlite(address, path)
+    stored, is_wal = look_at_sqlite(address, path, driver)
     _refuse_unknown(address, stored, known)
     if stored == versions.heads(known) and is_wal:
         return
     if stored and stored != versions.heads(known):
-        copy_store(path, _beside(path, f".{'-'.join(sorted(stored))}.bak"))
-    engine = migrating(address, limits)
+        copy_store(driver, path, beside(path, f".{'-'.join(sorted(stored))}.bak"))
+    engine = migrating(address, limits, driver)
     with engine.connect() as connection:
         sqlite_driver(connection).execute("PRAGMA journal_mode=WAL")
         with connection.begin():
@@ -76,35 +75,42 @@ def _prepare_sqlite(
                 raise damaged(address, "rows name others that are not there")
 
 
-def _look_at_sqlite(address: Address, path: Path) -> tuple[frozenset[str], bool]:
+def look_at_sqlite(address: Address, path: Path, driver: Driver) -> tuple[frozenset[str], bool]:
     """Return the stored revisions and whether the log is in WAL mode; change no byte.
 
     A log with content (after a crash, or of a running process) would be written back when the
     last connection closes; a read-only connection cannot do that. Without one, an ordinary
     connection is used, because it alone removes the empty log it makes.
     """
-    log = _beside(path, "-wal")
+    log = beside(path, "-wal")
     mode = "ro" if log.exists() and log.stat().st_size else "rw"
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
+        with closing(driver.connect(path, mode=mode)) as connection:
             connection.execute("PRAGMA query_only=ON")
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            if not tables:
-                stored: frozenset[str] = frozenset()
-            elif versions.VERSION_TABLE in tables:
-                stored = frozenset(name for (name,) in connection.execute(_VERSION_QUERY))
-            else:
-                raise damaged(address, "it holds tables of another program")
+            stored = _stored(address, connection)
             (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
             return stored, journal == "wal"
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    except Exception as error:
+        code = sqlite_code(error)
+        if driver.encrypts and code == SQLITE_NOTADB:
+            raise wrong_key(address) from error
+        if code in SQLITE_DAMAGED:
             raise damaged(address, str(error)) from error
         raise
 
 
-def _prepare_postgresql(address: Address, limits: Limits, known: tuple[Branch, ...]) -> None:
-    engine = migrating(address, limits)
+def _stored(address: Address, connection: sqlite3.Connection) -> frozenset[str]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if versions.VERSION_TABLE in tables:
+        return frozenset(name for (name,) in connection.execute(_VERSION_QUERY))
+    if tables:
+        raise damaged(address, "it holds tables of another program")
+    return frozenset()
+
+
+def _prepare_postgresql(address: Address, limits: Limits, driver: Driver) -> None:
+    known = versions.branches()
+    engine = migrating(address, limits, driver)
     with engine.begin() as connection:
         stored = _look_at_postgresql(address, connection)
         _refuse_unknown(address, stored, known)
@@ -139,6 +145,17 @@ def _look_at_postgresql(address: Address, connection: Connection) -> frozenset[s
     return frozenset()
 
 
+def require_known(address: Address, path: Path, driver: Driver) -> None:
+    """Make sure that the file is a store of this program or of an earlier one.
+
+    Raises StoreRefused.
+    """
+    stored, _is_wal = look_at_sqlite(address, path, driver)
+    if not stored:
+        raise damaged(address, "it is empty")
+    _refuse_unknown(address, stored, versions.branches())
+
+
 def _refuse_unknown(address: Address, stored: frozenset[str], known: tuple[Branch, ...]) -> None:
     newer = versions.unknown(stored, known)
     if newer:
@@ -158,12 +175,13 @@ def _upgrade(connection: Connection, known: tuple[Branch, ...], stored: frozense
             migrate.upgrade(connection, known, branch)
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Make the folder and its missing parents, for this user alone; leave others' modes."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir(mode=0o700, exist_ok=True)
 
 
-def _beside(path: Path, ending: str) -> Path:
+def beside(path: Path, ending: str) -> Path:
+    """Return the place of what belongs to a store: its name with `ending` after it."""
     return path.with_name(path.name + ending)

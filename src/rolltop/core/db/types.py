@@ -20,6 +20,13 @@ _SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
 T_co = TypeVar("T_co", covariant=True)
 
 
+class _Binds(Protocol):
+    """What makes a value that the driver takes."""
+
+    def __call__(self, value: Any) -> Any:  # noqa: ANN401  # as the driver takes it
+        ...
+
+
 class _Reads(Protocol[T_co]):
     """What makes a value of what the driver answers."""
 
@@ -43,15 +50,17 @@ class Identifier(TypeDecorator[str]):
             return dialect.type_descriptor(CHAR(_DIGITS))
         return dialect.type_descriptor(Uuid(as_uuid=False))
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Return the identifier as the database takes it."""
-        if value is None or dialect.name != "sqlite":
-            return value
-        return value.replace("-", "").lower()
+    def bind_processor(self, dialect: Dialect) -> _Binds | None:
+        """Return what makes the digits of an identifier, where those are kept."""
+        return _digits if dialect.name == "sqlite" else super().bind_processor(dialect)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> _Reads[str] | None:
         """Return what makes text with dashes of what the database answers."""
         return _dashed if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
+
+def _digits(value: Any) -> str | None:  # noqa: ANN401  # a text or None
+    return None if value is None else value.replace("-", "").lower()
 
 
 def _dashed(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it

@@ -1,0 +1,46 @@
+"""What a store is encrypted with, and whether that can be had here. Loads no driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from rolltop.core.errors import ConfigInvalid
+
+if TYPE_CHECKING:
+    from rolltop.core.db.address import Address
+    from rolltop.core.settings import Settings
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """A passphrase, and how often it is hashed to make the key of a file."""
+
+    passphrase: str = field(repr=False)
+    iterations: int
+
+
+def configured(settings: Settings) -> Encryption | None:
+    """Return what the settings say that the store is encrypted with; None for nothing."""
+    passphrase: str = settings["db_encryption_key"]
+    return Encryption(passphrase, settings["db_encryption_kdf_iterations"]) if passphrase else None
+
+
+def require_possible(address: Address) -> None:
+    """Make sure that a store at this address can be encrypted by this program.
+
+    Raises:
+        ConfigInvalid: it is PostgreSQL's, or the extra is not installed.
+
+    """
+    if address.path is None:
+        raise ConfigInvalid(
+            "DB_ENCRYPTION_KEY is set, and the store is PostgreSQL's, which has its own means",
+            hint="Unset one of DB_ENCRYPTION_KEY and DATABASE_URL.",
+        )
+    if find_spec("sqlcipher3") is None:
+        raise ConfigInvalid(
+            "DB_ENCRYPTION_KEY is set, and the extra that encrypts the store is not installed",
+            hint="pip install 'rolltop[encryption]', or unset DB_ENCRYPTION_KEY.",
+        )

@@ -1,0 +1,119 @@
+-- Written by `make schema` from the revisions beside this file.
+CREATE TABLE users (
+	id UUID NOT NULL,
+	email VARCHAR(254) COLLATE "C" NOT NULL,
+	password_hash VARCHAR(255),
+	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	last_login_at TIMESTAMP WITH TIME ZONE,
+	CONSTRAINT pk_users PRIMARY KEY (id),
+	CONSTRAINT uq_users_email UNIQUE (email)
+);
+
+CREATE TABLE access_tokens (
+	id UUID NOT NULL,
+	user_id UUID NOT NULL,
+	name VARCHAR(200) NOT NULL,
+	token_hash VARCHAR(64) COLLATE "C" NOT NULL,
+	read_only BOOLEAN NOT NULL,
+	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	expires_at TIMESTAMP WITH TIME ZONE,
+	last_used_at TIMESTAMP WITH TIME ZONE,
+	revoked_at TIMESTAMP WITH TIME ZONE,
+	CONSTRAINT pk_access_tokens PRIMARY KEY (id),
+	CONSTRAINT fk_access_tokens_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT uq_access_tokens_token_hash UNIQUE (token_hash)
+);
+
+CREATE INDEX ix_access_tokens_user_id ON access_tokens (user_id);
+
+CREATE TABLE search_items (
+	id BIGSERIAL NOT NULL,
+	user_id UUID NOT NULL,
+	kind VARCHAR(40) COLLATE "C" NOT NULL,
+	ref VARCHAR(400) COLLATE "C" NOT NULL,
+	CONSTRAINT pk_search_items PRIMARY KEY (id),
+	CONSTRAINT fk_search_items_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE UNIQUE INDEX ix_search_items_user_id_kind_ref ON search_items (user_id, kind, ref);
+
+CREATE TABLE search_filters (
+	item_id BIGINT NOT NULL,
+	name VARCHAR(40) COLLATE "C" NOT NULL,
+	value VARCHAR COLLATE "C" NOT NULL,
+	user_id UUID NOT NULL,
+	CONSTRAINT pk_search_filters PRIMARY KEY (item_id, name, value),
+	CONSTRAINT fk_search_filters_item_id FOREIGN KEY(item_id) REFERENCES search_items (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_filters_user_id_name_value_item_id ON search_filters (user_id, name, value, item_id);
+
+CREATE TABLE search_parts (
+	id BIGSERIAL NOT NULL,
+	user_id UUID NOT NULL,
+	item_id BIGINT NOT NULL,
+	kind VARCHAR(40) COLLATE "C" NOT NULL,
+	part INTEGER NOT NULL,
+	digest VARCHAR(32) COLLATE "C" NOT NULL,
+	length INTEGER NOT NULL,
+	embedding VARCHAR(100) COLLATE "C",
+	CONSTRAINT pk_search_parts PRIMARY KEY (id),
+	CONSTRAINT fk_search_parts_item_id FOREIGN KEY(item_id) REFERENCES search_items (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_parts_item_id ON search_parts (item_id);
+
+CREATE INDEX ix_search_parts_user_id_id_length ON search_parts (user_id, id, length);
+
+CREATE INDEX ix_search_parts_embedding_id ON search_parts (embedding, id);
+
+CREATE TABLE search_texts (
+	id BIGINT NOT NULL,
+	user_id UUID NOT NULL,
+	text TEXT NOT NULL,
+	words TSVECTOR NOT NULL,
+	CONSTRAINT pk_search_texts PRIMARY KEY (id),
+	CONSTRAINT fk_search_texts_id FOREIGN KEY(id) REFERENCES search_parts (id) ON DELETE CASCADE
+);
+
+CREATE TABLE search_vectors (
+	id BIGSERIAL NOT NULL,
+	part_id BIGINT NOT NULL,
+	user_id UUID NOT NULL,
+	embedding VARCHAR(100) COLLATE "C" NOT NULL,
+	vector BYTEA NOT NULL,
+	CONSTRAINT pk_search_vectors PRIMARY KEY (id),
+	CONSTRAINT fk_search_vectors_part_id FOREIGN KEY(part_id) REFERENCES search_parts (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_vectors_part_id ON search_vectors (part_id);
+
+CREATE INDEX ix_search_vectors_user_id_embedding_id ON search_vectors (user_id, embedding, id);
+
+CREATE INDEX ix_search_texts_words ON search_texts USING gin (words);
+
+CREATE TABLE search_wholes (
+	id BIGSERIAL NOT NULL,
+	user_id UUID NOT NULL,
+	is_long BOOLEAN NOT NULL,
+	words TSVECTOR NOT NULL,
+	CONSTRAINT pk_search_wholes PRIMARY KEY (id),
+	CONSTRAINT fk_search_wholes_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_wholes_user_id ON search_wholes (user_id) WHERE is_long;
+
+CREATE TABLE search_whole_parts (
+	whole_id BIGINT NOT NULL,
+	part INTEGER NOT NULL,
+	user_id UUID NOT NULL,
+	words TSVECTOR NOT NULL,
+	CONSTRAINT pk_search_whole_parts PRIMARY KEY (whole_id, part),
+	CONSTRAINT fk_search_whole_parts_whole_id FOREIGN KEY(whole_id) REFERENCES search_wholes (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_search_wholes_words ON search_wholes USING gin (words) WITH (fastupdate = off);
+
+CREATE INDEX ix_search_whole_parts_words ON search_whole_parts USING gin (words) WITH (fastupdate = off);
+
+ALTER INDEX ix_search_texts_words SET (fastupdate = off);

@@ -1,0 +1,85 @@
+"""A backup put in the place of a store, which is kept beside it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.db import file_lock
+from rolltop.core.db.address import parse
+from rolltop.core.db.copying import copy_store, copy_to
+from rolltop.core.db.driver import chosen
+from rolltop.core.db.encryption import require_possible
+from rolltop.core.db.failures import coded
+from rolltop.core.db.opening import beside, make_folder, require_known
+from rolltop.core.db.reencryption import flush_folder, hold
+from rolltop.core.errors import Invalid, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.db.encryption import Encryption
+
+_LOCK_TIMEOUT: Final = 10.0  # seconds
+
+
+def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | None:
+    """Make the store at `url` what `backup` holds; return where its content before is kept.
+
+    Blocks while it copies. The backup itself is only read, and opens as the store does, with the
+    same key. Killed at any moment, the old store or the new one is there, whole. No `Database`
+    of this process may have the store open.
+
+    Raises:
+        Invalid: the store is PostgreSQL's, or the backup is the store itself.
+        NotFound: there is no such backup.
+        StoreRefused: the backup is no store, a newer one, or does not open with the key.
+        Unavailable: somebody has the store open, or its disk fails. The store is as it was.
+
+    """
+    address = parse(url)
+    if encryption is not None:
+        require_possible(address)
+    if address.path is None:
+        raise Invalid("A PostgreSQL store is restored by its own tools.", hint="Use pg_restore.")
+    if not backup.is_file():
+        raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
+    path = address.path.resolve()
+    if path.exists() and path.samefile(backup):
+        raise Invalid(f"{backup} is the store itself.", hint="Name a file `rolltop backup` made.")
+    given = replace(address, path=backup.resolve())
+    with coded(given):
+        require_known(given, backup.resolve(), chosen(encryption))
+    try:
+        make_folder(path.parent)
+        with coded(address), file_lock.exclusive(beside(path, ".lock"), timeout=_LOCK_TIMEOUT):
+            return _replace(path, backup.resolve(), encryption)
+    except OSError as error:
+        raise Unavailable(
+            f"The store {path} cannot be replaced: {error.strerror}.", hint="It is as it was."
+        ) from error
+
+
+def _replace(path: Path, backup: Path, encryption: Encryption | None) -> Path | None:
+    new = beside(path, ".partial")
+    try:
+        copy_store(chosen(encryption), backup, new)
+        if not path.exists():
+            new.replace(path)
+            flush_folder(path.parent)
+            return None
+        kept = beside(path, f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.bak")
+        driver = chosen(encryption)
+        with closing(driver.connect(path, timeout=_LOCK_TIMEOUT)) as held:
+            hold(held, path)
+            copy_to(driver, held, kept)
+            if sys.platform == "win32":
+                held.close()  # a file that is open cannot be replaced there
+            new.replace(path)
+            flush_folder(path.parent)
+        return kept
+    finally:
+        new.unlink(missing_ok=True)

@@ -1,0 +1,123 @@
+"""A backup put in the place of the store: what is there before is kept, whenever it is killed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from rolltop.core.accounts import add_user, list_users
+from rolltop.core.db import SYSTEM
+from rolltop.core.db.restoring import restore
+from rolltop.core.errors import Invalid, NotFound, StoreKeyRefused, StoreRefused, Unavailable
+from tests.core.db.encrypted import ITERATIONS, KEY, OTHER, bytes_of, opened, plain, url_of
+from tests.core.db.test_reencryption import holder, passphrase
+from tests.forks import Forked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.db.encryption import Encryption
+
+# Restores a backup, killed before or after one of its steps.
+DIE: Final = """
+import os, pathlib, signal, sys
+from rolltop.core.db import restoring
+from rolltop.core.db.encryption import Encryption
+url, backup, passphrase, iterations, step, when = sys.argv[1:]
+original = getattr(restoring, step)
+def die(*arguments):
+    if when == "after":
+        original(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(restoring, step, die)
+key = Encryption(passphrase, int(iterations)) if passphrase else None
+restoring.restore(url, pathlib.Path(backup), key)
+"""
+STEPS: Final = ("copy_store", "hold", "copy_to", "flush_folder")
+
+
+def emails(file: Path, key: Encryption | None) -> list[str]:
+    with opened(file, key) as database:
+        return [user.email for user in database.read_now(SYSTEM, list_users)]
+
+
+def backed_up(tmp_path: Path, key: Encryption | None) -> tuple[Path, Path]:
+    """Return a store of two users and its backup of one."""
+    file, backup = tmp_path / "data" / "desk.db", tmp_path / "backup.db"
+    with opened(file, key) as database:
+        database.write_now(SYSTEM, add_user, "ada@x")
+        database.backup(backup)
+        database.write_now(SYSTEM, add_user, "eve@x")
+    return file, backup
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+def test_a_backup_is_restored_and_the_store_before_kept(
+    tmp_path: Path, key: Encryption | None
+) -> None:
+    file, backup = backed_up(tmp_path, key)
+    before = backup.read_bytes()
+    kept = restore(url_of(file), backup, key)
+    assert kept is not None
+    assert emails(file, key) == ["ada@x"]
+    assert emails(kept, key) == ["ada@x", "eve@x"]
+    assert backup.read_bytes() == before
+    assert file.stat().st_mode & 0o777 == kept.stat().st_mode & 0o777 == 0o600
+    assert not list(file.parent.glob("*.partial"))
+    assert (plain(tmp_path) == []) == (key is not None)
+    new = tmp_path / "elsewhere" / "desk.db"
+    assert restore(url_of(new), backup, key) is None
+    assert emails(new, key) == ["ada@x"]
+
+
+@pytest.mark.parametrize(("when", "key"), [("before", None), ("after", KEY)])
+def test_a_restore_that_is_killed_leaves_the_old_store_or_the_new_one(
+    tmp_path: Path, when: str, key: Encryption | None
+) -> None:
+    backup = backed_up(tmp_path, key)[1]
+    for step in STEPS:
+        file = tmp_path / step / "desk.db"
+        with holder(file, key, "die") as process:
+            assert process.wait() < 0
+        order = [str(backup), passphrase(key), str(ITERATIONS), step, when]
+        with Forked(["-c", DIE, url_of(file), *order]) as process:
+            assert process.wait() < 0, process.stderr.read()
+        is_new = step == "flush_folder"
+        assert len(emails(file, key)) == (1 if is_new else 20)
+        restore(url_of(file), backup, key)
+        assert emails(file, key) == ["ada@x"]
+        assert not list(file.parent.glob("*.partial"))
+
+
+def test_what_cannot_be_restored_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    file, backup = backed_up(tmp_path, KEY)
+    noise, empty = tmp_path / "noise.db", tmp_path / "empty.db"
+    noise.write_bytes(b"no database " * 1000)
+    empty.touch()
+    before = bytes_of(tmp_path)
+    url = url_of(file)
+    for given, key, error, said in (
+        (tmp_path / "none.db", KEY, NotFound, "no file"),
+        (file, KEY, Invalid, "the store itself"),
+        (noise, KEY, StoreKeyRefused, "noise.db does not open"),
+        (noise, None, StoreRefused, "noise.db is damaged"),
+        (empty, None, StoreRefused, "it is empty"),
+        (backup, OTHER, StoreKeyRefused, "backup.db does not open"),
+        (backup, None, StoreRefused, "backup.db is damaged"),
+    ):
+        with pytest.raises(error, match=said):
+            restore(url, given, key)
+        assert bytes_of(tmp_path) == before
+    with pytest.raises(Invalid, match="PostgreSQL"):
+        restore("postgresql://localhost/desk", backup, None)
+
+
+def test_nothing_is_restored_while_somebody_has_the_store_open(tmp_path: Path) -> None:
+    backup = backed_up(tmp_path, None)[1]
+    file = tmp_path / "used" / "desk.db"
+    with holder(file, None, "wait") as process:
+        assert process.stdout.readline() == b"open\n"
+        with pytest.raises(Unavailable, match="Another process"):
+            restore(url_of(file), backup, None)
+    assert len(emails(file, None)) == 20
