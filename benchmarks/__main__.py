@@ -5,18 +5,27 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.measure import Table, machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PARTS = (
     "startup",
     "roundtrip",
     "tasks",
     "scratch",
+    "notes",
     "counting",
     "reading",
+    "retrieval",
+    "retrieval_reads",
     "memory",
+    "encryption",
     "search_quality",
+    "retrieval_quality",
 )
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
@@ -36,11 +45,13 @@ def main(names: list[str]) -> int:
         return 2
     sections = _sections() if names else {}
     for name in names or PARTS:
-        made: list[Table] = import_module(f"benchmarks.{name}").tables()
+        made: Iterable[Table] = import_module(f"benchmarks.{name}").tables()
         for table in made:
             print(table.markdown(), flush=True)
             sections[table.title] = table.markdown()
-    PAGE.write_text("\n".join([HEAD.format(machine=machine()), *sections.values()]), "utf-8")
+            # After each, so that a long run that is ended leaves what it has measured.
+            page = "\n".join([HEAD.format(machine=machine()), *sections.values()])
+            PAGE.write_text(page, encoding="utf-8")
     return 0
 
 

@@ -104,6 +104,12 @@ def machine() -> str:
     )
 
 
+def load() -> str:
+    """Return a sentence on how busy the machine has been: above one a core, times are not ours."""
+    minutes = os.getloadavg()[2]
+    return f"Load of the machine meanwhile: {minutes:.1f}."
+
+
 def megabytes(count: int) -> str:
     """Return bytes as megabytes of 10^6."""
     return f"{count / 1e6:.0f} MB"

@@ -14,7 +14,7 @@ from rolltop.core.accounts import ensure_default
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.scope import Scope
 from rolltop.core.settings.core import STORE_NAME
-from rolltop.toolsets.scratch.models import Limits
+from rolltop.toolsets.scratch.models.records import Limits
 from rolltop.toolsets.scratch.service import drafts, pads
 
 if TYPE_CHECKING:
@@ -94,4 +94,4 @@ def _create(tx: Tx, numbers: range, each: int) -> None:
     for number in numbers:
         given = drafts.pad_fields({"title": f"pad {number}"}, None, None, "default")
         made = drafts.drafts(cells(number * each, each), _LIMITS)
-        pads.create(tx, None, given, made, _LIMITS, {})
+        pads.create(tx, None, given, (), made, _LIMITS, {})

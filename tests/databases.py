@@ -281,5 +281,6 @@ def _is_alive(pid: int) -> bool:
 
 def _remove(folder: Path) -> None:
     for process_file in folder.glob("*/data/postmaster.pid"):
-        PostgreSQLServer(process_file.parents[1]).stop()
+        with suppress(RuntimeError):  # it was killed, or another run stops it
+            PostgreSQLServer(process_file.parents[1]).stop()
     shutil.rmtree(folder, ignore_errors=True)

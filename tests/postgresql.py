@@ -87,9 +87,9 @@ class PostgreSQLServer:
             "--no-sync",
         )
 
-    def start(self) -> None:
-        """Start the server and return when it takes connections."""
-        settings = {**_SETTINGS, "unix_socket_directories": str(self._socket)}
+    def start(self, **more: str) -> None:
+        """Start the server, maybe with more settings, and return when it takes connections."""
+        settings = {**_SETTINGS, "unix_socket_directories": str(self._socket), **more}
         options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--log={self._log}", f"--options={options}")
 

@@ -35,6 +35,9 @@ def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, giv
         ("tests/toolsets/tasks/test_store.py::test_a", "foundation"),
         ("tests/toolsets/reader/formats/test_pdf.py::test_a", "foundation"),
         ("tests/core/test_budget.py::TestFit::test_a", "foundation"),
+        ("tests/core/search/test_index.py::test_a", "scratch"),
+        ("tests/cli/test_notes.py::test_a", "notes"),
+        ("tests/cli/test_demo.py::test_a", "foundation"),
     ],
 )
 def test_a_tests_time_counts_for_its_folder(node_id: str, part: str) -> None:

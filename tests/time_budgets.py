@@ -20,6 +20,12 @@ FOUNDATION: Final = "foundation"
 SECONDS: Final = {FOUNDATION: 150.0}
 TOOLSET_SECONDS: Final = 90.0
 OF_THE_FOUNDATION: Final = frozenset({"tasks", "reader"})
+ELSEWHERE: Final = {
+    "tests/core/search/": "scratch",  # the index was made with scratch, its first user
+    "tests/simperium/": "notes",
+    "tests/cli/test_notes.py": "notes",
+}
+"""Tests of further toolsets that do not lie in their folders."""
 
 
 @dataclass
@@ -35,6 +41,9 @@ SHARES: defaultdict[str, Share] = defaultdict(Share)
 
 def part_of(node_id: str) -> str:
     """The part a test belongs to: a further toolset's name below tests/toolsets, or the rest."""
+    for place, part in ELSEWHERE.items():
+        if node_id.startswith(place):
+            return part
     folders = node_id.partition("::")[0].split("/")
     in_toolset = folders[:2] == ["tests", "toolsets"] and len(folders) > 3
     return folders[2] if in_toolset and folders[2] not in OF_THE_FOUNDATION else FOUNDATION

@@ -24,7 +24,8 @@ from tests.postgresql import new_folder, running
 
 STORES: Final = Path(__file__).with_name("stores")
 # What full-text tables hold lies in tables of their own, which are dumped.
-VIRTUAL: Final = ('INSERT INTO "search_words" VALUES', 'INSERT INTO "search_terms" VALUES')
+FULL_TEXT: Final = ("search_words", "search_terms", "search_whole_words")
+VIRTUAL: Final = tuple(f'INSERT INTO "{name}" VALUES' for name in FULL_TEXT)
 
 
 def dump_sqlite(folder: Path) -> tuple[str, object]:

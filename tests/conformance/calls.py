@@ -1,6 +1,7 @@
 """The calls that the TypeScript clients make: every tool, and every action of those that have some.
 
-In order: an argument "$0.data.task_id" is that part of the answer to the first call.
+In order: an argument "$0.data.task_id" is that part of the answer to the first call. What a tool
+refuses in the state the clients find it in stands in REFUSED.
 """
 
 from __future__ import annotations
@@ -99,4 +100,47 @@ _SCRATCH: Final[Calls] = [
     ("scratch_restore", {**_PAD}),
 ]
 
-CALLS: Final[Calls] = [*_TASKS, *_READER, *_SCRATCH]
+_RETRIEVAL: Final[Calls] = [
+    ("repo_search", {"query": "masts of 30", "limit": 2, "context": 1}),
+    ("repo_search", {"query": "ma[s]ts", "regex": True, "case": "smart", "file_glob": "*.md"}),
+    ("repo_search", {"query": "no such words"}),
+    ("repo_smart_search", {"query": "how many masts"}),
+    ("repo_open_file", {"path": DOCUMENT}),
+    ("repo_open_file", {"path": DOCUMENT, "lines": True}),
+    ("repo_get_snippet", {"path": DOCUMENT, "start_line": 3, "end_line": 5}),
+    ("repo_get_snippet", {"path": DOCUMENT, "start_line": 3, "end_line": 5, "lines": True}),
+    ("repo_list_dir", {}),
+    ("repo_list_dir", {"repo": "docs", "depth": 2}),
+]
+
+
+def _notes(first: int) -> Calls:
+    """Return the calls of a note's life; the call at `first` makes it."""
+    note: dict[str, object] = {"id": f"${first}.id"}
+    return [
+        ("note_save", {"text": "Masts\n\nWe counted 30.\n", "tags": ["sea"]}),
+        ("note_get", note),
+        ("note_get", {**note, "range_line_start": 2, "range_line_count": 1}),
+        (
+            "note_save",
+            {**note, "local_version": 1, "text_patch": [{"op": "mod", "ln": 3, "val": "31."}]},
+        ),
+        ("note_list", {}),
+        ("note_list", {"q": "masts tag:sea", "preview_lines": 2, "sort": "rank"}),
+        ("note_manage", {**note, "action": "history"}),
+        ("note_manage", {**note, "action": "restore", "version": 1, "local_version": 2}),
+        ("note_manage", {**note, "action": "trash", "local_version": 3}),
+        ("note_manage", {**note, "action": "untrash", "local_version": 4}),
+        ("note_manage", {**note, "action": "trash", "local_version": 5}),
+        ("note_manage", {**note, "action": "delete_permanently", "local_version": 6}),
+        ("note_manage", {"action": "get_stats"}),
+    ]
+
+
+_BEFORE_NOTES: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL]
+CALLS: Final[Calls] = [*_BEFORE_NOTES, *_notes(len(_BEFORE_NOTES))]
+REFUSED: Final[Calls] = [
+    ("note_manage", {"action": "sync"}),
+    ("note_manage", {"action": "reset_cache"}),
+]
+"""No account is connected."""

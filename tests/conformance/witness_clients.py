@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from rolltop.toolsets import TOOLSETS
-from tests.conformance.calls import CALLS, DOCUMENT, TEXT
+from tests.conformance.calls import CALLS, DOCUMENT, REFUSED, TEXT
 from tests.conformance.programs import HERE, ROLLTOP, free_port, listening, node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 TOOLS: Final = sorted(tool.name for toolset in TOOLSETS for tool in toolset.tools)
-WRONG: Final = [(name, {"no_such_argument": 1}) for name in TOOLS]
+WRONG: Final = [*REFUSED, *((name, {"no_such_argument": 1}) for name in TOOLS)]
 EXPECTED: Final = [(name, False) for name, _ in CALLS] + [(name, True) for name, _ in WRONG]
 CLIENTS: Final = [("v1", "legacy"), ("v2", "legacy"), ("v2", "auto")]
 
@@ -58,20 +58,26 @@ def check(results: list[dict[str, Any]]) -> None:
         assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
 
 
+def set_up(folder: Path) -> None:
+    """Write the document, and the settings that make the folder a root."""
+    (folder / DOCUMENT).write_text(TEXT, "utf-8")
+    (folder / ".env").write_text("DOCS_ROOT=.\n", "utf-8")
+
+
 def test_every_tool_is_called() -> None:
     assert sorted({name for name, _ in CALLS}) == TOOLS
 
 
 @pytest.mark.parametrize(("client", "mode"), CLIENTS)
 def test_every_answer_over_stdio_fits_its_schema(client: str, mode: str, tmp_path: Path) -> None:
-    (tmp_path / DOCUMENT).write_text(TEXT, "utf-8")
+    set_up(tmp_path)
     server = target(client, mode, command=str(ROLLTOP), args=["serve"])
     check(witness(client, server, tmp_path))
 
 
 @pytest.mark.parametrize(("client", "mode"), CLIENTS)
 def test_every_answer_over_http_fits_its_schema(client: str, mode: str, tmp_path: Path) -> None:
-    (tmp_path / DOCUMENT).write_text(TEXT, "utf-8")
+    set_up(tmp_path)
     port = free_port()
     command = [ROLLTOP, "serve", "--http", f"127.0.0.1:{port}"]
     with listening(command, port, tmp_path) as url:

@@ -79,6 +79,14 @@ class Stage:
         kept = self.call("scratch_schema", action="upsert", scratch_id=pad, schema=entry)
         return {"scratch_id": pad, "schema_id": kept["schema"]["id"]}
 
+    def note(self, **fields: Any) -> str:
+        """Return the id of a new note with tags and several versions."""
+        full = {"text": f"# Harbour\n\n{_DESCRIPTION}\nlast", "tags": ["alpha", "beta"], **fields}
+        note = self.call("note_save", **full)
+        patch = [{"op": "add", "ln": 1, "val": "First"}]
+        self.call("note_save", id=note["id"], local_version=1, text_patch=patch)
+        return note["id"]
+
     def deleted_task(self) -> str:
         """Return the id of a task in the trash."""
         task = self.task()
@@ -94,7 +102,13 @@ def fill(stage: Stage) -> None:
         stage.pad(namespace=f"space {n}", tags=[f"tag {n} {part}" for part in range(20)])
     for _ in range(20):
         stage.deleted_pad()
+    for n in range(60):
+        stage.note(tags=[f"tag {n} {part}" for part in range(20)])
     write_long_document(stage.folder / LONG_DOCUMENT)
+    for n in range(120):
+        path = stage.folder / f"logbook-{n % 12:02}" / f"voyage-{n:03}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"# Voyage {n}\n\nThe storm took {n} masts.\n", encoding="utf-8")
 
 
 def write_long_document(path: Path) -> None:
@@ -145,6 +159,14 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "scratch_search": lambda _: {"query": "harbour", "limit": 50},
     "scratch_schema": lambda stage: {**stage.schema(), "action": "list"},
     "scratch_namespace": lambda _: {"action": "list"},
+    "note_list": lambda _: {"q": "harbour", "limit": 100, "preview_lines": 20},
+    "note_get": lambda stage: {"id": stage.note()},
+    "note_save": lambda stage: {
+        "id": stage.note(),
+        "local_version": 1,
+        "text_patch": [{"op": "mod", "ln": 3, "val": _DESCRIPTION}],
+    },
+    "note_manage": lambda stage: {"action": "history", "id": stage.note()},
     "smart_read": lambda _: {"file_path": LONG_DOCUMENT},
     "read_section": lambda _: {"file_path": LONG_DOCUMENT, "section_heading": "The long document"},
     "list_sections": lambda _: {"file_path": LONG_DOCUMENT},
@@ -154,4 +176,9 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
         "query": "storm masts",
         "budget_tokens": 2000,
     },
+    "repo_search": lambda _: {"query": "storm", "context": 1, "limit": 1000},
+    "repo_smart_search": lambda _: {"query": "which storm took masts?", "limit": 100},
+    "repo_open_file": lambda _: {"path": LONG_DOCUMENT},
+    "repo_get_snippet": lambda _: {"path": LONG_DOCUMENT, "start_line": 9, "end_line": 9000},
+    "repo_list_dir": lambda _: {"repo": "docs", "depth": 3},
 }

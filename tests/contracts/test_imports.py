@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SERVER_ONLY = {"mcp", "mcp_types", "sse_starlette", "starlette", "uvicorn"}
-DATABASE_ONLY = {"alembic", "apsw", "psycopg", "psycopg_pool", "sqlite3"}
+DATABASE_ONLY = {"alembic", "apsw", "psycopg", "psycopg_pool", "sqlcipher3", "sqlite3"}
 LAYERS = ("rolltop.core", "rolltop.toolsets", "rolltop.server")
 
 LIST_TOOLS = """
@@ -25,7 +25,7 @@ import sys
 from rolltop.toolsets import TOOLSETS
 listed = [(tool.name, tool.description) for toolset in TOOLSETS for tool in toolset.tools]
 assert listed
-heavy = {"alembic", "numpy", "psycopg", "sqlalchemy", "sqlite3"} & set(sys.modules)
+heavy = {"alembic", "numpy", "psycopg", "sqlalchemy", "sqlcipher3", "sqlite3"} & set(sys.modules)
 print(",".join(sorted(heavy)))
 """
 

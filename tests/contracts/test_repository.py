@@ -26,6 +26,7 @@ CORE: Final = list(PROJECT["dependencies"])
 WANTED: Final[dict[str, list[str]]] = {
     "core.txt": CORE,
     "documents.txt": [*CORE, *EXTRAS["documents"]],
+    "encryption.txt": [*CORE, *EXTRAS["encryption"]],
     "semantic.txt": [*CORE, *EXTRAS["semantic"]],
     "dev.txt": [*CORE, *(line for lines in EXTRAS.values() for line in lines), *GROUPS["dev"]],
     "conformance.txt": GROUPS["conformance"],

@@ -39,10 +39,12 @@ FOREIGN: dict[str, Callable[[Stage], Any]] = {
     "cell_id": lambda stage: stage.cell()["cell_id"],
     "cell_ids": lambda stage: [stage.cell()["cell_id"]],
     "schema_id": lambda stage: stage.schema()["schema_id"],
+    "id": lambda stage: stage.note(),
 }
 # What else is given, so that the id matters.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("scratch_schema", "schema_id"): {"action": "get"},
+    ("note_manage", "id"): {"action": "restore", "version": 1, "local_version": 2},
 }
 # Where an id that is nobody's is no error: free to be taken, or gone already.
 NO_ERROR = {("scratch_create", "scratch_id"), ("scratch_delete", "scratch_id")}

@@ -78,7 +78,9 @@ async def stuck(call: Call) -> dict[str, Any]:
     return {"said": "released"}
 
 
-async def manage(call: Call, action: Literal["list", "save"], name: str = "") -> dict[str, Any]:
+async def keep_things(
+    call: Call, action: Literal["list", "save"], name: str = ""
+) -> dict[str, Any]:
     """List or save things."""
     del call
     return {"said": f"{action} {name}"}
@@ -103,9 +105,9 @@ EXAMPLE = Toolset(
         Tool("fail", fail, "Fail", Echo),
         Tool("stuck", stuck, "Stuck", Echo, reads=True),
         Tool(
-            "manage",
-            manage,
-            "Manage",
+            "keep_things",
+            keep_things,
+            "Keep things",
             Echo,
             destructive=True,
             actions=Actions("action", ("list",)),

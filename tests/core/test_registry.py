@@ -18,15 +18,15 @@ def _names(selection: Selection | None = None, scope: Scope = ME) -> list[str]:
 
 
 def test_all_tools_are_listed_once_in_declared_order() -> None:
-    assert _names() == ["say", "count", "recite", "fail", "stuck", "manage"]
+    assert _names() == ["say", "count", "recite", "fail", "stuck", "keep_things"]
 
 
 def test_read_only_keeps_reading_tools_and_reading_actions() -> None:
     for names in (_names(Selection(read_only=True)), _names(scope=READER)):
-        assert names == ["say", "count", "recite", "stuck", "manage"]
-    registry = Registry([EXAMPLE], Selection(read_only=True, tools=("fail", "manage")))
+        assert names == ["say", "count", "recite", "stuck", "keep_things"]
+    registry = Registry([EXAMPLE], Selection(read_only=True, tools=("fail", "keep_things")))
     offers = registry.listed(ME)
-    assert [offer.name for offer in offers] == ["manage"]
+    assert [offer.name for offer in offers] == ["keep_things"]
     assert offers[0].parameters.schema["properties"]["action"]["enum"] == ["list"]
 
 
@@ -43,7 +43,7 @@ def test_seed_names_are_listed_instead_and_both_are_always_found() -> None:
     listed = _names(Selection(seed_names=True))
     assert listed == ["say", "count", "recite", "fail", "stuck", "list_things", "save_thing"]
     registry = Registry([EXAMPLE], Selection(seed_names=True))
-    assert registry.find("manage", ME).tool is registry.find("save_thing", ME).tool
+    assert registry.find("keep_things", ME).tool is registry.find("save_thing", ME).tool
     offer = registry.find("save_thing", ME)
     assert set(offer.parameters.schema["properties"]) == {"name"}
     assert offer.title == "Save a thing"

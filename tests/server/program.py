@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rolltop.core import logs
-from rolltop.core.errors import ConfigInvalid, RolltopError
+from rolltop.core.errors import RolltopError
 from rolltop.core.settings import CORE_SETTINGS, load
 from rolltop.server import assembly
 from rolltop.toolsets import TOOLSETS
@@ -39,12 +39,9 @@ def main() -> int:
         from rolltop.server import stdio  # noqa: PLC0415  # HTTP needs no pipes
 
         return stdio.serve(app)
-    except ConfigInvalid as error:
-        sys.stderr.write(f"{error.message} {error.hint}\n")
-        return 2
     except RolltopError as error:
         sys.stderr.write(f"{error.message} {error.hint}\n")
-        return 1
+        return error.exit_code
 
 
 if __name__ == "__main__":

@@ -345,7 +345,7 @@ def test_read_only_and_seed_names_narrow_the_list(tmp_path: Path) -> None:
     async def ask(client: Client) -> None:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert "list_things" in names
-        assert not names & {"save_thing", "manage", "fail", "add_task"}
+        assert not names & {"save_thing", "keep_things", "fail", "add_task"}
         with pytest.raises(MCPError):
             await client.call_tool("fail", {"how": "fault"})
 

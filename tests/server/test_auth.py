@@ -146,17 +146,17 @@ def test_a_token_to_read_with_sees_and_calls_reading_tools_only(
 ) -> None:
     server, reading, writing = reading_and_writing
     listed = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
-    assert {"list_tasks", "manage"} <= {tool["name"] for tool in listed}
+    assert {"list_tasks", "keep_things"} <= {tool["name"] for tool in listed}
     assert "add_task" not in {tool["name"] for tool in listed}
-    [manage] = [tool for tool in listed if tool["name"] == "manage"]
-    assert "save" not in str(manage["inputSchema"])
+    [keeping] = [tool for tool in listed if tool["name"] == "keep_things"]
+    assert "save" not in str(keeping["inputSchema"])
     everything = server.rpc("tools/list", era=era, token=writing)[1]["result"]["tools"]
     assert "add_task" in {tool["name"] for tool in everything}
     again = server.rpc("tools/list", era=era, token=reading)[1]["result"]["tools"]
     assert again == listed
     code, _ = server.rpc("tools/call", {"name": "add_task"}, era=era, token=reading)
     assert code == 403
-    refused = server.call("manage", era=era, token=reading, action="save")
+    refused = server.call("keep_things", era=era, token=reading, action="save")
     assert refused["isError"]
     code, unknown = server.rpc("tools/call", {"name": "ad_task"}, era=era, token=reading)
     assert unknown["error"]["code"] == -32602

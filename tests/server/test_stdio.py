@@ -311,3 +311,19 @@ def test_a_store_that_is_refused_ends_the_server(tmp_path: Path) -> None:
         server.request("initialize", handshake())
         assert server.ends() == 1
         assert any("desk.db" in line for line in server.stderr.rest())
+
+
+def test_a_store_of_another_key_ends_the_server_as_a_wrong_setting_does(tmp_path: Path) -> None:
+    keys = {"db_encryption_kdf_iterations": 10_000}
+    with StdioServer(tmp_path, db_encryption_key="one", **keys) as server:
+        server.initialize()
+        server.request("tools/call", {"name": "list_tasks", "arguments": {}})
+        server.stdin.close()
+        assert server.ends() == 0
+    before = (tmp_path / "data" / "desk.db").read_bytes()
+    with StdioServer(tmp_path, db_encryption_key="two", **keys) as server:
+        server.request("initialize", handshake())
+        assert server.ends() == 2
+        (line,) = [line for line in server.stderr.rest() if "DB_ENCRYPTION_KEY" in line]
+        assert "two" not in line
+    assert (tmp_path / "data" / "desk.db").read_bytes() == before

@@ -48,5 +48,5 @@ def test_the_store_comes_first_and_running_calls_before_what_only_others_need(
 def test_a_call_that_does_not_end_keeps_nothing_from_being_loaded(database: Database) -> None:
     desk = make_desk(database)
     with desk.calling():
-        warm(desk, lambda: None)
+        warm(desk, lambda _code: None)
         assert all(prepared(desk))

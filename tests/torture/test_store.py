@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.accounts import list_users
 from rolltop.core.db import SYSTEM
+from rolltop.core.db.driver import CipherDriver
 from tests.campaign import examples
+from tests.core.db.encrypted import KEY, opened, url_of
 from tests.forks import Forked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
+    from rolltop.core.db import Database
     from tests.databases import MakeDatabase
 
 WRITERS: Final = 4
@@ -28,8 +33,9 @@ LONGEST_DELAY: Final = 0.004  # seconds: several writes, so that a kill falls in
 class Campaign:
     """What the writers have acknowledged, and how often one was killed."""
 
-    def __init__(self, url: str, wanted: int) -> None:
+    def __init__(self, url: str, wanted: int, passphrase: str = "") -> None:
         self._url = url
+        self._passphrase = passphrase
         self._wanted = wanted
         self._guard = threading.Lock()
         self.acknowledged: set[str] = set()
@@ -52,7 +58,8 @@ class Campaign:
 
     def _live(self, name: str, writes: int, delay: float) -> None:
         """Run one writer, kill it after so many writes, and note all it had acknowledged."""
-        with Forked(["-m", "tests.torture.writer", self._url, name]) as process:
+        program = ["-m", "tests.torture.writer", self._url, name]
+        with Forked([*program, *filter(None, [self._passphrase])]) as process:
             said: list[str] = []
             for line in process.stdout:
                 said.append(line.decode().rstrip("\n"))
@@ -66,24 +73,45 @@ class Campaign:
             self.acknowledged.update(said[1:])
 
 
+def require_all(database: Database, campaign: Campaign) -> str:
+    """Return the figures; fails if anything acknowledged is not there, or half of a pair."""
+    rows = {user.email for user in database.read_now(SYSTEM, list_users)}
+    kept = {row.removesuffix("-1@x") for row in rows if row.endswith("-1@x")}
+    lost = campaign.acknowledged - kept
+    assert lost == set()
+    assert rows == {f"{name}-{half}@x" for name in kept for half in (1, 2)}, "no half pair"
+    return (
+        f"{len(campaign.acknowledged)} acknowledged, {campaign.kills} kills,"
+        f" acknowledged - kept = {len(lost)}"
+    )
+
+
 def test_nothing_acknowledged_is_lost(
     empty_url: str, make_database: MakeDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaign = Campaign(empty_url, wanted=examples(400))
     campaign.run()
     database = make_database(empty_url)
-    rows = {user.email for user in database.read_now(SYSTEM, list_users)}
-    kept = {row.removesuffix("-1@x") for row in rows if row.endswith("-1@x")}
-    lost = campaign.acknowledged - kept
+    figures = require_all(database, campaign)
     with capsys.disabled():
-        print(  # noqa: T201  # the figure is what the campaign is for
-            f"\n{database.url_kind}: {len(campaign.acknowledged)} acknowledged,"
-            f" {campaign.kills} kills, acknowledged - kept = {len(lost)}"
-        )
-    assert lost == set()
-    assert rows == {f"{name}-{half}@x" for name in kept for half in (1, 2)}, "no half pair"
+        print(f"\n{database.url_kind}: {figures}")  # noqa: T201  # what the campaign is for
     assert len(campaign.acknowledged) >= examples(400)
     if database.path is not None:
         database.close()
         with closing(sqlite3.connect(database.path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_nothing_acknowledged_is_lost_of_an_encrypted_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "new" / "desk.db"
+    campaign = Campaign(url_of(file), wanted=examples(100), passphrase=KEY.passphrase)
+    campaign.run()
+    with opened(file, KEY) as database:
+        figures = require_all(database, campaign)
+    with capsys.disabled():
+        print(f"\nencrypted: {figures}")  # noqa: T201  # as above
+    with closing(CipherDriver(KEY).connect(file)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA cipher_integrity_check").fetchall() == []

@@ -1,7 +1,8 @@
 """A process that writes to a store until it is killed, and says what was acknowledged.
 
-Started with the store's URL and a name of its own. While it writes, another thread looks at the
-data directory as retrieval would: an open and close of a file there would drop SQLite's locks.
+Started with the store's URL, a name of its own, and the passphrase of an encrypted store. While
+it writes, another thread looks at the data directory as retrieval would: an open and close of a
+file there would drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database, Tx
+from rolltop.core.db.encryption import Encryption
+from tests.core.db.encrypted import ITERATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,9 +43,10 @@ def say(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-def write_for_ever(url: str, name: str) -> None:
+def write_for_ever(url: str, name: str, passphrase: str = "") -> None:
     """Add pair after pair; print each pair's name once it is on disk."""
-    database = Database(url)
+    key = Encryption(passphrase, ITERATIONS) if passphrase else None
+    database = Database(url, encryption=key)
     say("opening")
     database.open()
     if database.path is not None:
@@ -54,4 +58,4 @@ def write_for_ever(url: str, name: str) -> None:
 
 
 if __name__ == "__main__":
-    write_for_ever(sys.argv[1], sys.argv[2])
+    write_for_ever(*sys.argv[1:])

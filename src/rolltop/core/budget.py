@@ -29,7 +29,8 @@ _FEWER = (None, 20, 5, 1, 0, -1)
 
 The mark that follows says how many are missing; at −1 it alone is left.
 """
-_EXACT = frozenset({"next", "next_cursor"})
+_EXACT = frozenset({"next", "next_cursor", "path"})
+"""Fields of which a part is of no use."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

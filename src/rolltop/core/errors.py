@@ -10,6 +10,7 @@
     ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
     └── StartFailed              anything else that stops the start (exit 1)
         └── StoreRefused         the store is newer than the program, or damaged
+            └── StoreKeyRefused  the store's encryption and the settings disagree (exit 2)
 
 A message says what is wrong with the values given; a hint names the call that repairs it.
 Every other exception is a fault of ours: it is logged with a reference and shown as
@@ -28,6 +29,8 @@ class RolltopError(Exception):
     """An error with a stable upper-case code, a message, a hint and optional extra fields."""
 
     default_code: ClassVar[str] = "INTERNAL_ERROR"
+    exit_code: ClassVar[int] = 1
+    """What a process ends with that this stops."""
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class ConfigInvalid(RolltopError):
     """A setting is wrong; the server does not start."""
 
     default_code = "CONFIG_INVALID"
+    exit_code = 2
 
 
 class StartFailed(RolltopError):
@@ -97,3 +101,9 @@ class StoreRefused(StartFailed):
     """The store was written by a newer program, or is damaged; it is left untouched."""
 
     default_code = "STORE_REFUSED"
+
+
+class StoreKeyRefused(StoreRefused):
+    """The store does not open with the key of the settings, or is not encrypted at all."""
+
+    exit_code = 2

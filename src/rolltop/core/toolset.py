@@ -145,6 +145,7 @@ class Toolset:
     cut answer goes on. `codes` lists every code its tools may answer, with a line on each.
     `closing(desk)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
+    `check(settings)` raises ConfigInvalid where settings do not go together.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Toolset:
     closing: Callable[..., None] | None = None
     references: tuple[Reference, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    check: Callable[[Settings], None] | None = None
     argument_code: str = "INVALID_ARGUMENT"
     text_code: str = "INVALID_TEXT"
     unavailable_code: str = "UNAVAILABLE"

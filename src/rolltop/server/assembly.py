@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.db import Database
+from rolltop.core.db import Database, encryption
 from rolltop.core.desk import Desk
 from rolltop.core.lazy import lazy
 from rolltop.core.registry import Registry, Selection
@@ -44,14 +44,19 @@ def build_desk(
     """Return the desk the settings describe; nothing is opened yet.
 
     Raises:
-        ConfigInvalid: a setting names a toolset, tool, root or store that cannot be.
+        ConfigInvalid: a setting names a toolset, tool, root or store that cannot be, or settings
+            of a toolset do not go together.
 
     """
+    for toolset in toolsets:
+        if toolset.check is not None:
+            toolset.check(settings)
     database = Database(
         settings["database_url"],
         statement_timeout=settings["statement_timeout"],
         lock_timeout=settings["lock_timeout"],
         threads=settings["threads"],
+        encryption=encryption.configured(settings),
     )
     selection = Selection(
         toolsets=settings["toolsets"] or None,
@@ -101,8 +106,8 @@ class App:
     server: Server[Any]
     user: LocalUser
     subscriptions: Subscriptions
-    on_refused: Callable[[], None] = lambda: None
-    """Called, on a thread, when the store turns out to be one that cannot be used."""
+    on_refused: Callable[[int], None] = lambda _code: None
+    """Called, on a thread, with an exit code when the store turns out to be of no use."""
     _jobs: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def check(self) -> None:

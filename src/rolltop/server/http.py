@@ -76,7 +76,7 @@ async def _serve(app: App, authentication: Authentication, listening: list[socke
     grace: float = settings["http.shutdown_timeout"]
     ending = Ending(grace + _AFTER_GRACE)
     ending.on_signals()
-    app.on_refused = lambda: ending.begin("the store is refused", code=1)
+    app.on_refused = lambda code: ending.begin("the store is refused", code)
     # The routes have bounded the body already, and the gate has checked where it came from.
     manager = StreamableHTTPSessionManager(
         app.server, stateless=True, max_request_body_size=settings["http.max_body"] + 1

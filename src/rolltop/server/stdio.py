@@ -217,7 +217,7 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     """Serve until the end is wished for, then end in order; returns the exit code."""
     ending = Ending(_LIMIT)
     ending.on_signals()
-    app.on_refused = lambda: ending.begin("the store is refused", code=1)
+    app.on_refused = lambda code: ending.begin("the store is refused", code)
     in_flight = _InFlight()
     writer = LineWriter(outgoing, lambda: ending.begin("stdout was closed"))
     messages, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _LONGEST_PAUSE: Final = 0.5  # seconds: calls that take longer mostly wait for something else
 
 
-def warm(desk: Desk, on_refused: Callable[[], None]) -> None:
+def warm(desk: Desk, on_refused: Callable[[int], None]) -> None:
     """Open the store and load what the desk's tools need; blocks.
 
-    A store that cannot be used is told on stderr and to `on_refused`.
+    A store that cannot be used is told on stderr, and to `on_refused` the exit code it asks for.
     """
     try:
         desk.database.open()
     except StoreRefused as refusal:
         sys.stderr.write(f"rolltop: {refusal.message} {refusal.hint}\n")
-        on_refused()
+        on_refused(refusal.exit_code)
         return
     except Unavailable:
         logs.event("the store is out of reach", level="warn")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.reader import TOOLSET as READER
+from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 if TYPE_CHECKING:
     from rolltop.core.toolset import Toolset
 
-TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS, SCRATCH, READER)
+TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS, SCRATCH, NOTES, RETRIEVAL, READER)

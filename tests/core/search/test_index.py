@@ -183,6 +183,8 @@ def test_a_deleted_user_leaves_nothing_behind(index: Index, their_index: Index) 
         "search_parts": 1,
         "search_texts": 1,
         "search_vectors": 0,
+        "search_wholes": 0,
+        "search_whole_parts": 0,
     }
     if index.database.url_kind == "sqlite":
         terms = select(tables.search_terms.c.term)

@@ -53,8 +53,8 @@ def test_a_few_parts_are_compared_whole() -> None:
 def test_vectors_that_come_later_are_found_by_the_axes_of_the_first() -> None:
     kept = filled(some_vectors(MANY))
     later = some_vectors(50, seed=11)
-    assert kept.axes is not None
-    assert kept.axes.shape[1] == HEAD
+    assert kept.heads is not None
+    assert kept.heads.axes.shape[1] == HEAD
     kept.add(np.arange(50) + 10 * MANY, later, 1)
     assert kept.near(later[7].astype(np.float32), None).best(1) == [10 * MANY + 7]
 

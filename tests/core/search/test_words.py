@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.search import chunks, snippet, words
+from rolltop.core.search import chunks
 from rolltop.core.search.chunking import MOST_PARTS, OVERLAP, SIZE
+from rolltop.core.search.snippets import snippet
 from rolltop.core.search.stem import stem
+from rolltop.core.search.words import words
 from tests.campaign import examples
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.invoke import invoke
+from rolltop.core.roots import settling
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import Identity
 from rolltop.toolsets.reader.service import documents
@@ -50,7 +51,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def age(path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 10) -> None:
     """Let time pass: what was written up to now is settled."""
     later = path.stat().st_ctime_ns + int(seconds * 1e9)
-    monkeypatch.setattr(documents.time, "time_ns", lambda: later)
+    monkeypatch.setattr(settling.time, "time_ns", lambda: later)
 
 
 class TestNeverStale:

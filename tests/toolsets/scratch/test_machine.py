@@ -20,7 +20,7 @@ from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
 from rolltop.core.scope import Scope
-from rolltop.toolsets.scratch.models import GivenPad, Limits, Replacement, Wanted, Written
+from rolltop.toolsets.scratch.models.records import GivenPad, Limits, Replacement, Wanted, Written
 from rolltop.toolsets.scratch.service import cells, drafts, namespaces, pads, reading, searching
 from tests.campaign import examples
 from tests.toolsets.scratch.model import Cell, Model, Pad, Refused
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.db import Database, Tx
-    from rolltop.toolsets.scratch.models import Draft
+    from rolltop.toolsets.scratch.models.records import Draft
     from tests.databases import Clock
 
 LIMITS: Final = Limits(pads=3, cells=4, cell_bytes=0, policy="discard", namespace="default")
@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
             assert made == wanted
             return
         reads = self.reads[user]
-        self.same(self.write(user, pads.create, pad, given, made, LIMITS, reads), wanted)
+        self.same(self.write(user, pads.create, pad, given, (), made, LIMITS, reads), wanted)
 
     @rule(user=USERS, pick=PICKS, cell=CELLS, text=TEXTS, tags=TAGS, version=VERSIONS)
     def append(
@@ -276,8 +276,8 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def words_are_found_where_they_are(self) -> None:
         for user, scope in self.scopes.items():
-            found = self.database.read_now(
-                scope, searching.hits, "walrus", Wanted(), 50, "words", None, None
+            found, _ran = self.database.read_now(
+                scope, searching.hits, "walrus", Wanted(), 50, "words", None
             )
             wanted = {
                 cell.id

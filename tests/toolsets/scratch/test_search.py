@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from rolltop.core.embed.fake import FakeEmbedder
-from rolltop.toolsets.scratch.jobs import embed
+from rolltop.toolsets.scratch.jobs import embed, index_vectors
 from rolltop.toolsets.scratch.service import embedding
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
@@ -14,8 +17,11 @@ from tests.toolsets.scratch.caller import Caller
 if TYPE_CHECKING:
     import pytest
 
-    from rolltop.core.db import Database
+    from rolltop.core.db import Database, Tx
     from rolltop.core.scope import Scope
+
+
+PATIENCE = 30.0
 
 
 def found(caller: Caller, query: str, **arguments: Any) -> list[tuple[str, str | None]]:
@@ -121,6 +127,65 @@ def test_meaning_joins_when_the_vectors_are_there(
     assert answer["hits"][0]["embedding_version"] == fake.version
     meant = mine.ok("scratch_search", query="the harbour master's log", mode="meaning")
     assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
+
+
+def test_words_answer_while_many_vectors_are_read(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeEmbedder()
+    go_on = threading.Event()
+    vectors = import_module("rolltop.core.search.vectors")
+    read_ahead = vectors.read_ahead
+
+    def held_back(tx: Tx, version: str) -> None:
+        assert go_on.wait(PATIENCE)
+        read_ahead(tx, version)
+
+    def load(_settings: object) -> FakeEmbedder:
+        return fake
+
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
+    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
+    monkeypatch.setattr(embedding, "load", load)
+    monkeypatch.setattr(vectors, "FEW", 1)
+    monkeypatch.setattr(vectors, "_sets", WeakKeyDictionary[Any, Any]())  # as at a start
+    monkeypatch.setattr(vectors, "read_ahead", held_back)
+    mine.pad("gull", "heron")
+    asyncio.run(embed(mine.desk))
+    for _ in range(2):
+        answer = mine.ok("scratch_search", query="gull")
+        assert (answer["mode"], answer["embedder"], len(answer["hits"])) == ("words", "none", 1)
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == embedding.READING:
+            thread.join(PATIENCE)
+    answer = mine.ok("scratch_search", query="gull")
+    assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
+
+
+def test_the_store_s_own_index_of_vectors_is_looked_after(
+    mine: Caller, me: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeEmbedder()
+    looked_after: list[tuple[str, list[str] | None]] = []
+
+    def index(_database: object, version: str, owners: list[str] | None, _stop: object) -> None:
+        looked_after.append((version, owners))
+
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
+    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
+
+    def load(_settings: object) -> FakeEmbedder:
+        return fake
+
+    monkeypatch.setattr(embedding, "load", load)
+    monkeypatch.setattr("rolltop.core.search.index_vectors", index)
+    asyncio.run(index_vectors(mine.desk))  # all tenants after a start, then those that grew
+    asyncio.run(index_vectors(mine.desk))
+    mine.pad("gull")
+    asyncio.run(embed(mine.desk))
+    asyncio.run(index_vectors(mine.desk))
+    assert looked_after == [(fake.version, None), (fake.version, [me.tenant_id])]
 
 
 def test_without_the_extra_words_go_on_and_meaning_names_it(

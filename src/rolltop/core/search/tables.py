@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Dialect,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
+    PrimaryKeyConstraint,
     Table,
     Text,
     TypeDecorator,
     column,
     literal_column,
     table,
+    text,
 )
 
 from rolltop.core.db.schema import metadata
@@ -133,13 +136,45 @@ search_vectors: Final = Table(
     sqlite_autoincrement=True,
 )
 
+search_wholes: Final = Table(
+    "search_wholes",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("is_long", Boolean, nullable=False),
+    Column("words", SplitWords, nullable=False),
+    Index(None, "user_id", sqlite_where=text("is_long"), postgresql_where=text("is_long")),
+    sqlite_autoincrement=True,
+)
+"""Texts that are found by what all of them says; its numbers are those of the things."""
+
+search_whole_parts: Final = Table(
+    "search_whole_parts",
+    metadata,
+    Column("whole_id", Number, ForeignKey("search_wholes.id", ondelete="CASCADE")),
+    Column("part", Integer),
+    Column("user_id", Identifier, nullable=False),
+    Column("words", SplitWords, nullable=False),
+    PrimaryKeyConstraint("whole_id", "part"),
+)
+"""PostgreSQL only: the words of long texts, of which one tsvector would lose some."""
+
 WORDS_TABLE: Final = "search_words"
+WHOLE_WORDS_TABLE: Final = "search_whole_words"
 TERMS_TABLE: Final = "search_terms"
 
 search_words: Final = table(
     WORDS_TABLE, column("rowid", Integer), column("words", Text), column(WORDS_TABLE, Text)
 )
 """SQLite's full-text index over `search_texts.words`; `writing` keeps it."""
+
+search_whole_words: Final = table(
+    WHOLE_WORDS_TABLE,
+    column("rowid", Integer),
+    column("words", Text),
+    column(WHOLE_WORDS_TABLE, Text),
+)
+"""SQLite's full-text index over `search_wholes.words`; `wholes` keeps it."""
 
 search_terms: Final = table(TERMS_TABLE, column("term", Text), column("doc", Integer))
 """In how many rows of `search_words` each word occurs."""

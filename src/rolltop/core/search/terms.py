@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import log
+from math import log, prod
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.search.stem import stem
@@ -54,6 +54,17 @@ class Statistics:
         having = min(self.occurrences.get(term, 0), self.parts)
         return log(1 + (self.parts - having + 0.5) / (having + 0.5))
 
+    def expected(self, expression: Expression, most: int) -> int:
+        """Return about how many parts meet the expression, no more than `most`.
+
+        As if words came together by chance.
+        """
+        shares = (
+            prod(min(1.0, self.occurrences.get(term, 0) / max(self.parts, 1)) for term in clause)
+            for clause in expression
+        )
+        return min(most, round(self.parts * sum(shares)))
+
 
 def terms_of(query: str) -> list[str]:
     """Return the words of a query to look for, each once; function words if there are no others."""
@@ -62,6 +73,11 @@ def terms_of(query: str) -> list[str]:
     ends = {word[-1] for word in telling if len(word) > 1}
     # The last character of a run of pairs is in the pair before it.
     return [w for w in telling if not (is_beginning(w) and w in ends)][:MOST_TERMS]
+
+
+def is_function_word(word: str) -> bool:
+    """Whether a word (as `words` gives it) tells nothing about what a text is about."""
+    return word in _STOP
 
 
 def is_beginning(term: str) -> bool:

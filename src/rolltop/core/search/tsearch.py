@@ -5,23 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Float, cast, func, literal, literal_column, select
+from sqlalchemy import Float, cast, func, literal, literal_column, select, text
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from rolltop.core.search.conditions import conditions
 from rolltop.core.search.tables import search_parts, search_texts
 from rolltop.core.search.terms import K1, B, is_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnClause, ColumnElement
+    from sqlalchemy import ColumnClause, ColumnElement, ScalarSelect, Subquery
 
     from rolltop.core.db import Tx
     from rolltop.core.search.conditions import Allowed
     from rolltop.core.search.terms import Expression, Statistics
 
+_COUNTED: Final = 20_000  # rows with one word
 _EQUAL_WEIGHTS: Final[ColumnClause[Any]] = literal_column("'{1,1,1,1}'::real[]")
 _SATURATED: Final = 0.6079271  # 6 / π²: the rank of one occurrence
+_PLAN_EACH: Final = text("SELECT set_config('plan_cache_mode', 'force_custom_plan', true)")
+
+
+def plan_each(tx: Tx) -> None:
+    """Have the server plan each statement of the transaction for its own values.
+
+    A plan for any word, filter and limit takes twice as long: it reads and sorts everything.
+    """
+    tx.execute(_PLAN_EACH)
 
 
 @dataclass
@@ -31,21 +42,14 @@ class WordIndex:
     tx: Tx
 
     def occurrences(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return in how many of the tenant's parts each term occurs."""
+        """Return in how many of the tenant's parts each term occurs, counted up to 20,000."""
         if not terms:
             return {}
-        owned = search_texts.c.user_id == self.tx.scope.tenant_id
-        counts = [
-            select(func.count()).where(owned, _match(((term,),))).scalar_subquery()
-            for term in terms
-        ]
+        counts: list[ScalarSelect[int]] = []
+        for term in terms:
+            met = select(literal(1)).where(*self._met(((term,),))).limit(_COUNTED).subquery()
+            counts.append(select(func.count()).select_from(met).scalar_subquery())
         return dict(zip(terms, map(int, self.tx.execute(select(*counts)).one()), strict=True))
-
-    def count(self, expression: Expression, most: int) -> int:
-        """Return how many of the tenant's parts meet the expression, counting up to `most`."""
-        owned = search_texts.c.user_id == self.tx.scope.tenant_id
-        met = select(literal(1)).where(owned, _match(expression)).limit(most).subquery()
-        return int(self.tx.execute(select(func.count()).select_from(met)).scalar_one())
 
     def propose(
         self,
@@ -61,26 +65,52 @@ class WordIndex:
         They are `most[1]` of the `most[0]` that meet the expression, the newest of more.
         """
         ranked, wanted = most
-        c = search_parts.c
-        looked_at = (
-            select(c.id, c.length, search_texts.c.words)
-            .join(search_texts, search_texts.c.id == c.id)
-            .where(
-                search_texts.c.user_id == self.tx.scope.tenant_id,
-                _match(expression),
-                *allowed.conditions(),
-            )
-            .order_by(c.id.desc())
-            .limit(ranked)
-            .subquery()
-        )
+        looked_at = self._newest(expression, allowed, ranked)
         norm = K1 * (1 - B + B * looked_at.c.length / max(statistics.mean_length, 1.0))
         total: ColumnElement[float] = literal(0.0, Float)
         for term in dict.fromkeys(term for clause in expression for term in clause):
             found = _occurrences_from_rank(looked_at.c.words, term)
             total += statistics.weight(term) * found / (found + norm)
         best = select(looked_at.c.id).order_by(total.desc(), looked_at.c.id).limit(wanted)
-        return list(self.tx.execute(best).scalars())
+        return list(self.tx.execute(best, allowed.values).scalars())
+
+    def _newest(self, expression: Expression, allowed: Allowed, count: int) -> Subquery:
+        """Return the newest parts that meet the expression and that a query may find."""
+        c = search_parts.c
+        # By itself: without statistics (a new store) a join asks the index for each of the parts.
+        met = (
+            select(search_texts.c.id)
+            .where(*self._met(expression))
+            .cte()
+            .prefix_with("MATERIALIZED")
+        )
+        return (
+            select(c.id, c.length, search_texts.c.words)
+            .join(met, met.c.id == c.id)
+            .join(search_texts, search_texts.c.id == c.id)
+            .where(
+                search_texts.c.user_id == self.tx.scope.tenant_id,
+                *conditions(allowed.shape),
+            )
+            .order_by(c.id.desc())
+            .limit(count)
+            .subquery()
+        )
+
+    def _met(self, expression: Expression) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        """Return what one of the tenant's texts has to meet.
+
+        Its words are asked for whose they are, so that the index finds no other tenant's.
+        """
+        owner = self.tx.scope.tenant_id
+        query = cast(f"'{mark(owner)}' & ({_clauses(expression)})", TSQUERY)
+        matches = search_texts.c.words.op("@@", is_comparison=True)(query)
+        return search_texts.c.user_id == owner, matches
+
+
+def mark(owner: str) -> str:
+    """Return the word that every text of a tenant has: no text has it by itself."""
+    return f"@{owner.replace('-', '')}"
 
 
 def _occurrences_from_rank(words: ColumnElement[str], term: str) -> ColumnElement[float]:
@@ -93,13 +123,13 @@ def _occurrences_from_rank(words: ColumnElement[str], term: str) -> ColumnElemen
     return func.greatest(0.0, _SATURATED / func.greatest(1.0 - rank, 0.002) - 0.5, type_=Float)
 
 
-def _match(expression: Expression) -> ColumnElement[bool]:
-    return search_texts.c.words.op("@@", is_comparison=True)(_query(expression))
-
-
 def _query(expression: Expression) -> ColumnElement[str]:
+    return cast(_clauses(expression), TSQUERY)
+
+
+def _clauses(expression: Expression) -> str:
     clauses = (" & ".join(map(_lexeme, clause)) for clause in expression)
-    return cast(" | ".join(f"({clause})" for clause in clauses), TSQUERY)
+    return " | ".join(f"({clause})" for clause in clauses)
 
 
 def _lexeme(term: str) -> str:

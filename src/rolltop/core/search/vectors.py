@@ -1,5 +1,8 @@
 """Vectors of parts: in the database for good, and in one matrix a tenant while the process runs.
 
+Where a PostgreSQL server has indexed a tenant's vectors (`pgvector`), the matrix holds only those
+that are newer.
+
 Rows of `search_vectors` are only added and removed, and their numbers are never given twice, so
 what is new since the last look is what has a greater number. Removed ones stay in the matrix
 until it is made anew; the database says at each search which are still there.
@@ -7,15 +10,20 @@ until it is made anew; the database says at each search which are still there.
 
 from __future__ import annotations
 
+from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
+from rolltop.core.db.prepared import Prepared
+from rolltop.core.db.types import Identifier
+from rolltop.core.lazy import lazy
+from rolltop.core.search.batches import batches
 from rolltop.core.search.documents import Pending
-from rolltop.core.search.matrices import STORED, Matrix, Nearness, VectorSet
+from rolltop.core.search.matrices import STORED, Asked, Matrix, Nearness, VectorSet
 from rolltop.core.search.tables import (
     fetched,
     owner_of,
@@ -25,14 +33,23 @@ from rolltop.core.search.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Pool
 
     from rolltop.core.db import Tx
+    from rolltop.core.db.address import Kind
+    from rolltop.core.search import pgvector
+    from rolltop.core.search.conditions import Allowed
+    from rolltop.core.search.pgvector import Indexed, ServerNearness
+else:  # only PostgreSQL needs it
+    pgvector = lazy("rolltop.core.search.pgvector")
+
+FEW: Final = 5000
+"""Vectors that a query may have to read first: a tenth of a second's work."""
 
 _MOST_BYTES: Final = 1 << 30  # of all matrices in memory
-_AT_ONCE: Final = 400
+_READ_AT_ONCE: Final = 5000
 _ADVISORY_KEY: Final = 0x726F6C6C76656373  # "rollvecs"
 
 
@@ -40,20 +57,45 @@ _sets: Final[WeakKeyDictionary[Pool, dict[tuple[str, str], VectorSet]]] = WeakKe
 _choosing: Final = Lock()
 
 
-def nearest(tx: Tx, version: str, vector: Matrix, among: Sequence[int] | None = None) -> Nearness:
+def nearest(
+    allowed: Allowed, version: str, asked: Asked, among: Sequence[int] | None = None
+) -> Nearness | ServerNearness:
     """Return the tenant's vectors, of these parts where they are given, by their nearness.
 
-    They are up to date with `tx`.
+    They are up to date with the transaction.
     """
-    kept = _set_of(tx, version)
+    tx = allowed.tx
+    kept, owned = _kept(tx, version)
     with kept.lock:
-        _read_new(tx, version, kept)
-        return kept.near(vector, among)
+        _read_new(tx, version, kept, owned)
+        near = kept.near(asked, among)
+    if owned is None:
+        return near
+    return pgvector.ServerNearness(allowed, owned, near, among)
+
+
+def at_hand(tx: Tx, version: str) -> bool:
+    """Whether a query by this model has at most a few vectors to read first."""
+    kept, owned = _kept(tx, version)
+    if kept.is_read:
+        return True
+    c = search_vectors.c
+    first = 0 if owned is None else owned.last
+    mine = select(c.id).where(c.user_id == tx.scope.tenant_id, c.embedding == version, c.id > first)
+    counted = select(func.count()).select_from(mine.limit(FEW + 1).subquery())
+    return int(tx.execute(counted).scalar_one()) <= FEW
+
+
+def read_ahead(tx: Tx, version: str) -> None:
+    """Read what the next query by this model would have to."""
+    kept, owned = _kept(tx, version)
+    with kept.lock:
+        _read_new(tx, version, kept, owned)
 
 
 def forget(tx: Tx, version: str) -> None:
     """Read the tenant's vectors anew at the next look: too many of those kept are gone."""
-    kept = _set_of(tx, version)
+    kept, _owned = _kept(tx, version)
     with kept.lock:
         kept.forget()
 
@@ -89,7 +131,7 @@ def store(tx: Tx, version: str, texts: Sequence[Pending], vectors: Matrix) -> in
         one.part_id: row.tobytes() for one, row in zip(texts, vectors.astype(STORED), strict=True)
     }
     kept = 0
-    for some in _batches(sorted(raw)):
+    for some in batches(sorted(raw)):
         stored = fetched(
             tx,
             select(search_parts.c.id, search_parts.c.user_id)
@@ -114,6 +156,16 @@ def store(tx: Tx, version: str, texts: Sequence[Pending], vectors: Matrix) -> in
     return kept
 
 
+def _kept(tx: Tx, version: str) -> tuple[VectorSet, Indexed | None]:
+    """Return what the process keeps of the tenant, and what the server has indexed of the rest."""
+    kept = _set_of(tx, version)
+    # A set that holds all there is, and that is few, is too small to have an index.
+    is_small = kept.is_read and not kept.first and kept.count < pgvector.INDEXED_FROM
+    if tx.kind == "sqlite" or is_small:
+        return kept, None
+    return kept, pgvector.indexed(tx, version)
+
+
 def _set_of(tx: Tx, version: str) -> VectorSet:
     """Return what the process keeps of the tenant, the most recently asked for last."""
     with _choosing:
@@ -129,23 +181,42 @@ def _set_of(tx: Tx, version: str) -> VectorSet:
         return chosen
 
 
-def _read_new(tx: Tx, version: str, kept: VectorSet) -> None:
+def _read_new(tx: Tx, version: str, kept: VectorSet, owned: Indexed | None) -> None:
+    """Read what is newer than the last vector kept; in parts, to let other threads run.
+
+    What the server has indexed is not read, and not kept but for a few.
+    """
+    first = 0 if owned is None else owned.last
+    if not first - FEW <= kept.first <= first:
+        kept.forget(first)
+    statement = _newer(tx.kind, is_first=kept.last == kept.first)
+    values: dict[str, Any] = {"owner": tx.scope.tenant_id, "version": version}
+    parts: list[int] = []
+    raw: list[bytes] = []
+    last, rows = kept.last, statement.rows(tx, {**values, "last": kept.last})
+    while rows:
+        parts += [row[1] for row in rows]
+        raw += [row[2] for row in rows]
+        last = int(rows[-1][0])
+        rows = statement.rows(tx, {**values, "last": last}) if len(rows) == _READ_AT_ONCE else ()
+    if parts:
+        vectors = np.frombuffer(b"".join(raw), dtype=STORED).reshape(len(parts), -1)
+        kept.add(np.asarray(parts, dtype=np.int64), vectors, last)
+    kept.is_read = True
+
+
+@cache
+def _newer(kind: Kind, *, is_first: bool) -> Prepared:
+    """Return what reads some vectors of one tenant and model after a number, in order."""
     c = search_vectors.c
-    # What is new stands at the table's end; the first time the tenant's own are looked up.
-    owner = owner_of(tx.kind, search_vectors) if kept.last else c.user_id
-    rows = fetched(
-        tx,
+    owner = c.user_id if is_first else owner_of(kind, search_vectors)
+    return Prepared(
         select(c.id, c.part_id, c.vector)
-        .where(owner == tx.scope.tenant_id, c.embedding == version, c.id > kept.last)
-        .order_by(c.id),
+        .where(
+            owner == bindparam("owner", type_=Identifier),
+            c.embedding == bindparam("version"),
+            c.id > bindparam("last"),
+        )
+        .order_by(c.id)
+        .limit(_READ_AT_ONCE)
     )
-    if rows:
-        raw = b"".join([row[2] for row in rows])
-        vectors = np.frombuffer(raw, dtype=STORED).reshape(len(rows), -1)
-        parts = np.fromiter((row[1] for row in rows), dtype=np.int64, count=len(rows))
-        kept.add(parts, vectors, int(rows[-1][0]))
-
-
-def _batches(values: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(values), _AT_ONCE):
-        yield values[start : start + _AT_ONCE]

@@ -28,6 +28,10 @@ MOST_PARTS: Final = 8
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _KEPT: Final = 1 << 16  # split names remembered
+_LONGEST_NUMBER: Final = 5
+_SEPARATORS: Final = {
+    code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")
+}
 _LAST_MARK: Final = 0x20000  # code points above hold no marks but variation selectors
 
 
@@ -43,8 +47,9 @@ class _Splits(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         made = self._split(name)
-        if len(self) < _KEPT:
-            self[name] = made
+        if len(self) >= _KEPT:
+            self.clear()  # what is frequent is soon there again
+        self[name] = made
         return made
 
 
@@ -67,6 +72,23 @@ def joined_words(text: str) -> str:
         else:
             names = _name_pattern().findall("\n".join(lines))
             found += map(_splits.__getitem__, names)
+    return " ".join(filter(None, found))
+
+
+def distinct_parts(text: str) -> str:
+    """Return the text's words, each at least once, with a space between two: names by their parts.
+
+    Three times as fast as `joined_words`, and names take half the room: the whole of a name of
+    several parts is left out, and so are numbers of more than five characters. For an index that
+    only proposes; lines beyond ASCII keep all their words.
+    """
+    if text.isascii():
+        names = set(text.translate(_SEPARATORS).split())
+        return " ".join(filter(None, map(_ascii_parts.__getitem__, names)))
+    found: list[str] = []
+    for is_ascii, lines in groupby(text.split("\n"), str.isascii):
+        joined = "\n".join(lines)
+        found.append(distinct_parts(joined) if is_ascii else joined_words(joined))
     return " ".join(filter(None, found))
 
 
@@ -96,6 +118,18 @@ def _name_words(name: str) -> str:
     return " ".join(found)
 
 
+def _only_parts(name: str) -> str:
+    """Return the words of an ASCII name that has parts without the whole."""
+    if name[0].isdigit() and "_" not in name:
+        return name.lower() if len(name) <= _LONGEST_NUMBER else ""
+    parts = [name] if name.islower() and name.isalpha() else _ASCII_PART.findall(name)
+    if len(parts) > MOST_PARTS:
+        return "".join(parts).lower()[:LONGEST]
+    return " ".join(map(_stems.__getitem__, parts))
+
+
+_stems: Final = _Splits(lambda part: stem(part.lower()[:LONGEST]))
+_ascii_parts: Final = _Splits(_only_parts)
 _ascii_splits: Final = _Splits(lambda name: " ".join(_ascii_words(name)))
 _splits: Final = _Splits(_name_words)
 

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from rolltop.core.lazy import lazy
 from rolltop.core.search import statements
+from rolltop.core.search.batches import batches
 from rolltop.core.search.documents import storable
-from rolltop.core.search.tables import fetched
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.core.db import Tx
+    from rolltop.core.search import tsearch
     from rolltop.core.search.documents import Document, Filters
+else:  # only PostgreSQL needs it
+    tsearch = lazy("rolltop.core.search.tsearch")
 
-T = TypeVar("T")
 Key = tuple[str, str]  # kind, id
 Filter = tuple[int, str, str]  # item, name, value
 Stored = dict[tuple[int, str], list[tuple[int, int]]]
 """Number and place of each stored part, by its item and its text's digest; the last ones first."""
 
-_AT_ONCE: Final = 400  # values bound in one statement
 
-
-def put(tx: Tx, documents: Sequence[Document], *, new: bool) -> None:
+def put(tx: Tx, documents: Sequence[Document], *, new: bool, same_filters: bool) -> None:
     """Put all parts of the documents' things in place of what the index holds of them."""
     parts: dict[Key, list[Document]] = defaultdict(list)
     for document in documents:
@@ -42,43 +43,41 @@ def put(tx: Tx, documents: Sequence[Document], *, new: bool) -> None:
         more, more_stored = _stored(tx, there)
         known, stored = known | more, stored | more_stored
     items = known | added
-    _put_filters(tx, {items[k]: listed[0].filters for k, listed in parts.items()}, known.values())
+    filters = {items[k]: listed[0].filters for k, listed in parts.items()}
+    if same_filters:
+        filters = {item: filters[item] for item in added.values()}
+    _put_filters(tx, filters, () if same_filters else list(known.values()))
     _put_parts(tx, {items[k]: listed for k, listed in parts.items()}, stored)
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
     """Take things out of the index; ids it does not hold are passed over."""
-    items = _items(tx, [(kind, ref) for ref in ids]).values()
-    for some in _batches(list(items)):
+    for some in batches(_numbers(tx, kind, ids)):
         one = len(some) == 1
         if tx.kind == "sqlite":
-            tx.execute(statements.unindex_items(one=one), _bound(tx, some))
-        tx.execute(statements.delete_items(tx.kind, one=one), _bound(tx, some))
+            statements.unindex_items(one=one).run(tx, _bound(tx, some))
+        statements.delete_items(tx.kind, one=one).run(tx, _bound(tx, some))
 
 
 def drop_all(tx: Tx, user_id: str) -> None:
     """Take everything of one tenant out of the index."""
     if tx.kind == "sqlite":
-        tx.execute(statements.UNINDEX_ALL, {"owner": user_id})
-    tx.execute(statements.DELETE_ALL, {"owner": user_id})
+        statements.UNINDEX_ALL.run(tx, {"owner": user_id})
+    statements.DELETE_ALL.run(tx, {"owner": user_id})
 
 
 def update_filters(tx: Tx, kind: str, ids: Iterable[str], filters: Filters) -> None:
     """Put these names' values in place of the things' own; other names keep theirs."""
-    items = _items(tx, [(kind, ref) for ref in ids]).values()
+    items = _numbers(tx, kind, ids)
     _put_filters(tx, dict.fromkeys(items, filters), items, frozenset(filters))
 
 
-def _items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
-    refs: dict[str, list[str]] = defaultdict(list)
-    for kind, ref in keys:
-        refs[kind].append(ref)
-    found: dict[Key, int] = {}
-    for kind, named in refs.items():
-        for some in _batches(named):
-            statement = statements.items(one=len(some) == 1)
-            rows = fetched(tx, statement, {**_bound(tx, some), "kind": kind})
-            found |= {(kind, ref): number for ref, number in rows}
+def _numbers(tx: Tx, kind: str, ids: Iterable[str]) -> list[int]:
+    """Return the numbers of those of the things that the index holds."""
+    found: list[int] = []
+    for some in batches(list(ids)):
+        statement = statements.items(one=len(some) == 1)
+        found += [number for (number,) in statement.rows(tx, {**_bound(tx, some), "kind": kind})]
     return found
 
 
@@ -90,9 +89,9 @@ def _stored(tx: Tx, keys: Sequence[Key]) -> tuple[dict[Key, int], Stored]:
     items: dict[Key, int] = {}
     parts: Stored = defaultdict(list)
     for kind, named in refs.items():
-        for some in _batches(named):
+        for some in batches(named):
             statement = statements.stored_parts(tx.kind, one=len(some) == 1)
-            rows = fetched(tx, statement, {**_bound(tx, some), "kind": kind})
+            rows = statement.rows(tx, {**_bound(tx, some), "kind": kind})
             for ref, item, digest, number, part in rows:
                 items[kind, ref] = item
                 if number is not None:
@@ -104,14 +103,14 @@ def _add_items(tx: Tx, keys: Sequence[Key]) -> dict[Key, int]:
     """Return the numbers of the things that got one now: not of those that had one."""
     owner = tx.scope.tenant_id
     rows = [{"user_id": owner, "kind": kind, "ref": ref} for kind, ref in keys]
-    made = fetched(tx, statements.add_items(tx.kind), rows) if rows else ()
+    made = statements.add_items(tx.kind).rows_of_each(tx, rows)
     return {(kind, ref): number for number, kind, ref in made}
 
 
 def _put_filters(
     tx: Tx,
     filters: Mapping[int, Filters],
-    known: Iterable[int],
+    known: Sequence[int],
     names: frozenset[str] | None = None,
 ) -> None:
     """Put filters in place of the items' own, of these names only where names are given.
@@ -125,9 +124,9 @@ def _put_filters(
         for value in ([values] if isinstance(values, str) else values)
     }
     stored: set[Filter] = set()
-    for some in _batches(list(known)):
+    for some in batches(known):
         statement = statements.stored_filters(tx.kind, one=len(some) == 1)
-        rows = fetched(tx, statement, _bound(tx, some))
+        rows = statement.rows(tx, _bound(tx, some))
         stored |= {
             (item, name, value) for item, name, value in rows if names is None or name in names
         }
@@ -140,10 +139,8 @@ def _put_filters(
         {"user_id": owner, "item_id": item, "name": name, "value": value}
         for item, name, value in sorted(wanted - stored)
     ]
-    if gone:
-        tx.execute(statements.delete_filters(tx.kind), gone)
-    if new:
-        tx.execute(statements.ADD_FILTERS, new)
+    statements.delete_filters(tx.kind).run_each(tx, gone)
+    statements.ADD_FILTERS.run_each(tx, new)
 
 
 def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], stored: Stored) -> None:
@@ -162,14 +159,13 @@ def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], stored: Stored) 
             else:
                 new.append(_row(tx, item, document, text, digest))
     gone = [number for same in stored.values() for number, _part in same]
-    for some in _batches(gone):
+    for some in batches(gone):
         one = len(some) == 1
         if tx.kind == "sqlite":
-            tx.execute(statements.unindex_parts(one=one), _bound(tx, some))
-        tx.execute(statements.delete_parts(tx.kind, one=one), _bound(tx, some))
-    if moved:
-        owner = {"owner": tx.scope.tenant_id}
-        tx.execute(statements.move_parts(tx.kind), [{**owner, **row} for row in moved])
+            statements.unindex_parts(one=one).run(tx, _bound(tx, some))
+        statements.delete_parts(tx.kind, one=one).run(tx, _bound(tx, some))
+    owner = {"owner": tx.scope.tenant_id}
+    statements.move_parts(tx.kind).run_each(tx, [{**owner, **row} for row in moved])
     if new:
         _add_parts(tx, new)
 
@@ -178,20 +174,21 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
     """Add parts with their texts, and on SQLite the words to its index."""
     places = {(row["item_id"], row["part"]): row for row in rows}
     columns = [{name: row[name] for name in statements.PART_COLUMNS} for row in rows]
-    made = fetched(tx, statements.ADD_PARTS, columns)
+    made = statements.ADD_PARTS.rows_of_each(tx, columns)
     owner = tx.scope.tenant_id
     texts: list[dict[str, Any]] = []
     for number, item, part in made:
         row = places[item, part]
         texts.append({"id": number, "user_id": owner, "text": row["text"], "words": row["words"]})
-    tx.execute(statements.ADD_TEXTS, texts)
+    statements.ADD_TEXTS.run_each(tx, texts)
     if tx.kind == "sqlite":
         words = [{"rowid": text["id"], "words": text["words"]} for text in texts]
-        tx.execute(statements.ADD_WORDS, words)
+        statements.ADD_WORDS.run_each(tx, words)
 
 
 def _row(tx: Tx, item: int, document: Document, text: str, digest: str) -> dict[str, Any]:
     split = joined_words(text)
+    kept = split if tx.kind == "sqlite" else f"{split} {tsearch.mark(tx.scope.tenant_id)}"
     return {
         "user_id": tx.scope.tenant_id,
         "item_id": item,
@@ -200,15 +197,12 @@ def _row(tx: Tx, item: int, document: Document, text: str, digest: str) -> dict[
         "digest": digest,
         "length": split.count(" ") + 1 if split else 0,
         "text": text,
-        "words": split,
+        "words": kept,
     }
 
 
 def _bound(tx: Tx, some: Sequence[object]) -> dict[str, Any]:
     owner = tx.scope.tenant_id
-    return {"owner": owner, "it": some[0]} if len(some) == 1 else {"owner": owner, "some": some}
-
-
-def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(values), _AT_ONCE):
-        yield values[start : start + _AT_ONCE]
+    if len(some) == 1:
+        return {"owner": owner, "it": some[0]}
+    return {"owner": owner, "some": list(some)}

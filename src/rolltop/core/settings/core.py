@@ -51,6 +51,32 @@ _STORE: Final = (
         computed=f"{STORE_NAME} in data_dir",
     ),
     Setting(
+        "db_encryption_key",
+        "text",
+        "",
+        "The passphrase that the SQLite store is encrypted with, by the extra `encryption`; empty"
+        " is none. `rolltop store encrypt` encrypts a store that is there.",
+        secret=True,
+        environment=("DB_ENCRYPTION_KEY",),
+    ),
+    Setting(
+        "db_encryption_new_key",
+        "text",
+        "",
+        "The passphrase that `rolltop store rekey` changes to.",
+        secret=True,
+        environment=("DB_ENCRYPTION_NEW_KEY",),
+    ),
+    Setting(
+        "db_encryption_kdf_iterations",
+        "integer",
+        310_000,
+        "How often the passphrase is hashed to make the store's key; a store opens with the"
+        " number it was encrypted with.",
+        minimum=10_000,
+        environment=("DB_ENCRYPTION_KDF_ITERATIONS",),
+    ),
+    Setting(
         "user",
         "text",
         "",

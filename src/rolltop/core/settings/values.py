@@ -88,7 +88,7 @@ def shown(setting: Setting, value: object) -> str:
     if value is None or value == "":
         return ""
     if setting.secret:
-        return masked(str(value))
+        return masked(str(value)) if setting.key.endswith("_url") else HIDDEN
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int) and setting.kind in _UNITS:
@@ -101,7 +101,7 @@ def shown(setting: Setting, value: object) -> str:
 
 
 def masked(secret: str) -> str:
-    """Return a URL without its passwords; of any other secret nothing."""
+    """Return a URL without its passwords; of any other text nothing."""
     if "://" not in secret:
         return HIDDEN
     without = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", secret)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, Pad
+    from rolltop.toolsets.scratch.models.records import Cell, Pad
 
 PAD: Final = "scratch_pad"
 CELL: Final = "scratch_cell"
@@ -28,14 +28,19 @@ def put_pad(tx: Tx, pad: Pad, *, new: bool = False) -> None:
     search.put(tx, [Document(PAD, pad.scratch_id, 0, text, _filters(pad, pad.tags))], new=new)
 
 
-def put_cells(tx: Tx, pad: Pad, cells: Iterable[Cell], *, new: bool = False) -> None:
-    """Keep cells' contents, in place of what was kept of them; of `new` ones nothing was."""
+def put_cells(
+    tx: Tx, pad: Pad, cells: Iterable[Cell], *, new: bool = False, same_tags: bool = False
+) -> None:
+    """Keep cells' contents, in place of what was kept of them; of `new` ones nothing was.
+
+    `same_tags` promises that the pad's and the cells' are those that were kept.
+    """
     documents: list[Document] = []
     for cell in cells:
         filters = _filters(pad, (*pad.tags, *cell.tags))
         parts = enumerate(search.chunks(cell.content or ""))
         documents += [Document(CELL, cell.cell_id, at, part, filters) for at, part in parts]
-    search.put(tx, documents, new=new)
+    search.put(tx, documents, new=new, same_filters=same_tags)
 
 
 def put_whole(tx: Tx, pad: Pad) -> None:

@@ -26,6 +26,7 @@ else:
 _PURGE_EVERY: Final = 6 * 3600.0  # seconds
 _ACCESSES_EVERY: Final = 5.0
 _EMBED_EVERY: Final = 2.0
+_INDEX_EVERY: Final = 10.0
 
 
 async def purge_trash(desk: Desk) -> None:
@@ -56,6 +57,11 @@ async def embed(desk: Desk) -> None:
     await embedding.embed_pending(desk)
 
 
+async def index_vectors(desk: Desk) -> None:
+    """Index what large users' vectors lack, where the store makes indexes of them."""
+    await embedding.index_vectors(desk)
+
+
 def close(desk: Desk) -> None:
     """End the checking processes, and write down which pads were read last."""
     # Of a module that was never loaded, there is nothing to end.
@@ -74,4 +80,5 @@ JOBS: Final = (
     Job("scratch.note_accesses", _ACCESSES_EVERY, note_accesses),
     Job("scratch.sweep", _sweep_every, sweep),
     Job("scratch.embed", _EMBED_EVERY, embed),
+    Job("scratch.index_vectors", _INDEX_EVERY, index_vectors),
 )

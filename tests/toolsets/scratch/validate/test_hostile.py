@@ -21,6 +21,7 @@ TOKENS = st.sampled_from(
         *"()[]{}<>\"'`#/*\\=:;,.-+!?&|%$@\n\t\r\0 1xé\ufeff\ud800\u2028",
         *("<!--", "-->", "/*", "*/", "//", "<?php ", "<a", "</a>", "if", "def ", "fn ", "- ", "? "),
         *("&a ", "*a", "---\n", "```", "'''", '"""', "#if X\n", "#endif\n"),
+        *("? {a: [b]}\n: ", "a = ", "1979-05-27", "<<: ", "!!set ", "\nb: "),
     ]
 )
 
@@ -97,6 +98,37 @@ def test_schemas_that_go_round_end(schema: object, validator: Validator) -> None
     assert isinstance(only(validator, Cell("json", "[[1]]", schema=schema)), Checked)
 
 
+YAML = st.recursive(
+    st.sampled_from(
+        ["a", "1", "0x1", "1.0", "true", "~", ".nan", "'q'", "!!str 1", "!x a", "", "*z"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda some: f"&z [{', '.join(filter(None, some))}]"),
+        st.lists(st.tuples(inner, inner), max_size=3).map(
+            lambda some: f"{{{', '.join(f'? {key} : {one}' for key, one in some)}}}"
+        ),
+        inner.map(lambda one: f"!!set {{? {one} }}"),
+        inner.map(lambda one: f"{{<<: {one} }}"),
+    ),
+)
+
+
+@pytest.mark.parametrize("text", ["a = {}\n", "{}", "a: {}\n"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_integers_of_thousands_of_digits_have_a_result(language: str, text: str) -> None:
+    checked = check(Cell(language, text.format("9" * 5000), schema={"maximum": 1}))
+    assert checked.valid is (not checked.errors)
+
+
+@settings(max_examples=examples(100))
+@given(content=st.lists(st.tuples(YAML, YAML), max_size=4))
+def test_yaml_with_any_keys_has_a_result(content: list[tuple[str, str]]) -> None:
+    text = "z: &z [1]\n" + "".join(f"? {key}\n: {value}\n" for key, value in content)
+    checked = check(Cell("yaml", text, schema={"additionalProperties": {"type": "string"}}))
+    assert checked.details["syntax"]["passed"], (text, checked)
+    assert all(one.line <= text.count("\n") + 1 for one in (*checked.errors, *checked.warnings))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @settings(max_examples=examples(40))
 @given(content=st.lists(TOKENS, max_size=40).map("".join))
@@ -109,3 +141,19 @@ def test_any_text_has_a_result_with_places_inside_it(language: str, content: str
         assert one.column >= 1
         assert one.message
         assert one.code
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "place"),
+    [
+        ("json", '{{"b": 1,\n "a": {}}}', (2, 7)),
+        ("yaml", "b: 1\na: {}\n", (2, 4)),
+        ("toml", "b = 1\na = -{}\n", (2, 5)),
+    ],
+)
+def test_what_is_wrong_with_a_long_integer_has_its_place(
+    language: str, text: str, place: tuple[int, int]
+) -> None:
+    content = text.format("9" * 5000)
+    checked = check(Cell(language, content, schema={"additionalProperties": {"maximum": 1}}))
+    assert [(one.line, one.column) for one in checked.errors] == [place]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,13 +79,87 @@ def test_places_go_through_aliases_keys_and_lists() -> None:
         ("SCHEMA_VIOLATION", 5, 5),
         ("SCHEMA_VIOLATION", 7, 5),
         ("SCHEMA_VIOLATION", 8, 4),
+        ("YAML_KEY_AS_TEXT", 2, 3),
     ]
+
+
+def test_what_an_alias_or_a_merge_brings_in_has_the_place_it_is_brought_to() -> None:
+    schema = {"additionalProperties": {"properties": {"x": {"type": "string"}}}}
+    text = "first: &f\n  x: 1\nsecond: *f\nthird:\n  <<: *f\n"
+    found = [("SCHEMA_VIOLATION", *at) for at in ((2, 6), (3, 9), (5, 3))]
+    assert codes(text, schema=schema) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "seen"),
+    [
+        ("{a: [1]}", "{a: [1]}"),
+        ("{a: {b: 1}}", "{a: {b: 1}}"),
+        ("[a, {b: c}]", "[a, {b: c}]"),
+        ("[[1], [2, null]]", "[[1], [2, null]]"),
+        ("{? {a: [b]} : [0x1f]}", "{{a: [b]}: [31]}"),
+        ("!!set {a, b}", "{a: null, b: null}"),
+        ("!!set {? [{c: d}]}", "{[{c: d}]: null}"),
+        ("!mine [{a: [true]}]", "[{a: [true]}]"),
+        ("[*v]", "[{x: [yes]}]"),
+        ("*v", "{x: [yes]}"),
+        ("&k {a: [*k]}", "{a: [null]}"),
+        ("{}", "{}"),
+        ("[]", "[]"),
+        ("- a\n  - b: [c]", "[a, {b: [c]}]"),
+    ],
+)
+def test_a_key_that_is_a_collection_counts_as_its_text(key: str, seen: str) -> None:
+    text = f"v: &v {{x: [yes]}}\n? {key}\n: one\nplain: 2\n"
+    assert codes(text) == []
+    known: dict[str, Any] = {"v": {}, "plain": {"type": "integer"}}
+    schema = {"additionalProperties": False, "properties": known}
+    exact = {**schema, "properties": {**known, seen: {"const": "one"}}}
+    assert codes(text, schema=exact) == [("YAML_KEY_AS_TEXT", 2, 3)]
+    told = [code for code, *_ in codes(text, schema=schema)]
+    assert told == ["SCHEMA_VIOLATION", "YAML_KEY_AS_TEXT"]
+
+
+def test_what_is_below_such_a_key_is_checked_with_its_place() -> None:
+    schema = {"additionalProperties": {"items": {"type": "string"}}}
+    assert codes("? {a: [1]}\n:\n  - ok\n  - 2\n", schema=schema) == [
+        ("SCHEMA_VIOLATION", 4, 5),
+        ("YAML_KEY_AS_TEXT", 1, 3),
+    ]
+
+
+def test_a_text_too_unusual_for_such_keys_is_valid_and_says_that_no_schema_was_applied() -> None:
+    # A plain text that begins with a colon, which libyaml refuses.
+    checked = check(Cell("yaml", "? {a: [1]}\n: {x: :x}\n", schema={"type": "array"}))
+    assert checked.valid
+    assert [one.code for one in checked.warnings] == ["SCHEMA_NOT_APPLIED"]
+    assert not checked.details["schema"]["performed"]
+
+
+def test_keys_that_only_look_alike_are_all_there() -> None:
+    schema = {"const": {"1": "a", "true": "b", "1.0": "c", "0": "d", "false": "e"}}
+    assert codes("1: a\ntrue: b\n1.0: c\n0: d\nfalse: e\n", schema=schema) == []
+
+
+def test_repeated_collections_are_repeated_keys() -> None:
+    assert codes("? {a: [1]}\n: x\n? {a: [0x1]}\n: y\n") == [("DUPLICATE_KEY", 3, 3)]
+
+
+def test_aliases_below_such_keys_are_bounded() -> None:
+    lines = ["? {a: [1]}\n: x", "a: &a [x,x,x,x,x,x,x,x,x,x]"]
+    lines += [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in pairwise("abcdefghi")]
+    assert [code for code, *_ in codes("\n".join(lines))] == ["YAML_ALIASES"]
+
+
+def test_integers_of_any_length_are_keys_and_values() -> None:
+    digits = "9" * 5000
+    schema = {"additionalProperties": {"type": "integer", "maximum": 5}}
+    text = f"? {digits}\n: {digits}\n"
+    assert codes(text) == []
+    assert codes(text, schema=schema) == [("SCHEMA_VIOLATION", 2, 3)]
 
 
 def test_an_alias_bomb_is_an_error() -> None:
     lines = ["a: &a [x,x,x,x,x,x,x,x,x,x]"]
-    lines += [
-        f"{b}: &{b} [{','.join(['*' + a] * 10)}]"
-        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-    ]
+    lines += [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in pairwise("abcdefghi")]
     assert [code for code, *_ in codes("\n".join(lines))] == ["YAML_ALIASES"]

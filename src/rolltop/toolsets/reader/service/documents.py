@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +24,7 @@ from weakref import WeakKeyDictionary
 from rolltop.core import tokens
 from rolltop.core.errors import Invalid, RolltopError
 from rolltop.core.lazy import lazy
+from rolltop.core.roots.settling import is_settled
 from rolltop.core.text.lines import line_starts
 from rolltop.toolsets.reader.formats import read_document
 from rolltop.toolsets.reader.models import Identity, KeptOutline
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 else:
     store = lazy("rolltop.toolsets.reader.store")
 
-_SETTLED_NS: Final = 2_000_000_000
 _PATIENCE: Final = 0.05
 _WORTH_KEEPING: Final = 32_768
 """Bytes: the outline of a smaller file is made as fast as it is looked up."""
@@ -213,9 +212,8 @@ def _recall(desk: Desk, path: str) -> Opened | _Raw:
 def _identity(file: BinaryIO, path: str) -> tuple[Identity, bool]:
     """Return the identity of an open file, and whether its last change is long enough ago."""
     status = os.fstat(file.fileno())
-    changed = max(status.st_mtime_ns, status.st_ctime_ns)
     identity = Identity(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    return identity, time.time_ns() - changed >= _SETTLED_NS
+    return identity, is_settled(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _bytes_of(file: BinaryIO, identity: Identity, path: Path, limit: int) -> _Raw:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rolltop.core import budget, cursor
 from rolltop.core.budget import Page
-from rolltop.toolsets.scratch.models import LONGEST_PAGE, Written, moment
+from rolltop.toolsets.scratch.models import LONGEST_PAGE, moment
 from rolltop.toolsets.scratch.service import (
     accesses,
     cells,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from rolltop.core.budget import Text
     from rolltop.core.call import Call
-    from rolltop.toolsets.scratch.models import JsonObject, Mode, Order, Pad
+    from rolltop.toolsets.scratch.models import JsonObject, Mode, Order
+    from rolltop.toolsets.scratch.models.records import Pad, Written
 
 Texts = "Sequence[str] | None"
 Which = tuple[

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Limits, Pad
+    from rolltop.toolsets.scratch.models.records import Limits, Pad
 
 
 def make_room(tx: Tx, limits: Limits, reads: Mapping[str, datetime]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rolltop.toolsets.scratch import index
-from rolltop.toolsets.scratch.models import Draft
+from rolltop.toolsets.scratch.models.records import Draft
 from rolltop.toolsets.scratch.service import drafts as checked
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.service.edits import edited
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, Edit, Limits, Pad, Wanted, Written
+    from rolltop.toolsets.scratch.models.records import Cell, Edit, Limits, Pad, Wanted, Written
 
 
 def append(
@@ -74,7 +74,7 @@ def replace_cell(  # what the tool takes
     now = cells.put(tx, cell, draft)
     if new_position is not None and new_position != cell.index:
         now = cells.move(tx, now, new_position)
-    return _indexed(tx, pads.touch(tx, pad), now)
+    return _indexed(tx, pads.touch(tx, pad), cell, now)
 
 
 def cell_of(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> Cell:
@@ -141,11 +141,11 @@ def list_cells(tx: Tx, scratch_id: str, wanted: Wanted) -> tuple[Pad, datetime, 
 
 
 def _put(tx: Tx, pad: Pad, cell: Cell, draft: Draft) -> Written:
-    now = cells.put(tx, cell, draft)
-    return _indexed(tx, pads.touch(tx, pad), now)
+    return _indexed(tx, pads.touch(tx, pad), cell, cells.put(tx, cell, draft))
 
 
-def _indexed(tx: Tx, pad: Pad, cell: Cell) -> Written:
+def _indexed(tx: Tx, pad: Pad, before: Cell, now: Cell) -> Written:
     """Return the pad after a cell of it was written, which can be found from now on."""
-    index.put_cells(tx, pad, [cell])
-    return written(tx, pad, [cell])
+    if now.content != before.content or now.tags != before.tags:
+        index.put_cells(tx, pad, [now], same_tags=now.tags == before.tags)
+    return written(tx, pad, [now])

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import logs
 from rolltop.core.errors import RolltopError
-from rolltop.toolsets.scratch.models import SCHEMA_URI, STRUCTURED, Finding
+from rolltop.toolsets.scratch.models import SCHEMA_URI, STRUCTURED
+from rolltop.toolsets.scratch.models.records import Finding
 from rolltop.toolsets.scratch.service import reading, schemas
 from rolltop.toolsets.scratch.validate import VERSION, Cell, Timeout, Validator
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rolltop.core.call import Call
-    from rolltop.toolsets.scratch import models
-    from rolltop.toolsets.scratch.models import Draft, JsonObject, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch.models import JsonObject, records
+    from rolltop.toolsets.scratch.models.records import Draft, SchemaEntry, Wanted
     from rolltop.toolsets.scratch.service.places import Place
     from rolltop.toolsets.scratch.validate import Checked
 
@@ -103,7 +104,7 @@ async def validate(
         raise _too_slow(limit) from None
 
 
-def located(result: JsonObject, cell: models.Cell | models.Place) -> JsonObject:
+def located(result: JsonObject, cell: records.Cell | records.Place) -> JsonObject:
     """Return a result with the cell it is about."""
     return {"cell_index": cell.index, "cell_id": cell.cell_id, **result}
 
@@ -122,7 +123,7 @@ def _addresses(entries: Sequence[SchemaEntry]) -> tuple[Mapping[str, Any], Mappi
 
 
 def _cell(
-    cell: Draft | models.Cell, addresses: tuple[Mapping[str, Any], Mapping[str, str]]
+    cell: Draft | records.Cell, addresses: tuple[Mapping[str, Any], Mapping[str, str]]
 ) -> Cell:
     if not _uses_schema(cell):
         return Cell(cell.language, cell.content or "")
@@ -132,11 +133,11 @@ def _cell(
     return Cell(cell.language, cell.content or "", given, label, registry)
 
 
-def _uses_schema(cell: Draft | models.Cell) -> bool:
+def _uses_schema(cell: Draft | records.Cell) -> bool:
     return cell.language in STRUCTURED and cell.json_schema is not None
 
 
-def _result(found: Checked | Timeout, cell: Draft | models.Cell) -> JsonObject:
+def _result(found: Checked | Timeout, cell: Draft | records.Cell) -> JsonObject:
     if isinstance(found, Timeout):
         warning: JsonObject = {
             "message": f"Validation passed its limit of {found.seconds:g} s; the cell is stored",

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.arguments import nearest, shown, storable
 from rolltop.core.errors import Invalid
-from rolltop.toolsets.scratch.models import MOST_TAGS, NAME_LENGTH, LineEdit, Replacement, Wanted
+from rolltop.toolsets.scratch.models import MOST_TAGS, NAME_LENGTH
+from rolltop.toolsets.scratch.models.records import LineEdit, Replacement, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rolltop.toolsets.scratch.models import Edit, JsonObject
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import Edit
 
 DEEPEST: Final = 100
 """Levels of nesting of metadata and schemas."""

@@ -16,13 +16,9 @@ from rolltop.toolsets.scratch.models import (
     LANGUAGES,
     SCHEMA_URI,
     STRUCTURED,
-    Draft,
-    GivenPad,
-    GivenSchema,
     JsonObject,
-    Limits,
-    Measured,
 )
+from rolltop.toolsets.scratch.models.records import Draft, GivenPad, GivenSchema, Limits, Measured
 from rolltop.toolsets.scratch.service.checks import (
     document,
     fields,

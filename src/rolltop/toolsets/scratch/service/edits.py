@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.arguments import shown
 from rolltop.core.text.lines import Lines
-from rolltop.toolsets.scratch.models import LineEdit, Replacement
+from rolltop.toolsets.scratch.models.records import LineEdit, Replacement
 from rolltop.toolsets.scratch.service.checks import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rolltop.core.errors import Invalid
-    from rolltop.toolsets.scratch.models import Edit
+    from rolltop.toolsets.scratch.models.records import Edit
 
 _NEAREST: Final = 3
 _LINE_SHOWN: Final = 100

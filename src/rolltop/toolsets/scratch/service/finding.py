@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, Pad, Place, Wanted
+    from rolltop.toolsets.scratch.models.records import Cell, Pad, Place, Wanted
 
 P = TypeVar("P", "Place", "Cell")
 

@@ -11,7 +11,8 @@ from rolltop.toolsets.scratch.models import LEAST_OF_PAD, continued
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.toolsets.scratch.models import JsonObject, Written
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import Written
 
 
 def fitted(written: Written, results: Sequence[JsonObject], limit: int, *, one: bool) -> JsonObject:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch import index
-from rolltop.toolsets.scratch.models import LABELS, OTHER_CELLS, Written
+from rolltop.toolsets.scratch.models import LABELS, OTHER_CELLS
+from rolltop.toolsets.scratch.models.records import Written
 from rolltop.toolsets.scratch.service import schemas
 from rolltop.toolsets.scratch.service.capacity import discard, make_room
 from rolltop.toolsets.scratch.service.checks import wrong
@@ -20,18 +22,28 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Cell, Draft, GivenPad, Limits, Order, Pad, Place
+    from rolltop.toolsets.scratch.models import Order
+    from rolltop.toolsets.scratch.models.records import (
+        Cell,
+        Draft,
+        GivenPad,
+        Limits,
+        Pad,
+        Place,
+        SchemaEntry,
+    )
 
 
 def create(
     tx: Tx,
     scratch_id: str | None,
     given: GivenPad,
+    entries: Sequence[SchemaEntry],
     drafts: Sequence[Draft],
     limits: Limits,
     reads: Mapping[str, datetime],
 ) -> Written:
-    """Return the new pad with its cells, and what made room for it: all of it or nothing.
+    """Return the new pad with its schemas and cells, and what made room for it: all or nothing.
 
     Raises Invalid: an id is taken, or there is no room.
     """
@@ -46,7 +58,7 @@ def create(
     names.register(tx, namespace)
     metadata = {**given.metadata, **nulls}
     pad = pads.insert_pad(tx, pad_id, namespace, metadata, given.tags or (), len(by_id))
-    names.put_schemas(tx, pad_id, schemas.merged([], given.schemas))
+    names.put_schemas(tx, pad_id, entries)
     added = cells.add(tx, pad_id, 0, by_id) if by_id else []
     index.put_pad(tx, pad, new=True)
     index.put_cells(tx, pad, added, new=True)
@@ -77,15 +89,19 @@ def update(tx: Tx, scratch_id: str, given: GivenPad, if_version: int | None) -> 
     if given.namespace is not None:
         pads.lock_tenant(tx)
     pad = held(tx, scratch_id, if_version)
-    metadata = {k: v for k, v in pad.metadata.items() if k not in given.removed}
-    namespace = given.namespace or pad.namespace
-    names.register(tx, namespace)
-    pad = pads.put_fields(tx, pad, namespace, {**metadata, **given.metadata})
+    kept = {key: value for key, value in pad.metadata.items() if key not in given.removed}
+    changed = replace(
+        pad,
+        namespace=given.namespace or pad.namespace,
+        metadata={**kept, **given.metadata},
+        tags=pad.tags if given.tags is None else given.tags,
+    )
+    if changed.namespace != pad.namespace:
+        names.register(tx, changed.namespace)
     _merge_schemas(tx, scratch_id, given)
-    if given.tags is not None:
-        pad = pads.put_tags(tx, pad, given.tags)
-    pad = pads.touch(tx, pad)
-    if given.tags is not None or given.namespace is not None:
+    is_filtered_alike = (changed.namespace, changed.tags) == (pad.namespace, pad.tags)
+    pad = pads.put_fields(tx, pad, changed)
+    if not is_filtered_alike:
         index.refilter(tx, pad)
     index.put_pad(tx, pad)
     return written(tx, pad, ())

@@ -15,7 +15,8 @@ from rolltop.toolsets.scratch.validate import VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rolltop.toolsets.scratch.models import Cell, JsonObject
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import Cell
     from rolltop.toolsets.scratch.service.reading import Reading
 
 CURSOR: Final = "cells"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch import models
-    from rolltop.toolsets.scratch.models import Cell, JsonObject, Pad, SchemaEntry, Wanted
+    from rolltop.toolsets.scratch.models import JsonObject, records
+    from rolltop.toolsets.scratch.models.records import Cell, Pad, SchemaEntry, Wanted
     from rolltop.toolsets.scratch.service.places import Place
 
 _MARGIN: Final = 1.25
@@ -33,7 +33,7 @@ class Reading:
     pad: Pad
     metadata: JsonObject | None
     cell_tags: list[str]
-    chosen: list[models.Place]
+    chosen: list[records.Place]
     first: int
     cells: list[Cell]
     at: datetime

@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from rolltop.core.errors import Conflict, NotFound
-from rolltop.toolsets.scratch.models import GivenSchema, SchemaEntry
+from rolltop.toolsets.scratch.models.records import GivenSchema, SchemaEntry
 from rolltop.toolsets.scratch.service.finding import held, living
 from rolltop.toolsets.scratch.store import names, pads
 

@@ -15,13 +15,15 @@ from rolltop.toolsets.scratch.store import cells, pads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
 
     from rolltop.core.call import Call
     from rolltop.core.db import Tx
     from rolltop.core.embed import Embedder, Matrix
     from rolltop.core.search import Hit
     from rolltop.core.settings import Settings
-    from rolltop.toolsets.scratch.models import JsonObject, Mode, Wanted
+    from rolltop.toolsets.scratch.models import JsonObject, Mode
+    from rolltop.toolsets.scratch.models.records import Wanted
 
 _DIGITS: Final = 4
 
@@ -35,32 +37,40 @@ class Found:
     mode: Mode
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What the query means to the model `version`: a vector that may be on its way."""
+
+    version: str
+    vector: Future[Matrix]
+
+
 async def find(call: Call, query: str, wanted: Wanted, limit: int, mode: Mode) -> Found:
     """Return what matches a query. Raises Invalid for a blank one, CONFIG_ERROR for `meaning`."""
     if not query.strip():
         raise wrong("query is blank", "Send some words of what you look for.")
     embedder = await _embedder(call, mode)
-    vector = None
-    if embedder is not None:
-        vector = (await call.work(embedder.embed, [query]))[0]
-    ran: Mode = mode if embedder is not None else "words"
-    shown = await call.read(hits, query, wanted, limit, ran, vector, embedder)
+    meaning = None
+    if embedder is not None:  # made beside looking up the words
+        meaning = Meaning(embedder.version, embedding.begin(embedder, query))
+    shown, ran = await call.read(hits, query, wanted, limit, mode, meaning)
+    if meaning is not None and ran == "words":
+        embedding.read_ahead(call.desk, call.scope, meaning.version)
     used = {hit["embedding_version"] for hit in shown} - {search.NO_EMBEDDING}
     if mode == "hybrid" and not used:
         ran = "words"  # no vector is there yet
-    return Found(shown, embedder.version if embedder and used else search.NO_EMBEDDING, ran)
+    return Found(shown, meaning.version if meaning and used else search.NO_EMBEDDING, ran)
 
 
 def hits(
-    tx: Tx,
-    query: str,
-    wanted: Wanted,
-    limit: int,
-    mode: Mode,
-    vector: Matrix | None,
-    embedder: Embedder | None,
-) -> list[JsonObject]:
-    """Return what a query finds, as the tool answers it, best first."""
+    tx: Tx, query: str, wanted: Wanted, limit: int, mode: Mode, meaning: Meaning | None
+) -> tuple[list[JsonObject], Mode]:
+    """Return what a query finds, as the tool answers it, best first; and what ran.
+
+    The mode hybrid goes by words while the vectors are still to be read.
+    """
+    if meaning is None or (mode == "hybrid" and not search.at_hand(tx, meaning.version)):
+        mode, meaning = "words", None
     found = search.query(
         tx,
         query,
@@ -68,9 +78,13 @@ def hits(
         filters={"namespace": wanted.namespaces, "tags": wanted.tags},
         limit=limit,
         mode=mode,
-        vector=vector,
-        version=embedder.version if embedder else search.NO_EMBEDDING,
+        vector=meaning and meaning.vector,
+        version=meaning.version if meaning else search.NO_EMBEDDING,
     )
+    return _as_answered(tx, found), mode
+
+
+def _as_answered(tx: Tx, found: Sequence[Hit]) -> list[JsonObject]:
     of_cells = cells.heads(tx, [hit.id for hit in found if hit.kind == index.CELL])
     ids = {hit.id for hit in found if hit.kind == index.PAD}
     of_pads = pads.by_ids(tx, ids | {scratch_id for scratch_id, _tags in of_cells.values()})
@@ -98,12 +112,12 @@ def _shown(tx: Tx, hit: Hit, scratch_id: str, namespace: str, tags: Sequence[str
 
 
 async def _embedder(call: Call, mode: Mode) -> Embedder | None:
-    """Return what makes the query's vector: hybrid goes without a model that is not loaded yet."""
+    """Return what makes the query's vector; hybrid does not wait for it to be loaded."""
     settings = call.desk.settings
     if mode == "words":
         return None
     if mode == "hybrid":
-        return embedding.ready(settings)
+        return embedding.ready(call.desk, call.scope)
     loaded = await call.work(embedding.load, settings)
     if loaded is None:
         raise _no_meaning(settings)

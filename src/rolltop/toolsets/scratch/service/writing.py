@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logs
 from rolltop.core.errors import Invalid, RolltopError
-from rolltop.toolsets.scratch.models import Limits
+from rolltop.toolsets.scratch.models.records import Limits
 from rolltop.toolsets.scratch.service import (
     accesses,
     cells,
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rolltop.core.call import Call
-    from rolltop.toolsets.scratch.models import JsonObject, Written
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import Written
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +63,7 @@ async def create(
     entries = schemas.merged([], given.schemas)
     ready, results = await checking.checked(call, made, entries)
     reads = accesses.unwritten(call.desk, call.scope.user_id)
-    written = await call.write(pads.create, wanted_id, given, ready, allowed, reads)
+    written = await call.write(pads.create, wanted_id, given, entries, ready, allowed, reads)
     _log_evicted(call, written)
     return written, _located(results, written)
 

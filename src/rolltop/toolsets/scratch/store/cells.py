@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Select, bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
+from rolltop.core.db.prepared import Prepared
 from rolltop.core.db.types import Identifier
-from rolltop.toolsets.scratch.models import Cell, Finding, Measured, Place
+from rolltop.toolsets.scratch.models.records import Cell, Finding, Measured, Place
 from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Draft, Pad
+    from rolltop.toolsets.scratch.models.records import Draft, Pad
 
 _MEASURES: Final = ("sha256", "bytes", "characters", "lines", "tokens", "first_line")
 _SHORT: Final = (
@@ -31,45 +32,52 @@ _PLACE: Final = (
     *(cells.c.cell_id, cells.c.position, cells.c.language),
     *(cells.c.version, cells.c.tokens, cells.c.tags),
 )
-_PLACES: Final = select(*_PLACE).where(*_IN_PAD).order_by(cells.c.position)
-_FIRST_PLACES: Final = _PLACES.where(cells.c.position < bindparam("end"))
-_OUTLINES: Final = select(*_SHORT).where(*_IN_PAD).order_by(cells.c.position)
+_IN_ORDER: Final = select(*_PLACE).where(*_IN_PAD).order_by(cells.c.position)
+_PLACES: Final = Prepared(_IN_ORDER)
+_FIRST_PLACES: Final = Prepared(_IN_ORDER.where(cells.c.position < bindparam("end")))
+_OUTLINES: Final = Prepared(select(*_SHORT).where(*_IN_PAD).order_by(cells.c.position))
 _FULL: Final = select(*_SHORT, *_LONG, contents.c.content).where(
     *_IN_PAD, contents.c.user_id == _OWNER, contents.c.cell_id == cells.c.cell_id
 )
 
 _WANTED: Final = bindparam("wanted", expanding=True, type_=Identifier)
-_SOME_FULL: Final = _FULL.where(cells.c.cell_id.in_(_WANTED))
-_ONE_FULL: Final = _FULL.where(cells.c.cell_id == bindparam("wanted", type_=Identifier))
-_FULL_AT: Final = _FULL.where(cells.c.position == bindparam("wanted"))
-_ADD: Final = insert(cells)
-_ADD_CONTENT: Final = insert(contents)
-_ADD_TAGS: Final = insert(cell_tags)
+_ALL_FULL: Final = Prepared(_FULL)
+_SOME_FULL: Final = Prepared(_FULL.where(cells.c.cell_id.in_(_WANTED)))
+_ONE_FULL: Final = Prepared(_FULL.where(cells.c.cell_id == bindparam("wanted", type_=Identifier)))
+_FULL_AT: Final = Prepared(_FULL.where(cells.c.position == bindparam("wanted")))
+_HEADS: Final = Prepared(
+    select(cells.c.cell_id, cells.c.scratch_id, cells.c.tags).where(
+        cells.c.user_id == _OWNER, cells.c.cell_id.in_(_WANTED)
+    )
+)
+_ADD: Final = Prepared(insert(cells))
+_ADD_CONTENT: Final = Prepared(insert(contents))
+_ADD_TAGS: Final = Prepared(insert(cell_tags))
 _SET: Final = (
     *("language", "validate", "json_schema", "metadata", "tags", "version", "finding"),
     *_MEASURES,
 )
 _CELL: Final = bindparam("cell", type_=Identifier)
-_PUT: Final = (
+_PUT: Final = Prepared(
     update(cells)
     .where(cells.c.user_id == _OWNER, cells.c.cell_id == _CELL)
     .values({name: bindparam(f"new_{name}") for name in _SET})
 )
-_PUT_CONTENT: Final = (
+_PUT_CONTENT: Final = Prepared(
     update(contents)
     .where(contents.c.user_id == _OWNER, contents.c.cell_id == _CELL)
     .values(content=bindparam("new_content"))
 )
-_DROP_TAGS: Final = delete(cell_tags).where(
-    cell_tags.c.user_id == _OWNER, cell_tags.c.cell_id == _CELL
+_DROP_TAGS: Final = Prepared(
+    delete(cell_tags).where(cell_tags.c.user_id == _OWNER, cell_tags.c.cell_id == _CELL)
 )
-_REMOVE: Final = delete(cells).where(*_IN_PAD, cells.c.cell_id == _CELL)
-_SHIFT: Final = (
+_REMOVE: Final = Prepared(delete(cells).where(*_IN_PAD, cells.c.cell_id == _CELL))
+_SHIFT: Final = Prepared(
     update(cells)
     .where(*_IN_PAD, cells.c.position.between(bindparam("low"), bindparam("high")))
     .values(position=cells.c.position + bindparam("step"))
 )
-_MOVE: Final = (
+_MOVE: Final = Prepared(
     update(cells)
     .where(*_IN_PAD, cells.c.cell_id == _CELL)
     .values(position=bindparam("new_position"))
@@ -78,12 +86,12 @@ _MOVE: Final = (
 
 def places(tx: Tx, scratch_id: str) -> list[Place]:
     """Return where each cell of a pad stands, in order."""
-    return [_place(*row) for row in tx.execute(_PLACES, _bound(tx, scratch_id)).all()]
+    return [_place(*row) for row in _PLACES.rows(tx, _bound(tx, scratch_id))]
 
 
 def first_places(tx: Tx, scratch_id: str, count: int) -> list[Place]:
     """Return where the first cells of a pad stand, in order."""
-    rows = tx.execute(_FIRST_PLACES, {**_bound(tx, scratch_id), "end": count}).all()
+    rows = _FIRST_PLACES.rows(tx, {**_bound(tx, scratch_id), "end": count})
     return [_place(*row) for row in rows]
 
 
@@ -96,14 +104,14 @@ def whole(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
     """Return some of a pad's cells with all they hold, in the order of the ids."""
     if len(cell_ids) == 1:
         return _cells(tx, scratch_id, _ONE_FULL, wanted=cell_ids[0])
-    found = _cells(tx, scratch_id, _SOME_FULL, wanted=list(cell_ids))
+    found = _cells(tx, scratch_id, _SOME_FULL, wanted=list(cell_ids)) if cell_ids else []
     by_id = {cell.cell_id: cell for cell in found}
     return [by_id[cell_id] for cell_id in cell_ids if cell_id in by_id]
 
 
 def all_whole(tx: Tx, scratch_id: str) -> list[Cell]:
     """Return all of a pad's cells with all they hold, in order."""
-    return sorted(_cells(tx, scratch_id, _FULL), key=lambda cell: cell.index)
+    return sorted(_cells(tx, scratch_id, _ALL_FULL), key=lambda cell: cell.index)
 
 
 def at(tx: Tx, scratch_id: str, position: int) -> Cell | None:
@@ -122,10 +130,9 @@ def pad_of(tx: Tx, cell_id: str) -> str | None:
 
 def heads(tx: Tx, cell_ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return the pad and the tags of cells of the caller, by cell."""
-    found = select(cells.c.cell_id, cells.c.scratch_id, cells.c.tags).where(
-        cells.c.user_id == tx.scope.user_id, cells.c.cell_id.in_(list(cell_ids))
-    )
-    return {row.cell_id: (row.scratch_id, tuple(row.tags)) for row in tx.execute(found)}
+    wanted = list(cell_ids)
+    found = _HEADS.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
+    return {cell_id: (scratch_id, tuple(tags)) for cell_id, scratch_id, tags in found}
 
 
 def taken(tx: Tx, cell_ids: Iterable[str]) -> set[str]:
@@ -143,8 +150,8 @@ def add(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> lis
         for position, (cell_id, draft) in enumerate(drafts.items(), first)
     ]
     owner = tx.scope.user_id
-    tx.execute(
-        _ADD,
+    _ADD.run_each(
+        tx,
         [
             {
                 "user_id": owner,
@@ -157,7 +164,7 @@ def add(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> lis
         ],
     )
     texts = [{"user_id": owner, "cell_id": c.cell_id, "content": c.content} for c in made]
-    tx.execute(_ADD_CONTENT, texts)
+    _ADD_CONTENT.run_each(tx, texts)
     _add_tags(tx, made)
     return made
 
@@ -176,11 +183,11 @@ def put(tx: Tx, cell: Cell, draft: Draft) -> Cell:
     )
     mine = {"owner": tx.scope.user_id, "cell": cell.cell_id}
     values = {f"new_{name}": value for name, value in _columns(now).items()}
-    tx.execute(_PUT, {**mine, **values})
+    _PUT.run(tx, {**mine, **values})
     if now.measured.sha256 != cell.measured.sha256:
-        tx.execute(_PUT_CONTENT, {**mine, "new_content": draft.content})
+        _PUT_CONTENT.run(tx, {**mine, "new_content": draft.content})
     if now.tags != cell.tags:
-        tx.execute(_DROP_TAGS, mine)
+        _DROP_TAGS.run(tx, mine)
         _add_tags(tx, [now])
     return now
 
@@ -192,20 +199,20 @@ def move(tx: Tx, cell: Cell, position: int) -> Cell:
     else:
         _shift(tx, cell, cell.index, position, -1)
     mine = {**_bound(tx, cell.scratch_id), "cell": cell.cell_id}
-    tx.execute(_MOVE, {**mine, "new_position": position})
+    _MOVE.run(tx, {**mine, "new_position": position})
     return replace(cell, index=position)
 
 
 def remove(tx: Tx, pad: Pad, cell: Cell) -> None:
     """Delete a cell for good; those after it move up."""
-    tx.execute(_REMOVE, {**_bound(tx, cell.scratch_id), "cell": cell.cell_id})
+    _REMOVE.run(tx, {**_bound(tx, cell.scratch_id), "cell": cell.cell_id})
     if cell.index + 1 < pad.cell_count:
         _shift(tx, cell, cell.index + 1, pad.cell_count, -1)
 
 
 def _shift(tx: Tx, cell: Cell, low: int, high: int, step: int) -> None:
     moved = {"low": low, "high": high, "step": step}
-    tx.execute(_SHIFT, {**_bound(tx, cell.scratch_id), **moved})
+    _SHIFT.run(tx, {**_bound(tx, cell.scratch_id), **moved})
 
 
 def _made(draft: Draft, cell_id: str, scratch_id: str, position: int) -> Cell:
@@ -257,16 +264,15 @@ def _add_tags(tx: Tx, made: Sequence[Cell]) -> None:
         for cell in made
         for tag in cell.tags
     ]
-    if rows:
-        tx.execute(_ADD_TAGS, rows)
+    _ADD_TAGS.run_each(tx, rows)
 
 
 def _bound(tx: Tx, scratch_id: str) -> dict[str, str]:
     return {"owner": tx.scope.user_id, "pad": scratch_id}
 
 
-def _cells(tx: Tx, scratch_id: str, statement: Select[Any], **bound: object) -> list[Cell]:
-    rows = tx.execute(statement, {**_bound(tx, scratch_id), **bound}).all()
+def _cells(tx: Tx, scratch_id: str, statement: Prepared, **bound: object) -> list[Cell]:
+    rows = statement.rows(tx, {**_bound(tx, scratch_id), **bound})
     return [_cell(scratch_id, *row) for row in rows]
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, delete, func, insert, literal, select, update
 
 from rolltop.core.db import upsert
 from rolltop.core.db.types import CodePointString, Identifier
-from rolltop.toolsets.scratch.models import SchemaEntry
+from rolltop.toolsets.scratch.models.records import SchemaEntry
 from rolltop.toolsets.scratch.store.pads import COLUMNS, live, pad_of
 from rolltop.toolsets.scratch.store.tables import namespaces, pads, schemas
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Pad
+    from rolltop.toolsets.scratch.models.records import Pad
 
 _SCHEMAS: Final = select(
     schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
@@ -104,9 +104,9 @@ def schemas_of(tx: Tx, scratch_id: str) -> list[SchemaEntry]:
 def put_schemas(tx: Tx, scratch_id: str, entries: Iterable[SchemaEntry]) -> None:
     """Put entries in the place of those with the same ids, or beside the others."""
     given = list(entries)
-    drop_schemas(tx, scratch_id, [entry.id for entry in given])
     owned = {"user_id": tx.scope.user_id, "scratch_id": scratch_id}
     if given:
+        drop_schemas(tx, scratch_id, [entry.id for entry in given])
         tx.execute(insert(schemas), [{**owned, **entry.shown} for entry in given])
 
 

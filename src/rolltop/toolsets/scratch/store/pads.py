@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
@@ -19,16 +20,16 @@ from sqlalchemy import (
 )
 
 from rolltop.core.db import upsert
+from rolltop.core.db.prepared import Prepared
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
-from rolltop.toolsets.scratch.models import NAME_LENGTH, Order, Pad
+from rolltop.toolsets.scratch.models import NAME_LENGTH, Order
+from rolltop.toolsets.scratch.models.records import Pad
 from rolltop.toolsets.scratch.store.tables import accesses, cell_tags, pad_tags, pads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
-
-    from sqlalchemy import Update
 
     from rolltop.core.db import Tx
 
@@ -38,13 +39,21 @@ COLUMNS: Final = (
     *(pads.c.scratch_id, pads.c.user_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
     *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
 )
-_ONE: Final = select(*COLUMNS).where(
+_LIVING: Final = select(*COLUMNS).where(
     pads.c.user_id == bindparam("owner", type_=Identifier),
     pads.c.scratch_id == bindparam("wanted", type_=Identifier),
     pads.c.deleted_at.is_(None),
 )
-_HELD: Final = _ONE.with_for_update(key_share=True)
-_CELL_TAGS: Final = (
+_ONE: Final = Prepared(_LIVING)
+_HELD: Final = Prepared(_LIVING.with_for_update(key_share=True))
+_SOME: Final = Prepared(
+    select(*COLUMNS).where(
+        pads.c.user_id == bindparam("owner", type_=Identifier),
+        pads.c.deleted_at.is_(None),
+        pads.c.scratch_id.in_(bindparam("wanted", expanding=True, type_=Identifier)),
+    )
+)
+_CELL_TAGS: Final = Prepared(
     select(cell_tags.c.tag)
     .where(
         cell_tags.c.user_id == bindparam("owner", type_=Identifier),
@@ -58,9 +67,11 @@ _MINE: Final = (
 )
 
 
-def _setting(*names: str) -> Update:
+@cache
+def _setting(*names: str) -> Prepared:
     """Return what sets these columns of one pad, each by a value named `new_…`."""
-    return update(pads).where(*_MINE).values({name: bindparam(f"new_{name}") for name in names})
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return Prepared(update(pads).where(*_MINE).values(values))
 
 
 # An index is written for each column that is named, changed or not.
@@ -127,34 +138,38 @@ def touch(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
     if deleted or pad.deleted_at is not None:
         values["deleted_at"], statement = tx.now if deleted else None, _TOUCH_AND_MOVE
     mine = {"owner": tx.scope.user_id, "wanted": pad.scratch_id}
-    tx.execute(statement, {**mine, **{f"new_{name}": value for name, value in values.items()}})
+    statement.run(tx, {**mine, **{f"new_{name}": value for name, value in values.items()}})
     return replace(pad, **values)
 
 
-def put_fields(tx: Tx, pad: Pad, namespace: str, metadata: Mapping[str, Any]) -> Pad:
-    """Return a held pad with another namespace and metadata."""
-    values: dict[str, Any] = {"namespace": namespace, "metadata": dict(metadata)}
-    tx.execute(_update(tx, pad.scratch_id).values(title_key=_title_key(metadata), **values))
-    return replace(pad, **values)
-
-
-def put_tags(tx: Tx, pad: Pad, tags: Sequence[str]) -> Pad:
-    """Return a held pad with other tags of its own."""
-    now = replace(pad, tags=tuple(tags))
-    tx.execute(_update(tx, pad.scratch_id).values(tags=now.tags))
-    tx.execute(
-        delete(pad_tags).where(
-            pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.scratch_id == pad.scratch_id
+def put_fields(tx: Tx, pad: Pad, changed: Pad) -> Pad:
+    """Return a held pad at its next version, with the other one's namespace, metadata and tags."""
+    tags_change = changed.tags != pad.tags
+    values: dict[str, Any] = {
+        "version": pad.version + 1,
+        "updated_at": tx.now,
+        "metadata": changed.metadata,
+        "title_key": _title_key(changed.metadata),
+        **({"namespace": changed.namespace} if changed.namespace != pad.namespace else {}),
+        **({"tags": changed.tags} if tags_change else {}),
+    }
+    mine = {"owner": tx.scope.user_id, "wanted": pad.scratch_id}
+    setting = {f"new_{name}": value for name, value in values.items()}
+    _setting(*values).run(tx, {**mine, **setting})
+    if tags_change:
+        tx.execute(
+            delete(pad_tags).where(
+                pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.scratch_id == pad.scratch_id
+            )
         )
-    )
-    _add_tags(tx, now)
-    return now
+        _add_tags(tx, changed)
+    return replace(changed, version=pad.version + 1, updated_at=tx.now)
 
 
 def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
     """Return the tags of a pad's cells, each once, by code point."""
-    found = tx.execute(_CELL_TAGS, {"owner": tx.scope.user_id, "wanted": scratch_id})
-    return sorted(found.scalars())
+    found = _CELL_TAGS.rows(tx, {"owner": tx.scope.user_id, "wanted": scratch_id})
+    return sorted(tag for (tag,) in found)
 
 
 def page(
@@ -194,8 +209,9 @@ def newest(tx: Tx, limit: int) -> list[Pad]:
 
 def by_ids(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     """Return those of the pads that live, by id."""
-    found = select(*COLUMNS).where(*live(tx), pads.c.scratch_id.in_(list(scratch_ids)))
-    return {row.scratch_id: pad_of(*row) for row in tx.execute(found)}
+    wanted = list(scratch_ids)
+    found = _SOME.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
+    return {row[0]: pad_of(*row) for row in found}
 
 
 def count(tx: Tx) -> int:
@@ -292,8 +308,8 @@ def _title_key(metadata: Mapping[str, Any]) -> str:
     return str(metadata.get("title", "")).casefold()[:NAME_LENGTH]
 
 
-def _one(tx: Tx, statement: Any, scratch_id: str) -> Pad | None:  # noqa: ANN401  # a SELECT of COLUMNS
-    row = tx.execute(statement, {"owner": tx.scope.user_id, "wanted": scratch_id}).first()
+def _one(tx: Tx, statement: Prepared, scratch_id: str) -> Pad | None:
+    row = statement.first(tx, {"owner": tx.scope.user_id, "wanted": scratch_id})
     return None if row is None else pad_of(*row)
 
 
@@ -301,7 +317,3 @@ def _add_tags(tx: Tx, pad: Pad) -> None:
     owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
     if pad.tags:
         tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in pad.tags])
-
-
-def _update(tx: Tx, scratch_id: str) -> Any:  # noqa: ANN401  # an UPDATE of one pad
-    return update(pads).where(pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id)

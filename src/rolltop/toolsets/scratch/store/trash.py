@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import case, delete, literal, select, tuple_
 
 from rolltop.core.db.types import Identifier, UTCDateTime
-from rolltop.toolsets.scratch.models import TRASH_KEEPS, Pad
+from rolltop.toolsets.scratch.models import TRASH_KEEPS
 from rolltop.toolsets.scratch.store.pads import COLUMNS, live, pad_of
 from rolltop.toolsets.scratch.store.tables import accesses, pads
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models.records import Pad
 
 
 def is_taken(tx: Tx, scratch_id: str) -> Pad | None:

@@ -12,7 +12,6 @@ from .results import Checked, Diagnostic, Syntax, not_performed, place
 if TYPE_CHECKING:
     from .results import Cell
 
-_WITH_SCHEMA: Final = frozenset({"json", "yaml", "yml"})
 # Prose may hold anything; code never holds these.
 _NEVER_IN_CODE: Final = re.compile("[\x00\ud800-\udfff]")
 _PROSE: Final = frozenset({"md", "txt"})
@@ -28,7 +27,9 @@ def check(cell: Cell) -> Checked:
     if found.unchecked:
         details["syntax"]["reason"] = found.unchecked
     details["schema"] = not_performed(cell.schema_name)
-    if cell.schema is not None and cell.language in _WITH_SCHEMA and not errors:
+    if cell.schema is not None and not errors:
+        warnings += found.remarks
+    if cell.schema is not None and not errors and found.documents:
         schema = import_module(f"{__package__}.schema")
         violations, remarks, details["schema"] = schema.apply(
             found.documents, cell.schema, cell.schema_name, cell.registry

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .json_places import survey
+from .json_values import integer
 from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, repeated_key
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 DEEPEST: Final = 1000
 _NESTING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-# Longer integers would be converted in quadratic time.
-_MOST_DIGITS: Final = 4000
 
 
 def check(content: str, language: str) -> Syntax:
@@ -50,7 +48,7 @@ def _parse(content: str) -> Syntax:
     sys.setrecursionlimit(max(allowed, 20 * DEEPEST))
     try:
         value = json.loads(
-            content, object_pairs_hook=pairs, parse_constant=constant, parse_int=_integer
+            content, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer
         )
     except json.JSONDecodeError as error:
         found = Diagnostic(_capital(error.msg), "JSON_SYNTAX", error.lineno, error.colno)
@@ -74,10 +72,6 @@ def _remarks(content: str) -> list[Diagnostic]:
         message = f"{name} is not JSON; most other readers refuse it"
         warnings.append(Diagnostic(message, "JSON_NOT_A_NUMBER", *place(content, at)))
     return warnings
-
-
-def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= _MOST_DIGITS else Decimal(digits)
 
 
 def _too_deep_at(content: str) -> int | None:

@@ -1,8 +1,13 @@
-"""Which kind of JSON value a value is, for the type checker as well."""
+"""Which kind of JSON value a value is, for the type checker as well; integers of any length."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from decimal import MAX_EMAX, Context, Decimal
+from typing import Any, Final, TypeGuard
+
+_MOST_DIGITS: Final = 4000  # Python refuses to write longer ones out
+_MOST_BITS: Final = 13_000
+_ROUNDED: Final = Context(prec=1000, Emax=MAX_EMAX)
 
 
 def is_object(value: object) -> TypeGuard[dict[Any, Any]]:
@@ -13,3 +18,13 @@ def is_object(value: object) -> TypeGuard[dict[Any, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether the value is an array."""
     return isinstance(value, list)
+
+
+def integer(digits: str) -> int | Decimal:
+    """Return an integer; one of more than 4,000 digits is rounded to the first 1,000."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else _ROUNDED.create_decimal(digits)
+
+
+def bounded(value: int) -> int | Decimal:
+    """Return the integer, rounded as `integer` does."""
+    return value if value.bit_length() <= _MOST_BITS else _ROUNDED.create_decimal(value)

@@ -100,12 +100,17 @@ class Document:
 
 @dataclass(slots=True)
 class Syntax:
-    """What the parser of a language found."""
+    """What the parser of a language found.
+
+    `remarks` are warnings about the documents as a schema sees them; valid JSON and YAML without
+    documents cannot be seen so.
+    """
 
     errors: list[Diagnostic] = field(default_factory=list[Diagnostic])
     warnings: list[Diagnostic] = field(default_factory=list[Diagnostic])
     analysis: dict[str, Any] = field(default_factory=dict[str, Any])
     documents: Sequence[Document] = ()
+    remarks: list[Diagnostic] = field(default_factory=list[Diagnostic])
     unchecked: str = ""
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from .results import Diagnostic, Syntax, place
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_LONG_INTEGER: Final = re.compile(r"(?<![\w.\"'])[-+]?[0-9](?:_?[0-9]){4300}")
 
 
 def check(content: str, language: str) -> Syntax:
@@ -20,6 +21,10 @@ def check(content: str, language: str) -> Syntax:
         return Syntax(errors=[_diagnostic(str(error), content)])
     except RecursionError:
         return Syntax(errors=[Diagnostic("Nested too deeply to be read", "TOML_TOO_DEEP")])
+    except ValueError:  # Python's limit on the digits of an integer
+        found = _LONG_INTEGER.search(content)
+        at = place(content, found.start()) if found else (1, 1)
+        return Syntax(errors=[Diagnostic("An integer does not fit 64 bits", "TOML_SYNTAX", *at)])
     return Syntax()
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import yaml_rs
 
-from .json_values import is_array, is_object
+from .json_values import bounded, is_array, is_object
 from .results import (
     MOST_DIAGNOSTICS,
     Diagnostic,
@@ -18,7 +17,11 @@ from .results import (
     place_of_line,
     repeated_key,
 )
+from .yaml_events import MOST_REPLAYED, Composition, TooManyAliases, key_text
 from .yaml_places import Places
+
+if TYPE_CHECKING:
+    from .results import Place
 
 # A document of our own in front makes the parser return a list of all documents, always.
 _FIRST: Final = "--- 0\n...\n"
@@ -29,7 +32,10 @@ _UNPRINTABLE: Final = re.compile(
 )
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
 _REPEATED: Final = "duplicate mapping key"
-_MOST_REPLAYED: Final = 1_000_000
+_REPEATED_SOMEWHERE: Final = "A key is given twice; the last value counts"
+_NO_DOCUMENTS: Final = (
+    "A key is a collection, not a text as in JSON, and the text is too unusual to go on without it"
+)
 
 
 def check(content: str, language: str) -> Syntax:
@@ -38,38 +44,75 @@ def check(content: str, language: str) -> Syntax:
     refused = _refused_characters(content)
     if refused is not None:
         return Syntax(errors=[refused])
-    text = _FIRST + content.removeprefix("\ufeff")
+    text = content.removeprefix("\ufeff")
     try:
-        loaded, keys_repeat = _loaded(text)
+        return _read(text)
     except yaml_rs.YAMLDecodeError as error:
         return Syntax(errors=[_diagnostic(error, content)])
-    values: list[Any] = loaded[1:] if is_array(loaded) else [None]
-    places = Places(content)
-    documents = [
-        Document(_as_json(value), places.of(number)) for number, value in enumerate(values)
-    ]
-    warnings: list[Diagnostic] = []
-    if keys_repeat:
-        places.paths_are_unique = False
-        warnings = _repeated_keys(places)
-    return Syntax(warnings=warnings, documents=documents)
+    except TooManyAliases:
+        message = f"The aliases stand for more than {MOST_REPLAYED:,} values"
+        return Syntax(errors=[Diagnostic(message, "YAML_ALIASES")])
 
 
-def _loaded(text: str) -> tuple[Any, bool]:
-    """Return the documents, and whether a key repeats; only then is the text read again."""
+def _read(text: str) -> Syntax:
+    """Return the documents, and warnings; raises yaml-rs's error for what is not YAML."""
     try:
-        return _load(text, yaml_rs.DuplicateKeyPolicy.Error), False
+        return _documents(_load(text, yaml_rs.DuplicateKeyPolicy.Error), Places(text))
     except yaml_rs.YAMLDecodeError as error:
         if _REPEATED not in str(error):
             raise
-    return _load(text, yaml_rs.DuplicateKeyPolicy.LastWins), True
+        keys_repeat = True
+    except TypeError:  # it is YAML, but Python cannot hold every key of it
+        keys_repeat = False
+    return _composed(text) or _without_composing(text, keys_repeat=keys_repeat)
 
 
-def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> Any:  # noqa: ANN401  # any document
-    limits = yaml_rs.AliasLimits(max_total_replayed_events=_MOST_REPLAYED)
-    return yaml_rs.loads(
-        text, parse_datetime=False, alias_limits=limits, duplicate_key_policy=policy
+def _documents(values: list[Any], places: Places) -> Syntax:
+    """Return the documents; raises TypeError for a key that is a collection."""
+    return Syntax(
+        documents=[Document(_as_json(value), places.of(at)) for at, value in enumerate(values)]
     )
+
+
+def _composed(text: str) -> Syntax | None:
+    """Return the documents with every key as a text; None where libyaml refuses the text."""
+    composition = Composition(text)
+    warnings, remarks = list[Diagnostic](), list[Diagnostic]()
+    for found in composition.values():
+        if found.key_at is None or len(warnings) + len(remarks) >= MOST_DIAGNOSTICS:
+            continue
+        if found.repeats:
+            warnings.append(repeated_key(found.path[-1], place(text, found.key_at)))
+        if found.is_collection:
+            remarks.append(_key_as_text(found.path[-1], place(text, found.key_at)))
+    if not composition.is_whole:
+        return None
+    places = Places(text, paths_are_unique=not warnings)
+    syntax = _documents(composition.documents or [None], places)
+    syntax.warnings, syntax.remarks = warnings, remarks
+    return syntax
+
+
+def _without_composing(text: str, *, keys_repeat: bool) -> Syntax:
+    """Return what there is of a text that libyaml refuses."""
+    try:
+        if keys_repeat:
+            values = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
+            syntax = _documents(values, Places(text, paths_are_unique=False))
+            syntax.warnings = [Diagnostic(_REPEATED_SOMEWHERE, "DUPLICATE_KEY")]
+            return syntax
+    except TypeError:
+        pass
+    return Syntax(remarks=[Diagnostic(_NO_DOCUMENTS, "SCHEMA_NOT_APPLIED")])
+
+
+def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> list[Any]:
+    """Return the values of all documents; raises TypeError for a key Python cannot hold."""
+    limits = yaml_rs.AliasLimits(max_total_replayed_events=MOST_REPLAYED)
+    loaded: Any = yaml_rs.loads(
+        _FIRST + text, parse_datetime=False, alias_limits=limits, duplicate_key_policy=policy
+    )
+    return loaded[1:] if is_array(loaded) else [None]
 
 
 def _refused_characters(content: str) -> Diagnostic | None:
@@ -98,10 +141,9 @@ def _diagnostic(error: Exception, content: str) -> Diagnostic:
     return Diagnostic(shown, code, *place_of_line(content, line, int(found.group(2))))
 
 
-def _repeated_keys(places: Places) -> list[Diagnostic]:
-    """Return a warning for each repeated key; one without a place where libyaml cannot tell."""
-    found = [repeated_key(key, at) for key, at in islice(places.repeated(), MOST_DIAGNOSTICS)]
-    return found or [Diagnostic("A key is given twice; the last value counts", "DUPLICATE_KEY")]
+def _key_as_text(key: str, at: Place) -> Diagnostic:
+    message = f"The key {key[:80]} is a collection, not a text as in JSON; the schema sees its text"
+    return Diagnostic(message, "YAML_KEY_AS_TEXT", *at)
 
 
 def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
@@ -123,7 +165,7 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
         return {_as_key(member): None for member in cast("set[Any]", value)}
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    return value
+    return bounded(value) if isinstance(value, int) else value
 
 
 def _is_merge(value: Any) -> bool:  # noqa: ANN401  # any value
@@ -132,8 +174,6 @@ def _is_merge(value: Any) -> bool:  # noqa: ANN401  # any value
 
 
 def _as_key(key: Any) -> str:  # noqa: ANN401  # any value may be a key
-    if isinstance(key, str):
-        return key
-    if key is None or isinstance(key, bool):
-        return "null" if key is None else str(key).lower()
-    return str(key)
+    if isinstance(key, tuple | frozenset):
+        raise TypeError("a key is a collection")
+    return key_text(key)

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import uuid
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    RowMapping,
-    Select,
+    Integer,
     String,
     bindparam,
     cast,
     func,
-    literal,
     select,
     tuple_,
 )
 
+from rolltop.core.db.prepared import Prepared
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.toolsets.tasks.models import Place, Task, Wanted
 from rolltop.toolsets.tasks.store.tables import next_first, task_blockers, task_tags, tasks, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from rolltop.core.db import Tx
@@ -36,6 +36,7 @@ _AS_STORED: Final = (
 )
 _BETWEEN: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
+_NOW: Final = bindparam("now", type_=UTCDateTime)
 _parent: Final = tasks.alias("shown_parent")
 _shown_blocker: Final = tasks.alias("shown_blocker")
 _blocker: Final = tasks.alias("blocker")
@@ -61,17 +62,21 @@ _SHOWN: Final = select(
     *(tasks.c[name] for name in _AS_STORED),
     *(part.correlate(tasks).scalar_subquery().label(name) for name, part in _gathered.items()),
 ).where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None))
-"""The one SELECT by which tasks are read: all that a Task holds. Built once: it is not cheap."""
+"""The one SELECT by which tasks are read: all that a Task holds."""
+
+_NAMES: Final = (*_AS_STORED, *_gathered)
+_ONE: Final = Prepared(_SHOWN.where(tasks.c.id == bindparam("wanted", type_=Identifier)))
+_USER: Final = Prepared(select(users.c.id).where(users.c.id == _OWNER))
 
 
 def exists(tx: Tx, owner: str) -> bool:
     """Whether there is such a user."""
-    return tx.execute(select(users.c.id).where(users.c.id == owner)).first() is not None
+    return _USER.first(tx, {"owner": owner}) is not None
 
 
 def get(tx: Tx, owner: str, task_id: str) -> Task | None:
     """Return the owner's task, or None where it is missing, in the trash or another's."""
-    found = _tasks(tx, owner, _SHOWN.where(tasks.c.id == task_id))
+    found = _tasks(tx, _ONE, {"owner": owner, "wanted": task_id})
     return found[0] if found else None
 
 
@@ -90,18 +95,23 @@ def hold(tx: Tx, owner: str, task_id: str) -> Task | None:
 
 def page(tx: Tx, owner: str, wanted: Wanted, after: Place | None, limit: int) -> list[Task]:
     """Return up to `limit` of the owner's tasks after a place, newest first."""
-    statement = _SHOWN.where(*_conditions(tx, owner, wanted))
-    if after is not None:
-        place = tuple_(literal(after.created_at, UTCDateTime), literal(after.id, Identifier))
-        statement = statement.where(tuple_(tasks.c.created_at, tasks.c.id) < place)
-    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
-    return _tasks(tx, owner, statement.order_by(*newest).limit(limit))
+    asked: dict[str, Any] = {
+        "status": wanted.status,
+        "now": tx.now if wanted.ready else None,
+        "parent": wanted.parent_id,
+        "due": wanted.due_before,
+        "tag": wanted.tag,
+        "after": after and after.id,
+        "after_at": after and after.created_at,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    values = {"owner": owner, "most": limit, **given}
+    return _tasks(tx, _page(frozenset(given)), values)
 
 
 def best_ready(tx: Tx, owner: str) -> Task | None:
     """Return the owner's ready task that is the most urgent, due first, oldest; or None."""
-    statement = _SHOWN.where(waiting, *ready(tx, owner)).order_by(*next_first).limit(1)
-    found = _tasks(tx, owner, statement)
+    found = _tasks(tx, _best(), {"owner": owner, "now": tx.now})
     return found[0] if found else None
 
 
@@ -133,7 +143,9 @@ def live(owner: str) -> tuple[Condition, ...]:
     return (tasks.c.user_id == owner, tasks.c.deleted_at.is_(None))
 
 
-def ready(tx: Tx, owner: str) -> tuple[Condition, ...]:
+def ready(
+    owner: str | ColumnElement[str], now: datetime | ColumnElement[datetime]
+) -> tuple[Condition, ...]:
     """Return what makes a task ready: pending, not claimed, waiting for no pending task."""
     # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
     status = (
@@ -156,45 +168,56 @@ def ready(tx: Tx, owner: str) -> tuple[Condition, ...]:
         .correlate(tasks)
         .exists()
     )
-    free = tasks.c.claimed_until.is_(None) | (tasks.c.claimed_until <= tx.now)
+    free = tasks.c.claimed_until.is_(None) | (tasks.c.claimed_until <= now)
     return (tasks.c.status == "pending", free, ~waits)
 
 
-def _conditions(tx: Tx, owner: str, wanted: Wanted) -> Iterable[Condition]:
-    if wanted.status is not None:
-        yield tasks.c.status == wanted.status
-    if wanted.ready:
-        yield from ready(tx, owner)
-    if wanted.parent_id is not None:
-        yield tasks.c.parent_id == wanted.parent_id
-    if wanted.due_before is not None:
-        yield tasks.c.due_at < wanted.due_before
-    if wanted.tag is not None:
-        tagged = select(task_tags.c.task_id).where(
-            task_tags.c.user_id == owner, task_tags.c.tag == wanted.tag
-        )
-        yield tasks.c.id.in_(tagged)
+@cache
+def _page(given: frozenset[str]) -> Prepared:
+    """Return what reads a page of tasks by the filters that are given."""
+    tagged = select(task_tags.c.task_id).where(
+        task_tags.c.user_id == _OWNER, task_tags.c.tag == bindparam("tag")
+    )
+    place = tuple_(bindparam("after_at", type_=UTCDateTime), bindparam("after", type_=Identifier))
+    conditions: dict[str, tuple[Condition, ...]] = {
+        "status": (tasks.c.status == bindparam("status"),),
+        "now": ready(_OWNER, _NOW),
+        "parent": (tasks.c.parent_id == bindparam("parent"),),
+        "due": (tasks.c.due_at < bindparam("due"),),
+        "tag": (tasks.c.id.in_(tagged),),
+        "after": (tuple_(tasks.c.created_at, tasks.c.id) < place,),
+    }
+    chosen = [one for name, some in conditions.items() if name in given for one in some]
+    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
+    most = bindparam("most", type_=Integer)
+    return Prepared(_SHOWN.where(*chosen).order_by(*newest).limit(most))
 
 
-def _tasks(tx: Tx, owner: str, statement: Select[Any]) -> list[Task]:
+@cache
+def _best() -> Prepared:
+    """Return what reads the next task."""
+    return Prepared(_SHOWN.where(waiting, *ready(_OWNER, _NOW)).order_by(*next_first).limit(1))
+
+
+def _tasks(tx: Tx, statement: Prepared, values: Mapping[str, Any]) -> list[Task]:
     """Return the tasks of a narrowed `_SHOWN`."""
-    return [_task(row, tx.now) for row in tx.execute(statement, {"owner": owner}).mappings()]
+    return [_task(row, tx.now) for row in statement.rows(tx, values)]
 
 
-def _task(row: RowMapping, now: datetime) -> Task:
-    values: dict[str, Any] = {**row}
+def _task(row: Sequence[Any], now: datetime) -> Task:
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     until: datetime | None = values.pop("claimed_until")
     if values["status"] == "completed":
         until = None
     runs = until is not None and until > now
-    gathered: dict[str, Any] = {
+    values |= {
         "tags": _parts(values["tags"]),
         "blocked_by": tuple(str(uuid.UUID(text)) for text in _parts(values["blocked_by"])),
         "links": tuple(values["links"] or ()),
         "claimed_until": until if runs else None,
         "lapsed_at": None if runs else until,
     }
-    return Task(**{**values, **gathered})
+    return Task(**values)
 
 
 def _parts(joined: str | None) -> tuple[str, ...]:

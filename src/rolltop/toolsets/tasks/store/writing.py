@@ -69,7 +69,7 @@ def reopen(tx: Tx, owner: str, task_id: str, if_version: int | None) -> bool:
 
 def claim(tx: Tx, owner: str, task_id: str, claim_hash: str, until: datetime) -> bool:
     """Claim a ready task; whether it was one."""
-    statement = _change(tx, owner, task_id, *ready(tx, owner))
+    statement = _change(tx, owner, task_id, *ready(owner, tx.now))
     return _changed(tx, statement.values(claim_hash=claim_hash, claimed_until=until))
 
 
