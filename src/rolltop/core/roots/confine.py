@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from rolltop.core.roots.directories import real_root, usable_working_directory
 from rolltop.core.roots.names import EVERY_ROOT, climbs_out, could_exist
-from rolltop.core.roots.opening import NotAdmitted, NotRegularFile, open_admitted
+from rolltop.core.roots.opening import NotAdmitted, NotRegularFile, OpenFile, open_admitted
 from rolltop.core.roots.problems import PathProblem, RootProblem, not_found, unreadable
 from rolltop.core.roots.stores import HiddenStores
 from rolltop.core.roots.walk import Entry, Folder, Skipped, Walk
@@ -138,7 +138,7 @@ class Roots:
             return self._locate_for_reader(path, "/".join(parts), selected)
         return self._locate_in_named(path, parts, selected)
 
-    def open_regular(self, located: Located) -> BinaryIO:
+    def open_regular(self, located: Located) -> OpenFile:
         """The file, open for reading; closing it is the caller's.
 
         Nothing is waited for, and a path that has come to name something else since it was

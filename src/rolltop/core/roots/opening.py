@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -34,12 +35,29 @@ class _Replaced(Exception):
     """The file was unlinked, or another put in its place, while it was being opened."""
 
 
+class OpenFile(io.BufferedReader):
+    """A regular file open for reading, with its state at a moment when its path named it."""
+
+    def __init__(self, descriptor: int, status: os.stat_result) -> None:
+        """Take over the descriptor."""
+        super().__init__(io.FileIO(descriptor, "rb"))
+        self.status = status
+
+    def is_unwritten(self) -> bool:
+        """Whether it still holds what its path named then, as far as size and time tell.
+
+        Losing the name, to a new file put in its place, is no writing.
+        """
+        now = os.fstat(self.fileno())
+        return (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns)
+
+
 def is_binary(first_8k: bytes) -> bool:
     """Whether a file that starts like this is binary: a NUL byte and no UTF-16 mark."""
     return b"\0" in first_8k[:_BINARY_PROBE_BYTES] and not first_8k.startswith(_UTF16_MARKS)
 
 
-def open_admitted(path: str, admits: Admits) -> BinaryIO:
+def open_admitted(path: str, admits: Admits) -> OpenFile:
     """The regular file at the real path, opened for reading.
 
     `admits(real path, status)` judges the very file that is about to be opened.
@@ -68,31 +86,30 @@ def names_still(path: str, file: BinaryIO) -> bool:
         return False
 
 
-def _open_by_handle(path: str, admits: Admits) -> BinaryIO:
+def _open_by_handle(path: str, admits: Admits) -> OpenFile:
     """Pin the file with a handle that reads nothing, judge it, and open what is pinned."""
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         status = os.fstat(handle)
         pinned = f"{OPEN_FILES}/{handle}"
         _require(os.readlink(pinned), status, admits)  # noqa: PTH115 - the kernel's text, as it is
-        return os.fdopen(os.open(pinned, _READ), "rb")
+        return OpenFile(os.open(pinned, _READ), status)
     finally:
         os.close(handle)
 
 
-def _open_and_compare(path: str, admits: Admits) -> BinaryIO:
+def _open_and_compare(path: str, admits: Admits) -> OpenFile:
     """Judge the file, open it, and make sure that it is still the same one."""
     before = os.lstat(path)
     _require(os.path.realpath(path), before, admits)
     opened = os.open(path, _READ | os.O_NOFOLLOW)
     try:
         after = os.fstat(opened)
-
         _require(os.path.realpath(path), after, admits, same_as=before)
     except BaseException:
         os.close(opened)
         raise
-    return os.fdopen(opened, "rb")
+    return OpenFile(opened, before)
 
 
 def _require(

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from rolltop.core.roots import settling
+from rolltop.core.roots import Roots, settling
 from rolltop.toolsets.retrieval.formats import survey
 from rolltop.toolsets.retrieval.service import files
 
@@ -135,6 +135,23 @@ def test_one_that_only_grows_is_read_up_to_where_it_ended(forest: Forest, survey
     surveys.after = append
     result = forest.ok("repo_open_file", path="a.txt")["result"]
     assert (result["text"], result["total_lines"]) == ("one\n", 1)
+
+
+def test_one_that_is_replaced_each_time_it_was_opened_is_read_as_it_was(forest: Forest) -> None:
+    path = forest.put("docs/a.txt", "0\n")
+    real = Roots.open_regular
+    replaced = 0
+
+    def replacing(roots: Roots, located: Any) -> Any:
+        nonlocal replaced
+        file = real(roots, located)
+        replaced += 1
+        forest.put("docs/a.new", f"{replaced}\n").replace(path)
+        return file
+
+    with patch.object(Roots, "open_regular", replacing):
+        result = forest.ok("repo_open_file", path="a.txt")["result"]
+    assert (result["text"], replaced) == ("0\n", 1)
 
 
 def test_a_read_under_a_writer_answers_text_of_one_state(forest: Forest) -> None:

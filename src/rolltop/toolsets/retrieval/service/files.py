@@ -45,10 +45,6 @@ class _State(NamedTuple):
             status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
         )
 
-    def holds_what(self, earlier: _State) -> bool:
-        """Return whether nothing was written since; a lost name changes another time."""
-        return self[:2] == earlier[:2] and self[3:] == earlier[3:]
-
     @property
     def settled(self) -> bool:
         """Whether the last change is so long ago that the next one would show."""
@@ -113,13 +109,9 @@ def read_file(desk: Desk, located: Located, use: Callable[[Survey, Windows], T])
     for _ in range(_ATTEMPTS):
         try:
             with desk.roots.open_regular(located) as file:
-                before = _State.of(file)
-                was_named = names_still(real_path, file)
                 found = _survey(desk, located, file)
                 used = use(found, Windows(file.fileno(), found))
-                after = _State.of(file)
-                is_same = was_named and after.holds_what(before)
-                if after.settled or is_same or names_still(real_path, file):
+                if _State.of(file).settled or file.is_unwritten() or names_still(real_path, file):
                     return used
         except PathProblem as problem:
             raise explained(problem, desk.roots, repo, path) from None
