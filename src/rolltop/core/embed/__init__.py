@@ -15,6 +15,7 @@ from rolltop.core.embed.models import (
     embedder,
     missing_packages,
     model_names,
+    ready,
 )
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "embedder",
     "missing_packages",
     "model_names",
+    "ready",
 ]
 
 blas.let_threads_sleep()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
+from rolltop.core import logs
 from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Embedder(Protocol):
 
 _made: dict[str, Embedder] = {}
 _making: Final = Lock()
+_asked: Final[set[str]] = set()
 
 
 def model_names() -> tuple[str, ...]:
@@ -79,3 +81,18 @@ def embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
                 return None
             _made[name] = minilm.MiniLM()
         return _made[name]
+
+
+def ready(name: str = DEFAULT_MODEL) -> Embedder | None:
+    """Return the model if it is loaded, else None; where it can be, it is loaded meanwhile."""
+    if name not in _asked and name not in _made:
+        _asked.add(name)
+        Thread(target=_load, args=(name,), name="embedder", daemon=True).start()
+    return _made.get(name)
+
+
+def _load(name: str) -> None:
+    try:
+        embedder(name)
+    except Exception as failure:  # noqa: BLE001  # a broken model leaves search by words
+        logs.fault(failure, message="the embedding model could not be loaded")
