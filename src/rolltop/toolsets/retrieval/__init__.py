@@ -86,6 +86,13 @@ TOOLSET: Final = Toolset(
             help="Keep an index in data_dir, which makes searches faster and changes no answer.",
         ),
         Setting(
+            "retrieval.semantic_search",
+            "flag",
+            default=True,
+            help="Rank by meaning as well, where the extra for it is installed and "
+            "retrieval.index is on.",
+        ),
+        Setting(
             "retrieval.watch",
             "flag",
             default=False,

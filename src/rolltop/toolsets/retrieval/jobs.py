@@ -9,9 +9,10 @@ from rolltop.core.toolset import Job
 
 if TYPE_CHECKING:
     from rolltop.core.desk import Desk
-    from rolltop.toolsets.retrieval.service import indexing, ranking
+    from rolltop.toolsets.retrieval.service import indexing, meanings, ranking
 else:
     indexing = lazy("rolltop.toolsets.retrieval.service.indexing")
+    meanings = lazy("rolltop.toolsets.retrieval.service.meanings")
     ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
 
 _UPDATE_EVERY: Final = 2.0  # seconds
@@ -27,7 +28,14 @@ async def update_ranking(desk: Desk) -> None:
     await desk.work(ranking.update, desk)
 
 
+async def make_vectors(desk: Desk) -> None:
+    """Embed what searches lacked, and some of what they may find next."""
+    if meanings.pending(desk):
+        await desk.work(meanings.update, desk)
+
+
 JOBS: Final = (
     Job("retrieval.index", _UPDATE_EVERY, update),
     Job("retrieval.ranking", _UPDATE_EVERY, update_ranking),
+    Job("retrieval.vectors", _UPDATE_EVERY, make_vectors),
 )

@@ -140,6 +140,12 @@ class Meta(TypedDict):
     nearest: NotRequired[str]
 
 
+class RankedMeta(Meta):
+    """The same of a ranked search; `mode` says whether meaning took part beside the words."""
+
+    mode: Literal["hybrid", "words"]
+
+
 class LineData(TypedDict):
     """A numbered line."""
 
@@ -211,7 +217,7 @@ class SmartSearchAnswer(TypedDict):
     """What repo_smart_search answers."""
 
     result: list[RankedPlace]
-    meta: Meta
+    meta: RankedMeta
 
 
 class FileAnswer(TypedDict):

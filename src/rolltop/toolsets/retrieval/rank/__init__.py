@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from rolltop.toolsets.retrieval.rank.indexes import UnitIndexes
+from rolltop.toolsets.retrieval.rank.indexes import UnitIndexes, kept_name
+from rolltop.toolsets.retrieval.rank.making import Making
+from rolltop.toolsets.retrieval.rank.meaning import Meaning
 from rolltop.toolsets.retrieval.rank.reading import LARGEST
 from rolltop.toolsets.retrieval.rank.searching import MOST, Tree, search
+from rolltop.toolsets.retrieval.rank.vectors import Vectors
 
-__all__ = ["LARGEST", "MOST", "Tree", "UnitIndexes", "search"]
+__all__ = [
+    "LARGEST",
+    "MOST",
+    "Making",
+    "Meaning",
+    "Tree",
+    "UnitIndexes",
+    "Vectors",
+    "kept_name",
+    "search",
+]

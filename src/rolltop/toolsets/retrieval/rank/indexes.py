@@ -42,7 +42,7 @@ class UnitIndexes:
 
     def file(self, root: Root, *, begin: bool = False) -> UnitFile | None:
         """Return what is kept of a root, None where there is none to be had; `begin` makes it."""
-        name = _name(root)
+        name = kept_name("units", root)
         with self._lock:
             if root.name not in self._files and root.name not in self._given_up:
                 if not begin and next(self._folder.glob(f"{name}-*.db"), None) is None:
@@ -69,7 +69,7 @@ class UnitIndexes:
             return
         building = self._building.get(root.name)
         if building is None:
-            building = Building(self._roots, root, file, self._folder, _name(root))
+            building = Building(self._roots, root, file, self._folder, kept_name("units", root))
         try:
             units.update(files(), file, building, stopped)
             if stopped():
@@ -108,10 +108,10 @@ class UnitIndexes:
             self._given_up.update(self._units)
 
 
-def _name(root: Root) -> str:
-    """Return what a root's files are called: nothing that tells where it is."""
+def kept_name(kind: str, root: Root) -> str:
+    """Return what a root's files of a kind are called: nothing that tells where it is."""
     path = str(root.path).encode("utf-8", "surrogateescape")
-    return f"units{blake2b(path, digest_size=8).hexdigest()}"
+    return f"{kind}{blake2b(path, digest_size=8).hexdigest()}"
 
 
 def _opened(folder: Path, name: str) -> UnitFile:

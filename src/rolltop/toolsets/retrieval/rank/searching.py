@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Entry, Root, Roots
     from rolltop.toolsets.retrieval.rank.index import RootUnits
+    from rolltop.toolsets.retrieval.rank.meaning import Meaning
     from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.rank.unitfile import UnitFile
     from rolltop.toolsets.retrieval.rank.units import Unit
@@ -82,12 +83,19 @@ class _Candidate(NamedTuple):
 
 
 def search(
-    trees: Sequence[Tree], text: str, *, limit: int, deadline: float, weights: Weights = CHOSEN
+    trees: Sequence[Tree],
+    text: str,
+    *,
+    limit: int,
+    deadline: float,
+    weights: Weights = CHOSEN,
+    meaning: Meaning | None = None,
 ) -> list[Place]:
     """Return the first `limit` places, best first; at most `MOST`. No text makes it fail.
 
     Equal scores are ordered by tree, path components and line. `deadline`, on the monotonic
-    clock, ends the reading of files that the index does not hold.
+    clock, ends the reading of files that the index does not hold. `meaning` orders the first
+    places anew where the text is more than one word and the names of files.
 
     Raises:
         Unusable: what is kept on disk cannot be read.
@@ -108,7 +116,11 @@ def search(
                 place = Place(tree.root.name, path, unit.line, unit.end_line, own, whole, why)
                 places.append(((-whole, number, path.split("/"), unit.line), place))
     places.sort(key=lambda pair: pair[0])
-    return [_shown(place, sought) for _, place in places[: min(limit, MOST)]]
+    best = [place for _, place in places[:MOST]]
+    if meaning is not None and sought.count > 1:
+        # What is shown of a place is its unit's text, until it is cut to a preview below.
+        best = meaning.reordered(best, [place.preview for place in best])
+    return [_shown(place, sought) for place in best[:limit]]
 
 
 def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, float]:

@@ -40,9 +40,9 @@ class Fields(NamedTuple):
 class Sought:
     """What a query looks for: its words, its text, and the names and files it may mean.
 
-    `length` counts the characters of its words without those of files; `literals` says for a word
-    what is in any text that has it, in small letters; `wholes` has the parts of each word that is
-    a name of several.
+    `length` counts the characters of its words without those of files, `count` these words;
+    `literals` says for a word what is in any text that has it, in small letters; `wholes` has the
+    parts of each word that is a name of several.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Sought:
     names: frozenset[str]
     files: tuple[str, ...]
     length: int = 1
+    count: int = 0
     literals: dict[str, str] = field(default_factory=dict[str, str])
     wholes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
@@ -67,7 +68,8 @@ class Sought:
         files = tuple(dict.fromkeys(found.strip("./") for found in _FILE_NAME.findall(lowered)))
         length = max(1, len("".join(raw)))
         literals, wholes = _literals(terms, lowered), _wholes(terms, text)
-        return cls(text, terms, lowered, frozenset(names - {""}), files, length, literals, wholes)
+        known = frozenset(names - {""})
+        return cls(text, terms, lowered, known, files, length, len(raw), literals, wholes)
 
 
 def plain(name: str) -> str:

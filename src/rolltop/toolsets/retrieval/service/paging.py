@@ -31,6 +31,8 @@ class Pages:
 
     A page ordered by path holds the same places as one ordered by rank. `names` are the roots in
     order; `said` is whatever else the search was asked, so that no other goes on with its cursor.
+    `compared` are the places that were ordered by their meaning: the cursor carries them, since
+    others may have vectors by the time it comes back.
     """
 
     def __init__(
@@ -41,8 +43,10 @@ class Pages:
         said: Sequence[str | None],
         *,
         by_path: bool,
+        compared: int = 0,
     ) -> None:
         """Take what was found; order nothing yet."""
+        self._compared: Final = compared
         self._places: Final = places
         self._limit: Final = limit
         self._names: Final = list(names)
@@ -59,7 +63,7 @@ class Pages:
         if cursor is None:
             return Position()
         match _values(cursor):
-            case [str(mark), int(start), int(inside)] if (
+            case [str(mark), int(start), int(inside), int()] if (
                 0 <= start <= len(self._places) and 0 <= inside <= self._limit
             ):
                 at = Position(start, inside)
@@ -86,7 +90,7 @@ class Pages:
         start, inside = at.start, at.inside + given
         if inside == self._limit:
             start, inside = start + self._limit, 0
-        return compact([self._mark(Position(start, inside)), start, inside])
+        return compact([self._mark(Position(start, inside)), start, inside, self._compared])
 
     def _page(self, start: int) -> list[Place]:
         places = list(self._places[start : start + self._limit])
@@ -103,8 +107,22 @@ class Pages:
         if not at.inside and at.start:
             before = self._page(at.start - self._limit)
         last = [(place.repo, place.path, place.line) for place in before[-1:]]
-        asked = [self._said, self._limit, self._names, self._by_path, last]
+        asked = [self._said, self._limit, self._names, self._by_path, self._compared, last]
         return blake2b(repr(asked).encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+def compared_before(cursor: str | None) -> int | None:
+    """Return the places that were ordered by their meaning, None for a search that begins.
+
+    Of what is no cursor it is 0.
+    """
+    if cursor is None:
+        return None
+    match _values(cursor):
+        case [str(), int(), int(), int(compared)] if compared >= 0:
+            return compared
+        case _:
+            return 0
 
 
 def _values(cursor: str) -> Any:  # noqa: ANN401  # whatever somebody sent

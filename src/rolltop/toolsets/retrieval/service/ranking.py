@@ -17,8 +17,9 @@ from rolltop.toolsets.retrieval import rank
 from rolltop.toolsets.retrieval.exact import FileGlob, nearest
 from rolltop.toolsets.retrieval.exact.holding import holding
 from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.service import meanings
 from rolltop.toolsets.retrieval.service.indexing import trees
-from rolltop.toolsets.retrieval.service.paging import Pages
+from rolltop.toolsets.retrieval.service.paging import Pages, compared_before
 from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
 from rolltop.toolsets.retrieval.store import Unusable
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.service.answers import Clock
     from rolltop.toolsets.retrieval.service.searching import Asked
 
-_FOLDER: Final = "ranked-index"
 _AT_A_TIME: Final = 3.0
 """Seconds that one run cuts files; a worker thread is taken for as long."""
 _LONGEST_CUTTING: Final = 10.0
@@ -71,18 +71,21 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     glob = None if ranked.file_glob is None else FileGlob(ranked.file_glob)
     skipped = Passed()
     looked = [_Looked.at(tree, skipped, glob) for tree in trees(desk, roots)]
-    places = _places(desk, ranked.text, looked)
+    meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
+    places = _places(desk, ranked.text, looked, meaning)
+    compared = meanings.compared(desk, meaning)
     pages = Pages(
         places,
         asked.limit,
         [root.name for root in roots],
         (ranked.text, ranked.file_glob),
         by_path=ranked.order == "path",
+        compared=compared,
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
     zero = {} if wanted else _zero(ranked.text, looked, skipped)
-    meta = clock.meta(repo_of(roots), **zero)
+    meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **zero)
     return Page(
         [_data(place) for place in wanted],
         lambda items: {"result": items, "meta": meta},
@@ -138,7 +141,9 @@ class _Looked:
         return holding(self.tree.root, text, entries, deadline) if entries else set()
 
 
-def _places(desk: Desk, text: str, looked: Sequence[_Looked]) -> list[Place]:
+def _places(
+    desk: Desk, text: str, looked: Sequence[_Looked], meaning: rank.Meaning | None
+) -> list[Place]:
     """Return the best places; without what is kept on disk where that fails."""
     deadline = time.monotonic() + min(_LONGEST_CUTTING, desk.settings["call_timeout"] / 2)
     indexes = _indexes(desk)
@@ -156,7 +161,7 @@ def _places(desk: Desk, text: str, looked: Sequence[_Looked]) -> list[Place]:
             for one, file in zip(looked, files, strict=True)
         ]
         try:
-            return rank.search(made, text, limit=rank.MOST, deadline=deadline)
+            return rank.search(made, text, limit=rank.MOST, deadline=deadline, meaning=meaning)
         except Unusable as problem:
             for one, file in zip(looked, files, strict=True):
                 if file is not None:
@@ -173,7 +178,7 @@ def _entries(tree: Tree, skipped: Passed) -> Sequence[Entry]:
 def _indexes(desk: Desk) -> rank.UnitIndexes:
     with _lock:
         if desk not in _known:
-            _known[desk] = rank.UnitIndexes(desk.roots, desk.settings["data_dir"] / _FOLDER)
+            _known[desk] = rank.UnitIndexes(desk.roots, desk.settings["data_dir"] / meanings.FOLDER)
         return _known[desk]
 
 
