@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.measure import Table
 from benchmarks.retrieval_rivals import SPLITTERS, Grep, PlainRanking, files_of, lines_of
 from benchmarks.retrieval_trees import Span, testing_trees, tuning_trees
-from rolltop.core import tokens
+from rolltop.core import embed, tokens
 from rolltop.core.budget import compact
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval import rank
+from rolltop.toolsets.retrieval.rank.vectors import key_of, packed
 from rolltop.toolsets.retrieval.rank.weighing import CHOSEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.retrieval_trees import Question, QuestionTree
+    from rolltop.core.embed import Embedder
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.models import Place
     from rolltop.toolsets.retrieval.rank.weighing import Weights
@@ -34,6 +36,7 @@ DEEPEST: Final = 10
 NEAR: Final = 5
 LIMIT: Final = 20
 OURS: Final = "ranked search"
+MEANING: Final = "ranked search with meaning"
 _SETTLES: Final = 60.0
 _HOW: Final = (
     "One right place a question (a commit: any file it changed). Place: a result at most half of "
@@ -69,14 +72,40 @@ class Ours:
         self._roots: Final = Roots.open({"tree": top}, base=folder)
         self._root: Final = self._roots.named[0]
         self._indexes: Final = rank.UnitIndexes(self._roots, folder / "kept")
+        self._vectors: Final = rank.Vectors(folder / "kept", "vectors")
         self._entries: Final[list[Entry]] = list(self._roots.walk(self._root))
         self._build()
 
     def close(self) -> None:
         """Let go of the index."""
         self._indexes.close()
+        self._vectors.close()
 
-    def search(self, text: str, weights: Weights = CHOSEN) -> list[Place]:
+    def mean(self, texts: Sequence[str]) -> None:
+        """Make the vectors that searches for these texts lack."""
+        embedder = embed.embedder()
+        assert embedder is not None, "the extra semantic is not installed"
+        for text in texts:
+            meaning = self._meaning(embedder, text)
+            self.search(text, meaning=meaning)
+            lacking = meaning.lacking.get(self._root.name, [])
+            keys = [key_of(embedder.version, one) for one in lacking]
+            made = dict(zip(keys, packed(embedder.embed(lacking)), strict=True)) if lacking else {}
+            self._vectors.put(made, (), sys.maxsize, ahead=False)
+
+    def search_meaning(self, text: str) -> list[Place]:
+        """Return the best places by words and meaning, with the vectors there are."""
+        embedder = embed.embedder()
+        assert embedder is not None
+        return self.search(text, meaning=self._meaning(embedder, text))
+
+    def _meaning(self, embedder: Embedder, text: str) -> rank.Meaning:
+        vectors = {self._root.name: self._vectors}
+        return rank.Meaning(embedder.version, lambda: embedder.embed([text])[0], vectors)
+
+    def search(
+        self, text: str, weights: Weights = CHOSEN, meaning: rank.Meaning | None = None
+    ) -> list[Place]:
         """Return the best places."""
         tree = rank.Tree(
             self._roots,
@@ -86,7 +115,9 @@ class Ours:
             lambda _path: True,
             lambda _text, entries: entries,
         )
-        return rank.search([tree], text, limit=LIMIT, deadline=inf, weights=weights)
+        return rank.search(
+            [tree], text, limit=LIMIT, deadline=inf, weights=weights, meaning=meaning
+        )
 
     def _build(self) -> None:
         """Keep every file's units: each has to have settled first."""
@@ -110,12 +141,18 @@ def _tables(which: str, trees: Sequence[QuestionTree]) -> list[Table]:
     quality: list[tuple[str, ...]] = []
     spent: list[tuple[str, ...]] = []
     gains: dict[str, list[float]] = {}
+    changed: list[tuple[str, ...]] = []
     for tree in trees:
         with tempfile.TemporaryDirectory() as folder:
             ours = Ours(tree, Path(folder))
-            places = [ours.search(question.text) for question in tree.questions]
+            texts = [question.text for question in tree.questions]
+            places = [ours.search(text) for text in texts]
+            ours.mean(texts)
+            by_meaning = [ours.search_meaning(text) for text in texts]
             ours.close()
         ways = {OURS: _ranks(tree, [list(map(_span, found)) for found in places])}
+        ways[MEANING] = _ranks(tree, [list(map(_span, found)) for found in by_meaning])
+        changed.append(_changed(tree, ways[OURS], ways[MEANING]))
         ways |= {name: _ranks(tree, found) for name, found in _rivals(tree)}
         for name, way in ways.items():
             quality.append((f"{tree.name} ({len(tree.questions)})", name, *_cells(tree, way)))
@@ -125,6 +162,7 @@ def _tables(which: str, trees: Sequence[QuestionTree]) -> list[Table]:
     return [
         Table(f"ranked search: trees {which}", _HOW, _QUALITY_HEADERS, quality),
         Table(f"ranked search by tree: trees {which}", _BY_TREE, _TREE_HEADERS, rows),
+        Table(f"what meaning changes: trees {which}", _CHANGED, _CHANGED_HEADERS, changed),
         Table(f"tokens to the right place: trees {which}", _TOKENS, _TOKEN_HEADERS, spent),
     ]
 
@@ -134,6 +172,10 @@ _QUALITY_HEADERS: Final = (
 )  # fmt: skip
 _BY_TREE: Final = "nDCG@10 of the right file, a mean a tree: the mean of those and their spread."
 _TREE_HEADERS: Final = ("way", "mean (least to greatest)", "trees where ranked search leads")
+_CHANGED: Final = (
+    "nDCG@10 with meaning less that by words, question by question: mean ± standard error."
+)
+_CHANGED_HEADERS: Final = ("tree (questions)", "place", "file")
 _TOKEN_HEADERS: Final = (
     "tree", "ranked search: median (quarters)", "grep, then read: median (quarters)",
     "ratio of medians", "questions cheaper",
@@ -199,6 +241,16 @@ def _cells(tree: QuestionTree, way: Measured) -> tuple[str, ...]:
     if not tree.places or not any(at is not None for at in way.places):
         return "-", "-", *of_files
     return _mean(_gains(way.places)), _mean(near[0]), *of_files
+
+
+def _changed(tree: QuestionTree, words: Measured, meaning: Measured) -> tuple[str, ...]:
+    """Return what meaning adds to the right place and to the right file."""
+    pairs = ((meaning.places, words.places), (meaning.files, words.files))
+    place, file = (
+        _mean([one - other for one, other in zip(_gains(new), _gains(old), strict=True)])
+        for new, old in pairs
+    )
+    return f"{tree.name} ({len(tree.questions)})", place if tree.places else "-", file
 
 
 def _mean(values: Sequence[float]) -> str:
