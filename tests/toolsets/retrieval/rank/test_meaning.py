@@ -339,7 +339,7 @@ from pathlib import Path
 from rolltop.toolsets.retrieval.rank.vectors import Vectors
 kept = Vectors(Path(sys.argv[1]), "v")
 for number in range(1_000_000):
-    kept.put({os.urandom(16): bytes(192) for _ in range(50)}, (), 1_000, ahead=False)
+    kept.put({os.urandom(16): bytes(192) for _ in range(50)}, (), 1_000_000_000, ahead=False)
     print(number, flush=True)
 """
 
