@@ -29,7 +29,8 @@ _SHARE: Final = 100
 
 _FACTORY: Final = f"{__name__}:child"
 _LOWEST: Final = 19
-_BATCH: Final = 16
+_BATCH: Final = 4
+"""Texts embedded at once: the memory the model takes meanwhile grows with them."""
 _MOST_WAITING: Final = 500
 _IDLE: Final = 30.0
 """Seconds after which the process ends that has nothing to do: it holds the model."""
