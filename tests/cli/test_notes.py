@@ -231,7 +231,12 @@ def test_half_an_account_stops_the_start(shell: Shell, given: dict[str, str]) ->
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("SYNC_INTERVAL_SECONDS", "59"), ("API_TIMEOUT_SECONDS", "4"), ("SYNC_INTERVAL_SECONDS", "x")],
+    [
+        ("SYNC_INTERVAL_SECONDS", "59"),
+        ("API_TIMEOUT_SECONDS", "4"),
+        ("SYNC_INTERVAL_SECONDS", "x"),
+        ("DB_ENCRYPTION_KDF_ITERATIONS", "9999"),
+    ],
 )
 def test_a_number_below_its_least_value_stops_the_start(
     shell: Shell, name: str, value: str
