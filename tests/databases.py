@@ -126,12 +126,20 @@ def postgres_url(postgresql_server: PostgreSQLServer) -> Iterator[Callable[[], s
         _drop_database(postgresql_server, name)
 
 
+@pytest.fixture
+def migrated_url(postgresql_server: PostgreSQLServer) -> Iterator[str]:
+    """Return the URL of a new PostgreSQL store, empty, of which the test may change everything."""
+    name = f"migrated_{os.getpid()}_{next(_numbers)}"
+    _clone_template(postgresql_server, name)
+    yield postgresql_server.url(name)
+    _drop_database(postgresql_server, name)
+
+
 @pytest.fixture(scope="session")
 def _worker_url(postgresql_server: PostgreSQLServer) -> str:
     """Return the URL of this worker's own migrated database."""
     name = f"worker_{os.getpid()}"
-    with _alone(Path(os.environ[_SHARED]) / "lock"):  # a template may have one user at a time
-        _create_database(postgresql_server, name, template=_TEMPLATE)
+    _clone_template(postgresql_server, name)
     return postgresql_server.url(name)
 
 
@@ -152,10 +160,17 @@ def sqlite_url(_sqlite_template: Path, tmp_path: Path) -> str:
     return f"sqlite:///{folder / 'desk.db'}"
 
 
+@pytest.fixture(scope="session")
+def _emptying(_worker_url: str) -> Iterator[psycopg.Connection]:
+    """Return a connection that empties this worker's store, made once: each is a process."""
+    with psycopg.connect(_worker_url, autocommit=True) as connection:
+        yield connection
+
+
 @pytest.fixture
-def postgresql_url(_worker_url: str) -> str:
+def postgresql_url(_worker_url: str, _emptying: psycopg.Connection) -> str:
     """Return the URL of this worker's PostgreSQL store, emptied."""
-    empty(_worker_url)
+    _empty(_emptying)
     return _worker_url
 
 
@@ -221,16 +236,16 @@ def them(database: Database) -> Scope:
     return Scope.of(database.write_now(SYSTEM, add_user, "them@example.org").id)
 
 
-def empty(url: str) -> None:
+def _empty(connection: psycopg.Connection) -> None:
     """Delete every row of a PostgreSQL store, its schema's versions apart."""
-    with psycopg.connect(url) as connection:
-        tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-            " AND tablename <> 'rolltop_versions'"
-        ).fetchall()
-        connection.execute("SET LOCAL session_replication_role = replica")  # in any order
-        for (name,) in tables:
-            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
+    tables = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        " AND tablename <> 'rolltop_versions'"
+    ).fetchall()
+    # What is sent together is one transaction and one way there and back.
+    in_any_order = sql.SQL("SET LOCAL session_replication_role = replica")
+    deleting = [sql.SQL("DELETE FROM {}").format(sql.Identifier(name)) for (name,) in tables]
+    connection.execute(sql.SQL("; ").join([in_any_order, *deleting]))
 
 
 def _create_database(server: PostgreSQLServer, name: str, template: str = "template1") -> None:
@@ -239,6 +254,11 @@ def _create_database(server: PostgreSQLServer, name: str, template: str = "templ
     )
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
         connection.execute(statement)
+
+
+def _clone_template(server: PostgreSQLServer, name: str) -> None:
+    with _alone(Path(os.environ[_SHARED]) / "lock"):  # a template may have one user at a time
+        _create_database(server, name, template=_TEMPLATE)
 
 
 def _drop_database(server: PostgreSQLServer, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A process with everything imported that test programs need, which forks one for each order.
+"""A process with everything loaded that test programs need, which forks one for each order.
 
 `python -m tests.fork_server FD`: orders come over the socket `FD`, as a line of JSON with the
 four ends of pipes that the program shall have: its stdin, stdout and stderr, and one on which it
@@ -22,6 +22,9 @@ from importlib import import_module
 from select import select
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.registry import Registry
+from rolltop.toolsets import TOOLSETS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,11 +38,15 @@ _WANTED: Final = (
     "rolltop.core.accounts",
     "rolltop.core.db.migrate",
     "rolltop.core.db.opened",
+    "rolltop.core.search.searching",
+    "rolltop.core.search.writing",
     "rolltop.server.adapter",
     "rolltop.server.http",
     "rolltop.server.stdio",
     "rolltop.server.subscriptions",
+    "rolltop.toolsets.notes.service",
     "rolltop.toolsets.reader.service",
+    "rolltop.toolsets.retrieval.service",
     "rolltop.toolsets.scratch.service.answers",
     "rolltop.toolsets.tasks.service",
     "tests.campaign",
@@ -154,6 +161,8 @@ def main() -> None:
     for name in _WANTED:
         import_module(name)
     import_module("rolltop.core.tokens").count("a")
+    for offer in Registry(TOOLSETS).offered:
+        offer.parameters.prepare()
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()  # the collector of a forked process leaves alone what all share

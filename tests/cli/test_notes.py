@@ -88,6 +88,33 @@ def test_the_token_lies_in_a_file_that_only_its_owner_can_read_and_is_never_show
         assert path == file or token.encode() not in path.read_bytes()
 
 
+def test_a_long_sync_shows_a_bar_on_a_terminal_and_takes_it_away(
+    shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(150):
+        served.simperium.notes(ADA).post(f"n{n}", {"content": f"text {n}"}, None, None)
+    log_in(shell, served, monkeypatch)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    first = shell("notes", "sync")
+    assert first.err.count("\r\x1b[K") > 1
+    assert first.err.endswith("\r\x1b[K")
+    assert first.out == "Pulled 150, pushed 0, conflicts 0.\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    assert shell("notes", "sync").err == ""
+
+
+def test_each_user_logs_in_to_an_account_of_their_own(
+    shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.simperium.notes(ADA).post("n", {"content": "from Simplenote"}, None, None)
+    user = ("--user", "grace@example.org")
+    assert shell("user", "add", user[1]).code == 0
+    log_in(shell, served, monkeypatch, *user)
+    assert shell("notes", "sync", *user).out == "Pulled 1, pushed 0, conflicts 0.\n"
+    assert json.loads(shell("call", "note_list", *user).out)["total_items"] == 1
+    assert json.loads(shell("call", "note_list").out)["total_items"] == 0
+
+
 def test_local_notes_go_up_only_when_that_was_said(
     shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +231,12 @@ def test_half_an_account_stops_the_start(shell: Shell, given: dict[str, str]) ->
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("SYNC_INTERVAL_SECONDS", "59"), ("API_TIMEOUT_SECONDS", "4"), ("SYNC_INTERVAL_SECONDS", "x")],
+    [
+        ("SYNC_INTERVAL_SECONDS", "59"),
+        ("API_TIMEOUT_SECONDS", "4"),
+        ("SYNC_INTERVAL_SECONDS", "x"),
+        ("DB_ENCRYPTION_KDF_ITERATIONS", "9999"),
+    ],
 )
 def test_a_number_below_its_least_value_stops_the_start(
     shell: Shell, name: str, value: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +26,11 @@ class Module:
         """The name it is imported by, as in `rolltop.core.errors`."""
         parts = Path(self.path.removeprefix("src/")).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, as `ast.walk` gives them; walked once."""
+        return tuple(ast.walk(self.tree))
 
 
 @cache

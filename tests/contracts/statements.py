@@ -24,11 +24,14 @@ class Statements:
     """What was sent to the database, with its parameters."""
 
     sent: list[tuple[str, list[Any]]] = field(default_factory=list[tuple[str, list[Any]]])
+    given: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    """The same with the parameters as the driver takes them."""
 
     def listen(self, *arguments: Any) -> None:
         """Take one statement down."""
         _connection, _cursor, statement, parameters, *_ = arguments
         self.sent.append((statement, list(flat(parameters))))
+        self.given.append((statement, parameters))
 
 
 def flat(parameters: object) -> Iterable[object]:

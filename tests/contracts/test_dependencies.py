@@ -9,6 +9,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
+
 from tests.contracts.sources import ROOT, modules
 from tests.contracts.test_imports import late_imports
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.contracts.sources import Module
+
+pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
 PYPROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -48,7 +52,7 @@ def declared() -> set[str]:
 
 def imported(module: Module) -> Iterator[str]:
     """The top-level packages a file imports, early or late, for use and not for types alone."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
 from rolltop.core import budget, tokens
@@ -17,6 +16,7 @@ from rolltop.core.roots import Roots
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
 from rolltop.toolsets import TOOLSETS
+from tests import witnesses
 from tests.contracts.samples import SAMPLES, Stage, fill
 from tests.desks import call_tool, make_desk
 
@@ -93,7 +93,7 @@ def test_an_answer_fits_its_schema_and_is_the_same_as_text(
     assert not answer.is_error, answer.text
     assert json.loads(answer.text) == answer.structured
     assert answer.text == budget.compact(answer.structured)
-    jsonschema.validate(answer.structured, output_schema(toolset, tool))
+    witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
 @every_tool
@@ -111,7 +111,7 @@ def test_no_answer_is_over_its_budget(
         answers.append(call_tool(stage.desk, stage.scope, tool.name, **bounded))
     for answer in answers:
         assert tokens.count(answer.text) <= limit
-        jsonschema.validate(answer.structured, output_schema(toolset, tool))
+        witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
 @every_tool
@@ -128,7 +128,7 @@ def test_a_cut_answer_carries_a_call_that_works(stage: Stage, toolset: Toolset, 
         answer = call_tool(stage.desk, stage.scope, following["tool"], **following["arguments"])
         assert not answer.is_error, answer.text
         called = next(each for _, each in PAIRS if each.name == following["tool"])
-        jsonschema.validate(answer.structured, output_schema(toolset, called))
+        witnesses.validate(answer.structured, output_schema(toolset, called))
 
 
 @every_tool
@@ -153,7 +153,7 @@ def test_each_bad_argument_is_named_and_nothing_is_coerced(
         fault = tool.faults.get(name)
         assert name in answer.text or (fault and fault.message), (name, answer.text)
         assert "pydantic" not in answer.text
-        jsonschema.validate(answer.structured, output_schema(toolset, tool))
+        witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
 @every_tool

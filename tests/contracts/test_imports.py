@@ -16,6 +16,8 @@ from tests.contracts.sources import ROOT, Module, modules
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
+
 SERVER_ONLY = {"mcp", "mcp_types", "sse_starlette", "starlette", "uvicorn"}
 DATABASE_ONLY = {"alembic", "apsw", "psycopg", "psycopg_pool", "sqlcipher3", "sqlite3"}
 LAYERS = ("rolltop.core", "rolltop.toolsets", "rolltop.server")
@@ -45,11 +47,14 @@ def test_import_contracts_are_kept() -> None:
 
 def late_imports(module: Module) -> Iterator[str]:
     """The names that a file gives to `lazy` or `import_module`, where they are literal."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
-        first = node.args[0]
+        match node.func:
+            case ast.Attribute(attr=called) | ast.Name(id=called):
+                first = node.args[0]
+            case _:
+                continue
         if called in {"lazy", "import_module", "__import__"} and isinstance(first, ast.Constant):
             yield str(first.value)
 

@@ -7,10 +7,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.contracts.sources import Module, modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
 FUNCTION_LINES = 40
 FILE_LINES = 500

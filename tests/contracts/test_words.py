@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,11 @@ import pytest
 from tests.contracts.sources import ROOT, files, modules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from tests.contracts.sources import Module
+
+pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
 VAGUE = {"manager", "helper", "util", "utils", "utility", "handler", "base", "common", "misc"}
 
@@ -47,14 +52,14 @@ def words(name: str) -> list[str]:
     return spaced.lower().split()
 
 
-def named(tree: ast.Module) -> Iterator[str]:
+def named(module: Module) -> Iterator[str]:
     """The names of a file's classes and functions, tests left out, and of what its top assigns."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
             not node.name.startswith("test_")
         ):
             yield node.name
-    for statement in tree.body:
+    for statement in module.tree.body:
         if isinstance(statement, ast.Assign):
             yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -65,7 +70,7 @@ def test_names_say_what_a_thing_is() -> None:
     vague = [
         f"{module.path}: {name}"
         for module in modules()
-        for name in [*module.path.removesuffix(".py").split("/"), *named(module.tree)]
+        for name in [*module.path.removesuffix(".py").split("/"), *named(module)]
         if VAGUE & set(words(name))
     ]
     assert vague == []
@@ -91,35 +96,54 @@ def test_no_file_names_a_registry_or_a_workplace() -> None:
     assert found == []
 
 
-def dotted_names(tree: ast.Module) -> Iterator[str]:
+def dotted(node: ast.AST) -> str:
+    """The name that a node is, as in `time.sleep`; nothing for what is more than names."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attribute):
+            before = dotted(value)
+            return before and f"{before}.{attribute}"
+        case _:
+            return ""
+
+
+def dotted_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Every dotted name a file reads, with what it imported by `from` put in full."""
-    full = {
-        alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
+    full: dict[str, str] = {}
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            full |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+        elif isinstance(node, ast.Attribute | ast.Name):
+            names.add(dotted(node))
+    split = [name.partition(".") for name in names]
+    return {full.get(first, first) + dot + rest for first, dot, rest in split}
+
+
+@cache
+def names_read() -> dict[str, set[str]]:
+    """The dotted names that each file reads, benchmarks left out: there a wait is a figure."""
+    return {
+        module.path: dotted_names(module.nodes)
+        for module in modules()
+        if not module.path.startswith("benchmarks/")
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute | ast.Name):
-            name = ast.unparse(node)
-            first, dot, rest = name.partition(".")
-            yield full.get(first, first) + dot + rest
 
 
 @pytest.mark.parametrize("kind", sorted(WAITS_AND_SKIPS))
 def test_nothing_sleeps_and_no_test_is_skipped(kind: str) -> None:
     found = [
-        f"{module.path}: {name}"
-        for module in modules()
-        if not module.path.startswith("benchmarks/")  # what happens after a second is a figure
-        for name in sorted(set(dotted_names(module.tree)) & WAITS_AND_SKIPS[kind])
+        f"{path}: {name}"
+        for path, names in names_read().items()
+        for name in sorted(names & WAITS_AND_SKIPS[kind])
     ]
     assert found == []
 
 
 def test_a_sleep_is_found_under_any_name() -> None:
     for source in ("import time\ntime.sleep(1)", "from time import sleep as rest\nrest(1)"):
-        assert "time.sleep" in set(dotted_names(ast.parse(source)))
+        assert "time.sleep" in dotted_names(ast.walk(ast.parse(source)))
 
 
 def test_stores_never_build_sql_from_strings() -> None:
@@ -127,7 +151,7 @@ def test_stores_never_build_sql_from_strings() -> None:
         f"{module.path}:{node.lineno}"
         for module in modules("src/rolltop/")
         if module.path.endswith("/store.py") or "/store/" in module.path
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.JoinedStr) and SQL.search(ast.unparse(node))
     ]
     assert found == []
@@ -161,7 +185,7 @@ def test_no_pattern_has_a_possessive_group() -> None:
     found = [
         f"{module.path}:{node.lineno}"
         for module in modules("src/")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if re.search(r"[^\\]\)[*+?]\+", node.value)
     ]

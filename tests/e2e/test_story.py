@@ -143,7 +143,8 @@ def test_over_stdio(tmp_path: Path, environment: dict[str, str], eras: tuple[str
         command=sys.executable, args=["-m", "rolltop", "serve"], env=environment, cwd=tmp_path
     )
     tell(server, eras[0], story)
-    tell(server, eras[1], epilogue)
+    with http_server(environment, tmp_path) as url:
+        tell(url, eras[1], epilogue)
 
 
 def test_over_http(tmp_path: Path, environment: dict[str, str], eras: tuple[str, str]) -> None:

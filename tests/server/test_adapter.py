@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference, TextContent
@@ -14,6 +13,7 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextContent
 from rolltop.core import tokens
 from rolltop.core.scope import Scope
 from rolltop.toolsets import TOOLSETS
+from tests import witnesses
 from tests.server.apps import make_app
 from tests.server.processes import LEGACY, MODERN, StdioServer, modern_meta
 
@@ -88,7 +88,7 @@ def test_each_answer_is_the_same_as_text_and_fits_its_published_schema(
                 assert answer.structured_content is not None
                 assert json.loads(text(answer)) == answer.structured_content
                 assert ": " not in text(answer).split('"')[2]
-                jsonschema.validate(answer.structured_content, tool.output_schema or {})
+                witnesses.validate(answer.structured_content, tool.output_schema or {})
                 assert answer.is_error or not arguments
 
     talk(make_app(tmp_path), era, ask_all)

@@ -31,7 +31,18 @@ class InProcess(httpx2.AsyncBaseTransport):
             raise httpx2.RemoteProtocolError("closed without an answer", request=request)
         if reply.delivery == "endless":
             return httpx2.Response(reply.status, headers=reply.headers, stream=_Endless())
-        return httpx2.Response(reply.status, headers=reply.headers, content=reply.body)
+        return httpx2.Response(reply.status, headers=reply.headers, stream=Whole(reply.body))
+
+
+class Whole(httpx2.AsyncByteStream):
+    """A body that comes at once."""
+
+    def __init__(self, body: bytes) -> None:
+        """Take the body."""
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
 
 
 class _Endless(httpx2.AsyncByteStream):

@@ -21,6 +21,9 @@ from tests.core.db.encrypted import ITERATIONS
 if TYPE_CHECKING:
     from pathlib import Path
 
+BETWEEN_LOOKS = 0.0005
+"""Seconds: without a pause the looks of four writers take most of two processors' time."""
+
 
 def add_pair(tx: Tx, name: str) -> None:
     """Write two rows that belong together."""
@@ -29,8 +32,8 @@ def add_pair(tx: Tx, name: str) -> None:
 
 
 def look_around(folder: Path) -> None:
-    """List and stat the folder, without end."""
-    while True:
+    """List and stat the folder, without end, some times during each write."""
+    while not threading.Event().wait(BETWEEN_LOOKS):
         for entry in os.scandir(folder):
             try:
                 entry.stat()

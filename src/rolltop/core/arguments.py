@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-from functools import cached_property
+from copy import deepcopy
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -15,7 +16,7 @@ from rolltop.core.errors import Invalid, InvalidText
 from rolltop.core.toolset import MISSING, TYPE, VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
@@ -52,6 +53,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 """Names other servers use for a parameter; accepted, never listed."""
 
 _SHOWN = 60
+_MODELS = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
     "string": "text",
     "integer": "an integer",
@@ -116,25 +118,11 @@ class Parameters:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        function = self._tool.function
-        declared = list(inspect.signature(function).parameters.values())[1:]
-        parameters = [parameter for parameter in declared if parameter.name not in self._fixed]
-        names = {parameter.name for parameter in parameters}
-        annotations = {k: v for k, v in function.__annotations__.items() if k in names}
-        holder = type("Holder", (), {"__annotations__": annotations})
-        hints = get_type_hints(holder, globalns=_globals(function), include_extras=True)
-        fields: dict[str, Any] = {
-            p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
-        }
-        for name in [name for name in fields if hasattr(BaseModel, name)]:
-            kind, default = fields.pop(name)  # a model's own attribute would be shadowed
-            fields[f"{name}_"] = (Annotated[kind, Field(alias=name)], default)
-        if self._tool.continues:
-            fields["cursor"] = (str | None, None)
-        if self._tool.bounded:
-            fields["max_tokens"] = (Annotated[int | None, Field(ge=budget.MINIMUM)], None)
-        config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-        return create_model(self._tool.name, __config__=config, **fields)
+        tool = self._tool
+        fixed = frozenset(self._fixed)
+        return _model(
+            tool.function, tool.name, fixed, continues=tool.continues, bounded=tool.bounded
+        )
 
     def prepare(self) -> None:
         """Build now what the first check would wait for."""
@@ -148,8 +136,7 @@ class Parameters:
     @cached_property
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, without titles, nulls and defaults of null."""
-        schema = self._model.model_json_schema()
-        cleaned = clean(schema)
+        cleaned = deepcopy(_schema(self._model))
         cleaned.pop("description", None)
         actions = self._tool.actions
         if self.only_reading and actions and actions.parameter not in self._fixed:
@@ -263,6 +250,41 @@ class Parameters:
         if not hint:
             hint = f"{self._tool.name} takes: {', '.join(self._fields)}."
         return Invalid(message, code=code or self._code, hint=hint)
+
+
+@lru_cache(maxsize=_MODELS)
+def _model(
+    function: Callable[..., object],
+    name: str,
+    fixed: frozenset[str],
+    *,
+    continues: bool,
+    bounded: bool,
+) -> type[BaseModel]:
+    """Return what checks a function's arguments: made once, however many offers there are."""
+    declared = list(inspect.signature(function).parameters.values())[1:]
+    parameters = [parameter for parameter in declared if parameter.name not in fixed]
+    names = {parameter.name for parameter in parameters}
+    annotations = {k: v for k, v in function.__annotations__.items() if k in names}
+    holder = type("Holder", (), {"__annotations__": annotations})
+    hints = get_type_hints(holder, globalns=_globals(function), include_extras=True)
+    fields: dict[str, Any] = {
+        p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
+    }
+    for own in [field for field in fields if hasattr(BaseModel, field)]:
+        kind, default = fields.pop(own)  # a model's own attribute would be shadowed
+        fields[f"{own}_"] = (Annotated[kind, Field(alias=own)], default)
+    if continues:
+        fields["cursor"] = (str | None, None)
+    if bounded:
+        fields["max_tokens"] = (Annotated[int | None, Field(ge=budget.MINIMUM)], None)
+    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    return create_model(name, __config__=config, **fields)
+
+
+@lru_cache(maxsize=_MODELS)
+def _schema(model: type[BaseModel]) -> JsonObject:
+    return clean(model.model_json_schema())
 
 
 def _globals(function: object) -> dict[str, Any]:

@@ -43,9 +43,9 @@ def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def url(postgres_url: Callable[[], str]) -> str:
-    """Return the URL of a database of the test's own."""
-    return postgres_url()
+def url(migrated_url: str) -> str:
+    """Return the URL of a store of the test's own."""
+    return migrated_url
 
 
 @pytest.fixture
@@ -243,8 +243,9 @@ def test_the_extension_may_go_and_come_back(
 
 
 def test_a_user_who_may_not_create_the_extension_goes_without(
-    url: str, make_database: MakeDatabase
+    postgres_url: Callable[[], str], make_database: MakeDatabase
 ) -> None:
+    url = postgres_url()
     with psycopg.connect(url) as connection:
         connection.execute("CREATE ROLE clerk LOGIN")
         connection.execute("GRANT CREATE ON SCHEMA public TO clerk")

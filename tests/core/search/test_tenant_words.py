@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import select
 
 from rolltop.core import search
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.core.scope import Scope
-from rolltop.core.search import conditions, tsearch
+from rolltop.core.search import conditions, tsearch, wholes
+from rolltop.core.search.phrases import Asked, phrase
 from tests.core.search.conftest import Index
 from tests.schema_scripts import without_script
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from rolltop.core.db import Tx
     from tests.databases import MakeDatabase
 
 
@@ -67,7 +70,7 @@ def test_texts_of_an_older_store_are_found_after_it(
         )
         connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
         connection.execute(
-            "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num = 'core_0004'"
+            "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
         )
     assert mine.ids("gold") == []
     monkeypatch.setattr("rolltop.core.db.script.statements", without_script)
@@ -105,3 +108,69 @@ def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
     read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'search_filters'"
     ((tuples,),) = rows(url, read)
     assert tuples < 5 * count
+
+
+SHORT, LONG = "one gold watch", "one gold watch " * 2000
+
+
+def two_shelves(database: Database) -> tuple[Scope, Scope]:
+    """Return two users with a short and a long text each; the second has many more."""
+    mine, theirs = (
+        Scope.of(database.write_now(SYSTEM, add_user, f"{name}@example.org").id) for name in "ab"
+    )
+    database.write_now(mine, wholes.add, [SHORT, LONG])
+    database.write_now(theirs, wholes.add, [SHORT, LONG, *["gold and a watch"] * 20])
+    return mine, theirs
+
+
+def found(database: Database, scope: Scope, asked: Asked) -> int:
+    """Return how many of a user's texts meet what is asked."""
+
+    def count(tx: Tx) -> int:
+        values = {"owner": scope.tenant_id, **wholes.values_of(tx, asked)}
+        table = wholes.matched(tx.kind, wholes.shape_of(tx.kind, asked), ranked=True)
+        return len(tx.execute(select(table.c.number, table.c.rank), values).all())
+
+    return database.read_now(scope, count)
+
+
+GOLD: Final = Asked((phrase("gold watch"),))
+
+
+def test_the_index_of_whole_texts_finds_one_tenant_s_words_alone(
+    postgres_url: Callable[[], str], make_database: MakeDatabase
+) -> None:
+    url = postgres_url()
+    database = make_database(url)
+    mine, theirs = two_shelves(database)
+    short = "SELECT count(*) FROM search_wholes WHERE words @@ %s::tsquery"
+    long = "SELECT count(DISTINCT whole_id) FROM search_whole_parts WHERE words @@ %s::tsquery"
+    for scope, count in ((mine, 1), (theirs, 21)):
+        gold = f"'{tsearch.mark(scope.tenant_id)}' & 'gold'"
+        assert (rows(url, short, gold), rows(url, long, gold)) == ([(count,)], [(1,)])
+    assert (found(database, mine, GOLD), found(database, theirs, GOLD)) == (2, 2)
+    assert tsearch.mark(mine.tenant_id) not in phrase(tsearch.mark(mine.tenant_id))
+
+
+def test_whole_texts_of_an_older_store_are_found_after_it(
+    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres_url()
+    before = make_database(url)
+    mine, theirs = two_shelves(before)
+    with psycopg.connect(url) as connection:  # as core_0004 left it
+        for table in ("search_wholes", "search_whole_parts"):
+            unmarked = sql.SQL("ts_delete(words, '@' || replace(user_id::text, '-', ''))")
+            connection.execute(
+                sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
+            )
+        connection.execute(
+            "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
+        )
+    assert found(before, mine, GOLD) == 0
+    monkeypatch.setattr("rolltop.core.db.script.statements", without_script)
+    again = make_database(url)
+    assert (found(again, mine, GOLD), found(again, theirs, GOLD)) == (2, 2)
+    for index in ("ix_search_wholes_words", "ix_search_whole_parts_words"):
+        options = "SELECT reloptions FROM pg_class WHERE relname = %s"
+        assert rows(url, options, index) == [(["fastupdate=off"],)]

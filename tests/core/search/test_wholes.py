@@ -33,13 +33,15 @@ SOME = st.lists(PHRASES, max_size=2).map(tuple)
 def found(tx: Tx, asked: Asked) -> set[int]:
     """Return the caller's texts that meet what is asked."""
     own = search_wholes.c.user_id == tx.scope.tenant_id
+    values = {"owner": tx.scope.tenant_id, **wholes.values_of(tx, asked)}
     if asked.wanted:
-        table = wholes.matched(tx, asked, ranked=True)
-        rows = tx.execute(select(table.c.number, table.c.rank)).all()
+        shape = wholes.shape_of(tx.kind, asked)
+        table = wholes.matched(tx.kind, shape, ranked=True)
+        rows = tx.execute(select(table.c.number, table.c.rank), values).all()
         numbers = {row.number for row in rows}
         return set(tx.execute(select(search_wholes.c.id).where(own)).scalars()) & numbers
-    without = search_wholes.c.id.not_in(wholes.having(tx, asked.unwanted))
-    return set(tx.execute(select(search_wholes.c.id).where(own, without)).scalars())
+    without = search_wholes.c.id.not_in(wholes.having(tx.kind))
+    return set(tx.execute(select(search_wholes.c.id).where(own, without), values).scalars())
 
 
 def says(text: str, phrase: Phrase) -> bool:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.errors import Invalid, InvalidText, TimedOut, Unavailable
+from rolltop.core.invoke import failed, unexpected
+from rolltop.toolsets.notes import TOOLSET
+
 if TYPE_CHECKING:
+    from rolltop.core.errors import RolltopError
     from tests.toolsets.notes.caller import Caller
 
 HUGE: Final = 1 << 70
@@ -90,3 +95,21 @@ def test_a_stale_version_of_an_action_says_with_which_to_call_again(mine: Caller
     assert "local_version 1" in error["resolution_hint"]
     error = mine.fails("note_save", id=note, local_version=1, server_version=3, text="two")
     assert "stored is none" in error["message"]
+
+
+def test_what_is_refused_for_every_toolset_has_its_category_here(local: Caller) -> None:
+    refused: dict[RolltopError, tuple[str, str, int]] = {
+        TimedOut("late", hint="again"): ("TIMEOUT", "OPERATION_TIMEOUT", 504),
+        Unavailable("away", hint="later"): ("INTERNAL", "UNAVAILABLE", 503),
+        Invalid("wrong", hint="right"): ("VALIDATION", "INVALID_ARGUMENT", 400),
+        InvalidText("wrong", hint="right"): ("VALIDATION", "INVALID_TEXT", 400),
+        unexpected(ValueError("secret")): ("INTERNAL", "INTERNAL_ERROR", 500),
+    }
+    for failure, told in refused.items():
+        answer = failed(local.desk, TOOLSET, failure)
+        error = answer.structured["error"]
+        assert (error["category"], error["code"], error["http_status"]) == told
+        assert set(error) == {
+            *("category", "code", "message", "details", "resolution_hint", "http_status")
+        }
+        assert "secret" not in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import platform
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,6 +164,23 @@ def test_stats_hold_every_field(mine: Caller, database: Database) -> None:
         "pending_writes": 0,
     }
     assert {name: stats[name] for name in expected} == expected
+
+
+def test_local_notes_need_no_network(local: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def ask(*given: object, **_more: object) -> None:
+        asked.append(given)
+
+    monkeypatch.setattr(socket.socket, "connect", ask)
+    monkeypatch.setattr(socket, "getaddrinfo", ask)
+    note = local.note("one")
+    local.ok("note_save", id=note, local_version=1, text="two")
+    assert local.listed(q="two") == [note]
+    assert local.code("note_manage", action="sync") == "NOT_IN_LOCAL_MODE"
+    local.manage("trash", id=note, local_version=2)
+    local.manage("delete_permanently", id=note, local_version=3)
+    assert asked == []
 
 
 @pytest.mark.parametrize("action", ["sync", "reset_cache"])

@@ -8,11 +8,12 @@ texts' own table, so that filters, counts and pages are part of the same stateme
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
     Float,
     Integer,
+    Text,
     bindparam,
     delete,
     exists,
@@ -25,9 +26,9 @@ from sqlalchemy import (
 )
 
 from rolltop.core.db.prepared import Prepared
-from rolltop.core.db.types import Identifier
 from rolltop.core.lazy import lazy
 from rolltop.core.search.batches import batches
+from rolltop.core.search.conditions import OWNER
 from rolltop.core.search.tables import (
     WHOLE_WORDS_TABLE,
     owner_of,
@@ -45,15 +46,17 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.core.db.address import Kind
-    from rolltop.core.search import wholes_tsearch
+    from rolltop.core.search import tsearch, wholes_tsearch
     from rolltop.core.search.phrases import Asked, Phrase
 else:  # only where the store is PostgreSQL's
+    tsearch = lazy("rolltop.core.search.tsearch")
     wholes_tsearch = lazy("rolltop.core.search.wholes_tsearch")
 
 _PART: Final = 5000
 """Words of one tsvector: its positions end at 16,383 and its bytes at a MiB."""
 _OVERLAP: Final = 64
 """Words that two parts share, so that a phrase is whole in one of them."""
+_w: Final = search_whole_words.c
 
 
 def add(tx: Tx, texts: Sequence[str]) -> list[int]:
@@ -91,60 +94,77 @@ def remove_all(tx: Tx, user_id: str) -> None:
     tx.execute(delete(search_wholes).where(search_wholes.c.user_id == user_id))
 
 
-def matched(tx: Tx, asked: Asked, *, ranked: bool) -> FromClause:
+class Shape(NamedTuple):
+    """What of a question its statements depend on: how many phrases, SQLite takes 1 for any."""
+
+    wanted: int
+    unwanted: int
+
+
+def shape_of(kind: Kind, asked: Asked) -> Shape:
+    """Return the shape of a question."""
+    most = 1 if kind == "sqlite" else len(asked.wanted) + len(asked.unwanted)
+    return Shape(min(len(asked.wanted), most), min(len(asked.unwanted), most))
+
+
+def values_of(tx: Tx, asked: Asked) -> dict[str, str]:
+    """Return the values of the conditions of a question; `owner` is the tenant's besides."""
+    if tx.kind != "sqlite":
+        return wholes_tsearch.values_of(tx, asked)
+    if not asked.wanted:
+        return {"unwanted": _fts5_any(asked.unwanted)} if asked.unwanted else {}
+    text = " AND ".join(map(_fts5_phrase, asked.wanted))
+    return {"wanted": f"({text}) NOT ({_fts5_any(asked.unwanted)})" if asked.unwanted else text}
+
+
+def matched(kind: Kind, shape: Shape, *, ranked: bool) -> FromClause:
     """Return the numbers of the texts that meet what is asked, as a table to join with.
 
     Its columns are `number` and, where `ranked`, `rank`: lower is better. Something must be
     wanted. On SQLite it holds other tenants' texts too: whoever joins names the tenant.
     """
-    if tx.kind == "sqlite":
-        return _sqlite_matched(asked, ranked=ranked)
-    chosen = wholes_tsearch.matched(tx, asked)
+    if kind == "sqlite":
+        rank = func.bm25(literal_column(WHOLE_WORDS_TABLE, Integer), type_=Float)
+        columns: list[Any] = [_w.rowid.label("number"), *([rank.label("rank")] if ranked else [])]
+        return select(*columns).where(_fts5_match("wanted")).subquery("matched")
+    chosen = wholes_tsearch.matched(shape.wanted, shape.unwanted)
     columns = [chosen.c.number, *([chosen.c.rank] if ranked else [])]
     return select(*columns).cte("matched").prefix_with("MATERIALIZED")
 
 
-def meets(asked: Asked, number: ColumnElement[int]) -> ColumnElement[bool]:
+def found_numbers() -> Select[int]:
+    """Return the numbers of the texts that meet what is asked, as a selection; SQLite only."""
+    return select(_w.rowid).where(_fts5_match("wanted"))
+
+
+def meets(number: ColumnElement[int]) -> ColumnElement[bool]:
     """Return the condition that the text of that number meets what is asked; SQLite only.
 
-    Each look takes as long as some hundred rows of `matched`: it is for a few numbers.
+    Each look takes as long as some hundred rows of `found_numbers`: it is for a few numbers.
     """
-    w = search_whole_words.c
-    return exists(select(w.rowid).where(_fts5_match(_fts5_query(asked)), w.rowid == number))
+    return exists(select(_w.rowid).where(_fts5_match("wanted"), _w.rowid == number))
 
 
 def last_number(tx: Tx) -> int:
     """Return the highest number a text has here, 0 where there is none; SQLite only."""
-    w = search_whole_words.c
-    return tx.execute(select(w.rowid).order_by(w.rowid.desc()).limit(1)).scalar() or 0
+    row = _LAST.first(tx, {})
+    return row[0] if row else 0
 
 
-def having(tx: Tx, phrases: Sequence[Phrase]) -> Select[int]:
-    """Return the numbers of the texts that have one of the phrases, as a selection."""
-    if tx.kind == "sqlite":
-        texts = " OR ".join(map(_fts5_phrase, phrases))
-        return select(search_whole_words.c.rowid).where(_fts5_match(texts))
-    return wholes_tsearch.having(tx, phrases)
+def having(kind: Kind) -> Select[int]:
+    """Return the numbers of the texts that have one of the unwanted phrases, as a selection."""
+    if kind == "sqlite":
+        return select(_w.rowid).where(_fts5_match("unwanted"))
+    return wholes_tsearch.having()
 
 
-def _sqlite_matched(asked: Asked, *, ranked: bool) -> FromClause:
-    w = search_whole_words.c
-    columns: list[Any] = [w.rowid.label("number")]
-    if ranked:
-        rank = func.bm25(literal_column(WHOLE_WORDS_TABLE, Integer), type_=Float)
-        columns.append(rank.label("rank"))
-    return select(*columns).where(_fts5_match(_fts5_query(asked))).subquery("matched")
+def _fts5_match(name: str) -> ColumnElement[bool]:
+    text = bindparam(name, type_=Text)
+    return _w[WHOLE_WORDS_TABLE].op("MATCH", is_comparison=True)(text)
 
 
-def _fts5_query(asked: Asked) -> str:
-    text = " AND ".join(map(_fts5_phrase, asked.wanted))
-    if asked.unwanted:
-        text = f"({text}) NOT ({' OR '.join(map(_fts5_phrase, asked.unwanted))})"
-    return text
-
-
-def _fts5_match(text: str) -> ColumnElement[bool]:
-    return search_whole_words.c[WHOLE_WORDS_TABLE].op("MATCH", is_comparison=True)(text)
+def _fts5_any(phrases: Sequence[Phrase]) -> str:
+    return " OR ".join(map(_fts5_phrase, phrases))
 
 
 def _fts5_phrase(phrase: Phrase) -> str:
@@ -155,7 +175,13 @@ def _fts5_phrase(phrase: Phrase) -> str:
 
 def _row(tx: Tx, words: str) -> dict[str, object]:
     is_long = tx.kind != "sqlite" and words.count(" ") >= _PART
-    return {"user_id": tx.scope.tenant_id, "is_long": is_long, "words": "" if is_long else words}
+    kept = "" if is_long else _marked(tx, words)
+    return {"user_id": tx.scope.tenant_id, "is_long": is_long, "words": kept}
+
+
+def _marked(tx: Tx, words: str) -> str:
+    """Return the words of a text with the one that says whose it is, where the index has it."""
+    return words if tx.kind == "sqlite" else f"{words} {tsearch.mark(tx.scope.tenant_id)}"
 
 
 def _index(tx: Tx, texts: dict[int, str]) -> None:
@@ -164,7 +190,12 @@ def _index(tx: Tx, texts: dict[int, str]) -> None:
         _ADD_WORDS.run_each(tx, [{"rowid": n, "words": words} for n, words in texts.items()])
         return
     parts = [
-        {"whole_id": number, "part": part, "user_id": tx.scope.tenant_id, "words": words}
+        {
+            "whole_id": number,
+            "part": part,
+            "user_id": tx.scope.tenant_id,
+            "words": _marked(tx, words),
+        }
         for number, text in texts.items()
         if _row(tx, text)["is_long"]
         for part, words in enumerate(_parts(text))
@@ -186,20 +217,20 @@ def _unindex(tx: Tx, numbers: Sequence[int]) -> None:
         return
     parts = search_whole_parts.c
     tx.execute(
-        delete(search_whole_parts).where(parts.user_id == _OWNER, parts.whole_id.in_(_SOME)), some
+        delete(search_whole_parts).where(parts.user_id == OWNER, parts.whole_id.in_(_SOME)), some
     )
 
 
 @cache
 def _put(kind: Kind) -> Prepared:
-    mine = (owner_of(kind, search_wholes) == _OWNER, search_wholes.c.id == bindparam("it"))
+    mine = (owner_of(kind, search_wholes) == OWNER, search_wholes.c.id == bindparam("it"))
     new = {name: bindparam(name, type_=search_wholes.c[name].type) for name in ("is_long", "words")}
     return Prepared(update(search_wholes).where(*mine).values(new))
 
 
 @cache
 def _remove(kind: Kind) -> Prepared:
-    mine = (owner_of(kind, search_wholes) == _OWNER, search_wholes.c.id.in_(_SOME))
+    mine = (owner_of(kind, search_wholes) == OWNER, search_wholes.c.id.in_(_SOME))
     return Prepared(delete(search_wholes).where(*mine))
 
 
@@ -209,14 +240,14 @@ def _told(rows: Any) -> Prepared:  # noqa: ANN401  # a SELECT of three columns
     return Prepared(insert(search_whole_words).from_select(names, rows))
 
 
-_OWNER: Final = bindparam("owner", type_=Identifier)
 _SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
 _ADD: Final = Prepared(
     insert(search_wholes).returning(search_wholes.c.id, sort_by_parameter_order=True)
 )
+_LAST: Final = Prepared(select(_w.rowid).order_by(_w.rowid.desc()).limit(1))
 _ADD_WORDS: Final = Prepared(insert(search_whole_words))
 _GOING: Final = select(literal("delete"), search_wholes.c.id, search_wholes.c.words)
 _UNINDEX: Final = _told(
-    _GOING.where(owner_of("sqlite", search_wholes) == _OWNER, search_wholes.c.id.in_(_SOME))
+    _GOING.where(owner_of("sqlite", search_wholes) == OWNER, search_wholes.c.id.in_(_SOME))
 )
-_UNINDEX_ALL: Final = _told(_GOING.where(search_wholes.c.user_id == _OWNER))
+_UNINDEX_ALL: Final = _told(_GOING.where(search_wholes.c.user_id == OWNER))

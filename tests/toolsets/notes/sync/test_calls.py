@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.toolsets.notes.clients import http
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL
@@ -98,6 +99,8 @@ def test_stats_tell_of_the_sync_and_reset_reads_everything_again(
     assert (done["status"], done["full_resync_triggered"]) == ("success", True)
     assert call("note_list")["total_items"] == 0
     assert call("note_manage", action="get_stats")["backend_cursor"] is None
+    kept = call("note_manage", action="history", id="n")["versions"]
+    assert [version["local_version"] for version in kept] == [1]
     assert call("note_manage", action="sync")["pulled"] == 1
     assert call("note_get", id="n")["local_version"] == 2
     simperium.faults.add("status", None, times=9, status=500)
@@ -129,6 +132,55 @@ def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
     error = call_tool(desk, default, "note_save", text="x").structured["error"]
     assert (error["category"], error["code"], error["http_status"]) == ("AUTH", "LOGIN_FAILED", 401)
     assert call_tool(desk, default, "note_list").structured["total_items"] == 0
+
+
+def test_a_token_of_the_settings_needs_no_login(
+    database: Database, default: Scope, served: Served, server: Bucket
+) -> None:
+    (token,) = served.simperium.tokens
+    named = {"notes.simplenote.password": "", "notes.simplenote.token": token}
+    desk = make_desk(database, settings={**settings_of(served), **named})
+    assert call_tool(desk, default, "note_save", text="x").structured["sync_state"] == "synced"
+    assert len(server.live()) == 2
+    assert served.simperium.served["login"] == 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("html", 200, ("BACKEND_API", "BACKEND_UNAVAILABLE", "unknown", 502)),
+        ("shape", 200, ("BACKEND_API", "BACKEND_UNAVAILABLE", "unknown", 502)),
+        ("unreachable", 0, ("BACKEND_API", "BACKEND_UNAVAILABLE", "unavailable", 502)),
+        ("status", 400, ("BACKEND_API", "BACKEND_REFUSED", "validation_error", 400)),
+        ("status", 413, ("BACKEND_API", "BACKEND_REFUSED", "validation_error", 413)),
+        ("status", 418, ("BACKEND_API", "BACKEND_REFUSED", "unknown", 418)),
+        ("status", 429, ("BACKEND_API", "BACKEND_RATE_LIMIT", "rate_limit", 429)),
+        ("status", 503, ("BACKEND_API", "BACKEND_UNAVAILABLE", "unavailable", 503)),
+        ("silent", 0, ("BACKEND_API", "BACKEND_TIMEOUT", "timeout", 502)),
+    ],
+)
+def test_each_way_to_fail_of_the_backend_has_its_category_code_and_status(
+    database: Database,
+    default: Scope,
+    served: Served,
+    server: Bucket,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[Any, int, tuple[str, str, str, int]],
+) -> None:
+    fault, status, told = case
+    monkeypatch.setattr(http, "_FIRST_WAIT", 0.001)
+    desk = make_desk(database, settings={**settings_of(served), "notes.api_timeout": 0.5})
+    call_tool(desk, default, "note_manage", action="sync")
+    before = call_tool(desk, default, "note_get", id="n").structured
+    headers = (("Retry-After", "99"),) if status == 429 else ()
+    served.simperium.faults.add(fault, "post", times=9, status=status, headers=headers)
+    given = {"id": "n", "local_version": 1, "text": "new\n"}
+    error = call_tool(desk, default, "note_save", **given).structured["error"]
+    names = ("category", "code", "subcategory", "http_status")
+    assert tuple(error[name] for name in names) == told
+    assert error["details"].get("retry_after") == (99.0 if status == 429 else None)
+    assert call_tool(desk, default, "note_get", id="n").structured == before
+    assert server.live()["n"]["content"] == before["text"]
 
 
 def test_what_is_wrong_with_a_call_is_told_before_anything_is_asked(

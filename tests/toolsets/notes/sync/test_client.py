@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
+import tracemalloc
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import RolltopError
@@ -21,7 +25,7 @@ from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simple
 from tests.campaign import examples
 from tests.simperium import API_KEY, APP_ID, Simperium
 from tests.simperium.http import Served
-from tests.simperium.transport import InProcess
+from tests.simperium.transport import InProcess, Whole
 from tests.toolsets.notes.sync.device import EMAIL, PASSWORD, PLACES
 
 if TYPE_CHECKING:
@@ -41,12 +45,12 @@ class Caller:
     token: str = ""
     password: str = PASSWORD
 
-    async def _pause(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
         self.waits.append(seconds)
 
     def __call__(self, ask: Callable[[Simplenote], Awaitable[Any]]) -> Any:
         exchange = Exchange(
-            Bounds(largest_body=1 << 20), transport=InProcess(self.server), pause=self._pause
+            Bounds(largest_body=1 << 20), transport=InProcess(self.server), pause=self.pause
         )
         return self.through(exchange, ask)
 
@@ -107,6 +111,22 @@ def test_the_server_s_own_codes_are_understood(call: Caller) -> None:
     assert call(lambda client: client.delete("n", 1, "c2")).outcome == "stored"
     assert call(lambda client: client.delete("n", 1, "c3")).outcome == "gone"
     assert call.get() is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "soon",
+        "-1",
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Mon, 01 Jan 2020 00:00:00 +99999999999999999",
+    ],
+)
+def test_a_wait_that_makes_no_sense_is_one_of_our_own(call: Caller, said: str) -> None:
+    call.server.faults.add("status", "get", status=429, headers=(("Retry-After", said),))
+    assert call.get() is None
+    assert len(call.waits) == 1
+    assert 0 < call.waits[0] < 1
 
 
 def test_too_many_requests_wait_as_long_as_the_server_says(call: Caller) -> None:
@@ -205,6 +225,103 @@ def test_an_answer_that_is_not_simplenote_s_is_told_and_nothing_is_taken(
         ask()
     assert raised.value.code in {"BACKEND_UNAVAILABLE", "LOGIN_FAILED"}
     assert not call.server.notes(EMAIL).live()
+
+
+class Answering(httpx2.AsyncBaseTransport):
+    """A server that answers every request alike."""
+
+    def __init__(self, body: bytes, headers: dict[str, str], status: int = 200) -> None:
+        self.body: Final = body
+        self.headers: Final = {"X-Simperium-Version": "1", **headers}
+        self.status: Final = status
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(
+            self.status, headers=self.headers, stream=Whole(self.body), request=request
+        )
+
+
+ASKED: Final[tuple[Callable[[Simplenote], Awaitable[Any]], ...]] = (
+    lambda client: client.index(limit=10, mark=None, since=None, data=True),
+    lambda client: client.get("n"),
+    lambda client: client.put("n", NOTE, None, "c"),
+    lambda client: client.delete("n", None, "c"),
+)
+
+
+def asked_of(
+    call: Caller, transport: Answering, ask: Callable[[Simplenote], Awaitable[Any]]
+) -> Any:
+    """Return what a client answers, or the error it raises; any other error is a fault."""
+    exchange = Exchange(
+        Bounds(largest_body=1 << 20, repeats=0), transport=transport, pause=call.pause
+    )
+    try:
+        return call.through(exchange, ask)
+    except RolltopError as error:
+        return error
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_body_that_unpacks_to_far_too_much_is_not_unpacked(call: Caller, layers: int) -> None:
+    call.token = "t"  # noqa: S105  # not one
+    body = bytes(48 << 20)
+    for _layer in range(layers):
+        body = gzip.compress(body)
+    bomb = Answering(body, {"Content-Encoding": ", ".join(["gzip"] * layers)})
+    del body
+    tracemalloc.start()
+    failed = [asked_of(call, bomb, ask) for ask in ASKED]
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(isinstance(error, BackendFailed) for error in failed)
+    assert most < 24 << 20
+
+
+def test_a_packed_answer_is_unpacked(call: Caller) -> None:
+    call.token = "t"  # noqa: S105  # not one
+    for encoding, body in (
+        ("gzip", gzip.compress(json.dumps(NOTE).encode())),
+        ("identity", json.dumps(NOTE).encode()),
+    ):
+        got = asked_of(call, Answering(body, {"Content-Encoding": encoding}), ASKED[1])
+        assert got.data == NOTE
+    broken = Answering(b"not packed", {"Content-Encoding": "gzip"})
+    assert asked_of(call, broken, ASKED[1]).data["subcategory"] == "unknown"
+
+
+@given(
+    st.sampled_from([200, 201, 204, 301, 400, 403, 404, 418, 999]),
+    st.one_of(
+        st.binary(max_size=20),
+        st.deferred(lambda: HOSTILE),
+        st.sampled_from([b"[" * 200_000, b'{"a":' * 200_000, b"1" * 5000, b"\xff\xfe{\x00"]),
+    ),
+    st.sampled_from(["1", "-1", "x", "9" * 30, "1.5", ""]),
+)
+@settings(
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+@example(200, rb'{"index": [], "current": "c", "mark": "\ud800"}', "1")
+@example(200, rb'{"access_token": "\u20ac"}', "1")
+@example(200, rb'{"access_token": "a\nb"}', "1")
+def test_whatever_comes_back_is_taken_or_told(
+    call: Caller, status: int, body: bytes, version: str
+) -> None:
+    for token in ("t", ""):
+        call.token = token
+        for ask in ASKED:
+            transport = Answering(body, {"X-Simperium-Version": version}, status)
+            found = asked_of(call, transport, ask)
+            page = getattr(found, "mark", None)
+            if page is not None:  # what goes on is asked for
+                asked_of(call, transport, partial(_next_page, mark=page))
+
+
+async def _next_page(client: Simplenote, mark: str) -> Any:
+    return await client.index(limit=10, mark=mark, since="1", data=True)
 
 
 def test_notes_of_an_unknown_form_are_passed_over(call: Caller) -> None:
@@ -352,6 +469,21 @@ def test_whatever_is_kept_can_be_kept(value: Any) -> None:
     assert "\\u0000" not in text
     assert json.loads(text.encode()) == kept
     assert objects.storable(kept) == kept
+
+
+ODD: Final[st.SearchStrategy[Any]] = st.one_of(
+    JSON, st.text(st.characters(), max_size=3), st.integers(-(10**30), 10**30)
+)
+LISTED: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
+    {}, optional={"id": ODD, "v": ODD, "d": st.dictionaries(st.text(max_size=5), ODD)}
+)
+FIELDS: Final[dict[str, st.SearchStrategy[Any]]] = {
+    "current": st.one_of(ODD, st.just("c")),
+    "mark": ODD,
+    "index": st.lists(st.one_of(ODD, LISTED), max_size=3),
+    **dict.fromkeys(("access_token", "content", "tags", "deleted", "modificationDate"), ODD),
+}
+HOSTILE: Final = st.fixed_dictionaries({}, optional=FIELDS).map(json.dumps).map(str.encode)
 
 
 def test_what_cannot_be_kept_becomes_what_can() -> None:

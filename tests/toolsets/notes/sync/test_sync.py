@@ -70,6 +70,11 @@ def test_a_first_sync_brings_all_in_pages_and_the_next_only_what_is_new(
     assert texts(device)["n7"] == "other"
     assert device.history("n7") == ["text 7"]
     assert (device.account().cursor, device.account().status) == (server.current, "idle")
+    asked = [r.target for r in simperium.requests if "/index" in r.target]
+    assert [("limit=100" in target, "limit=500" in target) for target in asked] == [
+        *[(True, False)] * 3,
+        (False, True),
+    ]
 
 
 @pytest.mark.parametrize("steps", [3, 8])

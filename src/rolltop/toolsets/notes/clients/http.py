@@ -6,6 +6,7 @@ import asyncio
 import functools
 import json
 import random
+import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,7 +28,9 @@ else:
 _FIRST_WAIT: Final = 0.5
 _TOO_MANY: Final = 429
 _SERVER_FAULTS: Final = range(500, 600)
-_AGENT: Final = "rolltop"
+_PACKED: Final = "gzip"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_ALWAYS: Final = {"User-Agent": "rolltop", "Accept-Encoding": _PACKED}
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,32 @@ class _Request:
     url: str
     headers: Mapping[str, str]
     body: object
+
+
+class _Body:
+    """An answer's body as it comes in, unpacked no further than it may be long.
+
+    httpx2 unpacks each chunk whole, and one of 64 KiB may hold gigabytes.
+    """
+
+    def __init__(self, encoding: str, largest: int) -> None:
+        packed = encoding.strip().lower()
+        if packed not in {"", "identity", _PACKED}:
+            raise failures.not_understood()
+        self.read: Final = bytearray()
+        self._largest: Final = largest
+        self._unpacked: Final = zlib.decompressobj(_GZIP) if packed == _PACKED else None
+
+    def add(self, chunk: bytes) -> None:
+        """Take what came. Raises BackendFailed."""
+        if self._unpacked is not None:
+            try:
+                chunk = self._unpacked.decompress(chunk, self._largest + 1)
+            except zlib.error:
+                raise failures.not_understood() from None
+        self.read.extend(chunk)
+        if len(self.read) > self._largest:
+            raise failures.too_long()
 
 
 class Exchange:
@@ -102,7 +131,7 @@ class Exchange:
         id of its change, so the backend knows it again. A write (`writes`) that was sent and got
         no answer is never repeated here. Raises BackendFailed.
         """
-        request = _Request(method, url, {"User-Agent": _AGENT, **headers}, body)
+        request = _Request(method, url, {**_ALWAYS, **headers}, body)
         for repeat in range(self._bounds.repeats + 1):
             last = repeat == self._bounds.repeats
             try:
@@ -141,12 +170,10 @@ class Exchange:
             json=request.body,
             follow_redirects=False,
         ) as response:
-            read = bytearray()
-            async for chunk in response.aiter_bytes():
-                read += chunk
-                if len(read) > self._bounds.largest_body:
-                    raise failures.too_long()
-            return Answer(response.status_code, response.headers, bytes(read))
+            body = _Body(response.headers.get("Content-Encoding", ""), self._bounds.largest_body)
+            async for chunk in response.aiter_raw():
+                body.add(chunk)
+            return Answer(response.status_code, response.headers, bytes(body.read))
 
     def _opened(self) -> httpx2.AsyncClient:
         if self._client is None:
@@ -193,7 +220,7 @@ def _retry_after(answer: Answer) -> float | None:
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
+        moment = parsedate_to_datetime(text).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -80,6 +80,8 @@ class Simplenote:
     async def authenticate(self) -> None:
         """Get a token where there is only a password."""
         if self._token:
+            if not _is_token(self._token):
+                raise failures.token_rejected()
             return
         if not self._credentials.password:
             raise failures.NotAccepted(
@@ -164,7 +166,7 @@ async def authorize(places: Places, credentials: Credentials, exchange: Exchange
         body={"username": credentials.username, "password": credentials.password},
     )
     if answer.status == _OK:
-        return _text(_object(answer), "access_token")
+        return _token(_object(answer), "access_token")
     said = answer.body[:200].decode("utf-8", "replace").strip().lower()
     raise _login_refused(said, answer.status)
 
@@ -197,7 +199,7 @@ async def exchange_code(places: Places, username: str, code: str, exchange: Exch
             "Codes hold for a short time: run `rolltop notes login` for another.",
             answer.status,
         )
-    return _text(_object(answer), "sync_token")
+    return _token(_object(answer), "sync_token")
 
 
 def _login_refused(said: str, status: int) -> failures.NotAccepted:
@@ -256,6 +258,18 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     return text
 
 
+def _token(value: Mapping[str, Any], key: str) -> str:
+    token = _text(value, key)
+    if not _is_token(token):
+        raise failures.not_understood()
+    return token
+
+
+def _is_token(text: str) -> bool:
+    """Whether a text can be sent in a header."""
+    return text.isascii() and text.isprintable()
+
+
 def _note(note_id: str, answer: Answer) -> RemoteNote:
     data = _readable(_object(answer))
     text = answer.headers.get("X-Simperium-Version", "")
@@ -272,6 +286,7 @@ def _page(value: Mapping[str, Any], *, data: bool) -> IndexPage:
     items = cast("list[Any]", listed)
     read = tuple(note for item in items if (note := _listed(item, data=data)) is not None)
     current = objects.storable(_text(value, "current"))
+    mark = None if mark is None else objects.storable(mark)
     return IndexPage(read, current, mark, len(items) - len(read))
 
 

@@ -97,6 +97,7 @@ def _create_tags() -> None:
         sa.ForeignKeyConstraint(
             ["number"], ["notes.number"], ondelete="CASCADE", name="fk_note_tags_number"
         ),
+        sqlite_with_rowid=False,
     )
     _index("note_tags", "user_id", "tag", "number")
 

@@ -61,7 +61,8 @@ CREATE TABLE note_tags (
 	user_id CHAR(32) NOT NULL,
 	CONSTRAINT pk_note_tags PRIMARY KEY (number, tag),
 	CONSTRAINT fk_note_tags_number FOREIGN KEY(number) REFERENCES notes (number) ON DELETE CASCADE
-);
+)
+ WITHOUT ROWID;
 
 CREATE INDEX ix_note_tags_user_id_tag_number ON note_tags (user_id, tag, number);
 

@@ -92,6 +92,7 @@ note_tags: Final = Table(
     Column("user_id", Identifier, nullable=False),
     PrimaryKeyConstraint("number", "tag"),
     Index(None, "user_id", "tag", "number"),
+    sqlite_with_rowid=False,
 )
 """Tags as they are looked for: case does not count."""
 
