@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
+from psycopg import sql
 
+from rolltop.core import search
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.core.scope import Scope
-from rolltop.core.search import tsearch
+from rolltop.core.search import conditions, tsearch
 from tests.core.search.conftest import Index
 from tests.schema_scripts import without_script
 
@@ -74,3 +76,32 @@ def test_texts_of_an_older_store_are_found_after_it(
     assert len(Index(again, theirs.scope, theirs.embedder).ids("gold", limit=30)) == 20
     options = "SELECT reloptions FROM pg_class WHERE relname = 'ix_search_texts_words'"
     assert rows(url, options) == [(["fastupdate=off"],)]
+
+
+def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
+    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conditions, "NARROW", 50)
+    url = postgres_url()
+    database = make_database(url)
+    scope = Scope.of(database.write_now(SYSTEM, add_user, "a@example.org").id)
+    index = Index(database, scope, FakeEmbedder())
+    count = 1000
+    with psycopg.connect(url) as connection:  # else it may learn about them at any moment
+        for table in ("search_items", "search_filters", "search_parts", "search_texts"):
+            connection.execute(
+                sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = off)").format(
+                    sql.Identifier(table)
+                )
+            )
+    index.put(
+        *(
+            search.Document("cell", f"c{n:04}", 0, f"gold {n}", {"place": f"p{n % 2}"})
+            for n in range(count)
+        )
+    )
+    assert len(index.hits("gold", filters={"place": ["p1"]})) == 10
+    database.close()  # which has the server count what was read
+    read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'search_filters'"
+    ((tuples,),) = rows(url, read)
+    assert tuples < 5 * count

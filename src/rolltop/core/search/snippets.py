@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.search.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 WIDTH: Final = 240
 """Code points of a snippet, the marks for what was cut counted."""
@@ -36,14 +39,11 @@ def snippet(text: str, query: str, width: int = WIDTH) -> str:
 
 def _best_start(line: str, wanted: frozenset[str], width: int) -> int:
     """Return where the stretch with most different words of the query starts."""
-    beginnings = tuple({word[:_TELLING] for word in wanted})
     found: list[tuple[int, frozenset[str]]] = []
-    for name in _NAME.finditer(line):
-        folded = name[0].casefold()
-        if any(beginning in folded for beginning in beginnings) or not folded.isascii():
-            has = wanted.intersection(words(name[0]))
-            if has:
-                found.append((name.start(), has))
+    for name in _promising(line, wanted):
+        has = wanted.intersection(words(name[0]))
+        if has:
+            found.append((name.start(), has))
     lead = width // 6
     best = most = end = 0
     for at, (start, _has) in enumerate(found):
@@ -55,6 +55,23 @@ def _best_start(line: str, wanted: frozenset[str], width: int) -> int:
         if most == len(wanted):
             break
     return _word_start(line, max(0, best - lead)) if best > lead else 0
+
+
+def _promising(line: str, wanted: frozenset[str]) -> Iterator[re.Match[str]]:
+    """Yield the names in which words may be that are wanted, from left to right."""
+    if not line.isascii():  # a letter may have several forms
+        yield from _NAME.finditer(line)
+        return
+    beginnings = {re.escape(word[:_TELLING]) for word in wanted if word.isascii()}
+    if not beginnings:
+        return
+    at = 0
+    for spot in re.finditer("|".join(beginnings), line.lower()):
+        if spot.start() >= at:
+            at = max(at, line.rfind(" ", at, spot.start()) + 1)
+            name = next(name for name in _NAME.finditer(line, at) if name.end() > spot.start())
+            at = name.end()
+            yield name
 
 
 def _word_start(line: str, near: int) -> int:
