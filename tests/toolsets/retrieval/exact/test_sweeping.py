@@ -46,6 +46,7 @@ def mixed(code: Path) -> Path:
     (code / "part" / "left.out").write_text("needle\n")
     (code / "out").mkdir()
     (code / "out" / "file").write_text("needle\n")
+    (code / "zz.c").write_text("needle\n")
     (code / ".hidden").write_text("needle\n")
     (code / "whole" / ".hidden").write_text("needle\n")
     (code / ".gitignore").write_text("*.out\nout/\n")
@@ -117,19 +118,19 @@ def changing(code: Path, change: Callable[[], None]) -> Tree:
 
 def test_what_comes_into_a_folder_meanwhile_is_no_file_of_the_search(code: Path) -> None:
     for number in range(MANY):
-        (code / f"f{number}").write_text("needle\n")
+        (code / f"f{number}.c").write_text("needle\n")
 
     def change() -> None:
-        (code / "f7").unlink()
-        (code / "new").write_text("needle\n")
+        (code / "f7.c").unlink()
+        (code / "new.c").write_text("needle\n")
 
     found = search([changing(code, change)], Query("needle"), limit=1000)
-    assert {hit.path for hit in found.hits} == {f"f{n}" for n in range(MANY) if n != 7}
+    assert {hit.path for hit in found.hits} == {f"f{n}.c" for n in range(MANY) if n != 7}
 
 
 def test_a_folder_that_becomes_a_link_leads_nowhere(code: Path) -> None:
     for number in range(MANY):
-        for name in (f"f{number}", f"sub/f{number}"):
+        for name in (f"f{number}.c", f"sub/f{number}.c"):
             (code / name).parent.mkdir(exist_ok=True)
             (code / name).write_text("needle\n")
 
@@ -138,7 +139,7 @@ def test_a_folder_that_becomes_a_link_leads_nowhere(code: Path) -> None:
         (code / "sub").symlink_to(code.parent / "moved")
 
     found = search([changing(code, change)], Query("needle"), limit=1000)
-    assert {hit.path for hit in found.hits} == {f"f{number}" for number in range(MANY)}
+    assert {hit.path for hit in found.hits} == {f"f{number}.c" for number in range(MANY)}
 
 
 def test_a_file_that_may_not_be_read_is_counted() -> None:
