@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RUNS: Final = 5
+_LARGE_RUNS: Final = 3
 LIMIT: Final = 200
+EXACT: Final = (sys.executable, str(Path(__file__).with_name("exact_server.py")), "serve")
 _STRICT: Final[dict[str, str]] = {}
 _NOTED: Final = {"ROLLTOP_RETRIEVAL_WATCH": "true"}
 _COLD: Final = {"ROLLTOP_RETRIEVAL_INDEX": "false"}
@@ -71,7 +73,8 @@ def tables() -> Iterator[Table]:
         with Bench(library, folder / "library") as small:
             yield small.index_table("CPython's library")
             yield small.searches("CPython's library", _PYTHON)
-        with Bench(large_tree() or Path(sys.prefix), folder / "large") as large:
+        tree = large_tree() or Path(sys.prefix)
+        with Bench(tree, folder / "large", EXACT, _LARGE_RUNS) as large:
             yield large.index_table("a large tree")
             yield large.searches("a large tree", _KERNEL)
             yield large.edits()
@@ -80,10 +83,14 @@ def tables() -> Iterator[Table]:
 class Bench:
     """One tree with its servers: as it comes, with the kernel's notes, and without an index."""
 
-    def __init__(self, tree: Path, folder: Path) -> None:
-        """Take the tree, and a folder for the servers' data."""
+    def __init__(
+        self, tree: Path, folder: Path, command: tuple[str, ...] = ROLLTOP, runs: int = RUNS
+    ) -> None:
+        """Take the tree, a folder for the servers' data, and how they are started."""
         self.tree: Final = tree
         self._folder: Final = folder
+        self._command: Final = command
+        self._runs: Final = runs
         folder.mkdir()
         self.strict: Final = self._served(_STRICT)
         self._built: Final = until_at_rest(self.strict.process.pid)
@@ -104,23 +111,26 @@ class Bench:
 
     def _served(self, settings: dict[str, str]) -> Wire:
         places = {"CODE_ROOT": str(self.tree), "ROLLTOP_DATA_DIR": str(self._folder / "data")}
-        wire = Wire(ROLLTOP, self._folder, ROLLTOP_TOOLSETS="retrieval", **places, **settings)
+        wire = Wire(self._command, self._folder, ROLLTOP_TOOLSETS="retrieval", **places, **settings)
         wire.initialize()
         return wire
 
     def index_table(self, title: str) -> Table:
         """Say what the index took, and what it holds."""
         files, size = _extent(self.strict)
+        places = (self._folder / "data" / name for name in ("code-index", "ranked-index"))
         kept = {
-            name: sum(file.stat().st_size for file in (self._folder / "data" / name).iterdir())
-            for name in ("code-index", "ranked-index")
+            place.name: sum(file.stat().st_size for file in place.iterdir())
+            for place in places
+            if place.is_dir()
         }
         total, built = sum(kept.values()), self._built
         shares = ", ".join(f"{name} {count / size:.1%}" for name, count in kept.items())
         return Table(
             f"retrieval: the index of {title}",
-            f"{files:,} text files, {megabytes(size)}. Both indexes, for exact and ranked search, "
-            f"made from nothing by one server as it comes, from its start to its rest. {load()}",
+            f"{files:,} text files, {megabytes(size)}. {' and '.join(kept)}, made from nothing by "
+            "one server from its start to its rest: as it comes for the small tree, without the "
+            f"job that makes the ranked index for the large one. {load()}",
             ("", "figure", "promise"),
             [
                 ("time", f"{built.wall:.0f} s, {built.cpu:.0f} s of processor time", ""),
@@ -141,9 +151,9 @@ class Bench:
         )  # fmt: skip
         return Table(
             f"retrieval: exact search of {title}",
-            f"The first {LIMIT} lines of each query; ripgrep prints all, to nowhere. {RUNS} runs "
-            "in turn; × says how many times ripgrep's time or speed. Cold: no index and no list "
-            "of files. Warm: as it comes, each file's state looked at. By notes: "
+            f"The first {LIMIT} lines of each query; ripgrep prints all, to nowhere. {self._runs} "
+            "runs in turn; × says how many times ripgrep's time or speed. Cold: no index and no "
+            "list of files. Warm: as it comes, each file's state looked at. By notes: "
             "`retrieval.watch`, the kernel's notes of changes relied on. The figure after the "
             "comma is processor time, of ours as a multiple of ripgrep's: what else runs on the "
             f"machine does not change it. {load()}",
@@ -167,8 +177,8 @@ class Bench:
                 for wire in (self.cold, self.strict, self.noted)
             ),
         ]
-        rg, cold, warm, noted = interleaved(costs, RUNS)
-        spent, *shares = (cost.spent / (RUNS + 1) for cost in costs)
+        rg, cold, warm, noted = interleaved(costs, self._runs)
+        spent, *shares = (cost.spent / (self._runs + 1) for cost in costs)
         cpu = [f"{share / spent:.2f}" for share in shares]
         return (
             f"{lines:,}",
@@ -200,7 +210,7 @@ class Bench:
         asked = Asked("new", edited.text)
         before = sum(map(processor_time, pids))
         first = time_of(lambda: self._found_all(wire, asked, edited.count))
-        rare = Times(tuple(time_of(partial(_search, wire, _KERNEL[0])) for _ in range(RUNS)))
+        rare = Times(tuple(time_of(partial(_search, wire, _KERNEL[0])) for _ in range(self._runs)))
         for pid in pids:
             until_at_rest(pid)
         spent = sum(map(processor_time, pids)) - before

@@ -25,6 +25,22 @@ def _chosen(root: Path) -> list[str]:
     return [entry.relative for entry in roots.walk(roots.named[0])]
 
 
+def _named(root: Path) -> list[str]:
+    """The chosen files by the directories that name them; whole ones hold no other file."""
+    roots = Roots.open({"code": root}, base=root)
+    found: list[str] = []
+    for relative, names, whole in roots.directories(roots.named[0]):
+        visible = {
+            entry.name
+            for entry in (root / relative).iterdir()
+            if entry.is_file() and not entry.is_symlink() and not entry.name.startswith(".")
+        }
+        assert names == sorted(names)
+        assert whole == (set(names) == visible)
+        found += [f"{relative}/{name}" if relative else name for name in names]
+    return sorted(found, key=lambda path: path.split("/"))
+
+
 @settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(plans)
 def test_walk_and_explicit_check_choose_what_git_chooses(plan: Plan) -> None:
@@ -38,6 +54,7 @@ def test_walk_and_explicit_check_choose_what_git_chooses(plan: Plan) -> None:
         walked = _chosen(root)
 
         assert set(walked) == chosen_by_git(root)
+        assert _named(root) == walked
         assert walked == sorted(walked, key=lambda relative: relative.split("/"))
         roots = Roots.open({"code": root}, base=root)
         for relative in _visible_files(root):

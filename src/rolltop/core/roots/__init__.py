@@ -10,11 +10,12 @@ from rolltop.core.roots.confine import Located, Root, Roots
 from rolltop.core.roots.names import is_sendable
 from rolltop.core.roots.opening import is_binary
 from rolltop.core.roots.problems import PathCode, PathProblem, RootProblem, RootReason
-from rolltop.core.roots.walk import Entry, Folder, Skipped
+from rolltop.core.roots.walk import Entry, Folder, Listed, Skipped
 
 __all__ = [
     "Entry",
     "Folder",
+    "Listed",
     "Located",
     "PathCode",
     "PathProblem",

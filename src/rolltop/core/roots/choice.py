@@ -47,11 +47,11 @@ class Standing(Enum):
 class _Rules:
     """Rule lists that reach into one directory, the strongest first, each with its prefix."""
 
-    __slots__ = ("_lists", "directory_checks", "file_checks")
+    __slots__ = ("_inside", "_lists", "directory_checks", "file_checks")
 
     def __init__(self, lists: tuple[tuple[RuleList, str], ...] = ()) -> None:
         self._lists = lists
-        inside = [rules.inside(prefix) for rules, prefix in lists]
+        self._inside = inside = [rules.inside(prefix) for rules, prefix in lists]
         self.file_checks: tuple[Check, ...] = tuple(rules.ignores_file for rules in inside)
         self.directory_checks: tuple[Check, ...] = tuple(
             rules.ignores_directory for rules in inside
@@ -66,6 +66,10 @@ class _Rules:
     def with_file(self, rules: RuleList) -> _Rules:
         """The lists with the directory's own file in front."""
         return _Rules(((rules, ""), *self._lists)) if rules else self
+
+    def may_match(self, names: Collection[str]) -> bool:
+        """Whether a rule may speak about any of these files: False where none does."""
+        return any(rules.may_match(names) for rules in self._inside)
 
     def __bool__(self) -> bool:
         return bool(self._lists)
@@ -92,6 +96,16 @@ class DirectoryRules:
         self._tracked_only = tracked_only
         self.free = not (from_git or from_ignore or tracked_only)
         """No rule can leave anything out here, except that hidden names are out."""
+
+    def chosen_files(self, names: list[str]) -> list[str]:
+        """Those of the files that are chosen: the same list where all are."""
+        if self.free or not names:
+            return names
+        silent = not self._tracked_only and "".join(names).isascii()
+        if silent and not (self._from_ignore.may_match(names) or self._from_git.may_match(names)):
+            return names
+        chosen = [name for name in names if self.chooses_file(name)]
+        return names if len(chosen) == len(names) else chosen
 
     def chooses_file(self, name: str) -> bool:
         """Whether the file is chosen; the caller leaves out hidden names."""

@@ -19,7 +19,7 @@ from rolltop.core.roots.names import EVERY_ROOT, climbs_out, could_exist
 from rolltop.core.roots.opening import NotAdmitted, NotRegularFile, OpenFile, open_admitted
 from rolltop.core.roots.problems import PathProblem, RootProblem, not_found, unreadable
 from rolltop.core.roots.stores import HiddenStores
-from rolltop.core.roots.walk import Entry, Folder, Skipped, Walk
+from rolltop.core.roots.walk import Entry, Folder, Listed, Skipped, Walk, entry_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -185,6 +185,21 @@ class Roots:
         if self.stores.hide(root.path):
             return iter(())
         return self._walk(root, skipped).entries("" if under == "." else under)
+
+    def directories(
+        self, root: Root, *, start: str = "", skipped: Skipped | None = None
+    ) -> Iterator[Listed]:
+        """The directories of a walk with their files by name only, from a file's path on.
+
+        A directory comes before those in it. `skipped` is counted up as the walk goes on.
+        """
+        if self.stores.hide(root.path):
+            return iter(())
+        return self._walk(root, skipped).directories(start)
+
+    def state(self, root: Root, relative: str, skipped: Skipped) -> Entry | None:
+        """A chosen file with its state; None, and counted in `skipped`, where it is gone."""
+        return entry_at(str(root.path).rstrip("/"), relative, skipped)
 
     def listing(
         self, root: Root, *, under: str = "", depth: int = 1, skipped: Skipped | None = None

@@ -12,8 +12,12 @@ import re
 import stat
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rolltop.core.roots.wildcard import WILDCARDS, NeverMatches, fold, wildcard_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # git passes over ignore files beyond this size too.
 _MAX_IGNORE_FILE_BYTES = 100 * 1024 * 1024
@@ -63,6 +67,16 @@ class _Names:
                 patterns.append((rule.index, regex))
         self._patterns = patterns[::-1]
         self._any_pattern = _any_of([regex.pattern for _, regex in patterns])
+
+    def may_match(self, names: Collection[str]) -> bool:
+        """Whether a rule matches any of the names."""
+        if not self._literals.keys().isdisjoint(names):
+            return True
+        if self._extensions:
+            endings = {name[name.rfind(".") :] for name in names}
+            if not self._extensions.keys().isdisjoint(endings):
+                return True
+        return self._any_pattern is not None and any(map(self._any_pattern.fullmatch, names))
 
     def last_match(self, name: str) -> int:
         best = self._literals.get(name, -1)
@@ -119,6 +133,14 @@ class RulesInside:
         self._directories = rules.directory_names
         self._paths = rules.literal_paths.get(prefix)
         self._anchored = [rule for rule in rules.anchored if rule.speaks_about(prefix)]
+
+    def may_match(self, names: Collection[str]) -> bool:
+        """Whether a rule may speak about any of these files: False where none does."""
+        if self._fold or self._anchored:
+            return True
+        if self._paths is not None and not self._paths.keys().isdisjoint(names):
+            return True
+        return self._files.may_match(names)
 
     def ignores_file(self, name: str) -> bool | None:
         """What the rules say about a file (or anything else that is no directory)."""

@@ -55,6 +55,16 @@ class Folder(NamedTuple):
     relative: str
 
 
+class Listed(NamedTuple):
+    """The chosen files of one directory by their names, in order; of their states nothing."""
+
+    relative: str
+    """The directory's path from the root, "" for the root itself."""
+    names: list[str]
+    whole: bool
+    """Whether they are all the files in it whose names are not hidden."""
+
+
 class _Directory(NamedTuple):
     """A directory still to be listed."""
 
@@ -77,7 +87,8 @@ class Walk:
         self._root = root.rstrip("/")
         self._left_out = left_out
         self._skipped = Skipped() if skipped is None else skipped
-        self._known: dict[str, DirectoryRules | None] = {"": rules_at_root(root)}
+        self._at_root = rules_at_root(root)
+        self._known: dict[str, DirectoryRules | None] = {"": self._at_root}
 
     def entries(self, under: str = "") -> Iterator[Entry]:
         """The chosen files below the directory `under`, ordered by path components.
@@ -99,6 +110,26 @@ class Walk:
                     break
             else:
                 stack.pop()
+
+    def directories(self, start: str = "") -> Iterator[Listed]:
+        """The directories with their chosen files, each before those in it, ordered by components.
+
+        For a search that need not know the files' states, which cost more than their names. A
+        directory without any is left out, and so is one that lies as a whole before the path
+        `start`. What cannot be listed and what is no file is counted.
+        """
+        first = start.split("/")
+        pending: list[_Directory | None] = [None]
+        while pending:
+            directory = pending.pop()
+            listed, inside = self._names(directory)
+            if listed.names:
+                yield listed
+            pending.extend(
+                child
+                for child in reversed(inside)
+                if not start or (parts := child.relative.split("/")) >= first[: len(parts)]
+            )
 
     def listing(self, under: str = "", depth: int = 1) -> Iterator[Entry | Folder]:
         """The chosen files and directories in the directory `under`, down to that depth.
@@ -177,14 +208,68 @@ class Walk:
         )
         return self._judge(visible, f"{directory.relative}/", rules)
 
-    def _visible(self, path: str) -> tuple[list[os.DirEntry[str]], list[str]]:
-        """What a directory holds under a name that is not hidden, sorted, and its rule files."""
+    def _names(self, directory: _Directory | None) -> tuple[Listed, list[_Directory]]:
+        """What is chosen in a directory, None for the root: its files, and directories in order."""
+        relative = "" if directory is None else directory.relative
+        path = f"{self._root}/{relative}" if relative else self._root
+        files, folders, special, present = self._kinds(path)
+        rules = (
+            self._at_root
+            if directory is None
+            else directory.parent.inside(
+                path, directory.name, tracked_only=directory.tracked_only, present=present
+            )
+        )
+        left_out = self._left_out.get(path, ())
+        kept = [name for name in files if name not in left_out] if left_out else files
+        chosen = rules.chosen_files(kept)
+        chosen.sort()
+        for name in special:
+            self._skipped.special += name not in left_out and rules.chooses_file(name)
+        prefix = f"{relative}/" if relative else ""
+        inside: list[_Directory] = []
+        for name in sorted(folders):
+            standing = rules.standing(name)
+            if standing is not Standing.LEFT_OUT and name not in left_out:
+                tracked_only = standing is Standing.TRACKED_ONLY
+                inside.append(_Directory(prefix + name, name, rules, tracked_only))
+        return Listed(relative, chosen, len(chosen) == len(files)), inside
+
+    def _kinds(self, path: str) -> tuple[list[str], list[str], list[str], list[str]]:
+        """The names a directory shows: files, directories, what is neither; and its rule files."""
+        files: list[str] = []
+        folders: list[str] = []
+        special: list[str] = []
+        present: list[str] = []
+        for entry in self._scanned(path):
+            name = entry.name
+            try:
+                # This runs for every file of a search that knows nothing.
+                if name[0] == ".":
+                    if name in RULE_NAMES:
+                        present.append(name)
+                elif entry.is_file(follow_symlinks=False):
+                    files.append(name)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(name)
+                elif not entry.is_symlink():
+                    special.append(name)
+            except OSError as error:
+                self._skipped.count(error)
+        return files, folders, special, present
+
+    def _scanned(self, path: str) -> list[os.DirEntry[str]]:
+        """What a directory holds, nothing and counted where it cannot be listed."""
         try:
             with os.scandir(path or "/") as listing:
-                found = list(listing)
+                return list(listing)
         except OSError as error:
             self._skipped.count(error)
-            return [], []
+            return []
+
+    def _visible(self, path: str) -> tuple[list[os.DirEntry[str]], list[str]]:
+        """What a directory holds under a name that is not hidden, sorted, and its rule files."""
+        found = self._scanned(path)
         visible: list[os.DirEntry[str]] = []
         present: list[str] = []
         for entry in found:
@@ -222,6 +307,19 @@ class Walk:
             except OSError as error:
                 self._skipped.count(error)
         return chosen
+
+
+def entry_at(root: str, relative: str, skipped: Skipped) -> Entry | None:
+    """A file that was chosen, in its state; None, and counted, where there is none any more."""
+    try:
+        status = os.lstat(f"{root}/{relative}")
+    except OSError as error:
+        skipped.count(error)
+        return None
+    if stat.S_ISREG(status.st_mode):
+        return _entry(relative, status)
+    skipped.vanished += 1
+    return None
 
 
 def _entry(relative: str, status: os.stat_result) -> Entry:

@@ -94,7 +94,7 @@ def test_a_file_that_turns_into_something_else_is_passed_by(
 def test_a_fifo_that_takes_a_files_place_does_not_hang_the_search(
     code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.looking._PATIENCE", 0.5)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.looking.PATIENCE", 0.5)
     for number in range(150):
         (code / f"good{number}").write_text("needle\n")
     shifting = Shifting(code)

@@ -243,7 +243,7 @@ def test_a_search_looks_at_the_clock_while_it_lists(
     monkeypatch.setattr(verifying.time, "monotonic", lambda: float(next(ticks)))
     with pytest.raises(TimedOut):
         search(
-            [replace(tree, files=endless)],
+            [replace(tree, files=endless, folders=None)],
             Query("needle", file_glob="*.nothing"),
             limit=1,
             deadline=20.0,

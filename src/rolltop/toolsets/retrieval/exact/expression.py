@@ -34,7 +34,38 @@ class Expression:
         """The same or a NUL; None where looking for both would cost more than looking twice."""
         return None if self.literal is None else Expression(self.pattern + b"\n\0", self.flags)
 
+    @property
+    def in_bytes(self) -> Expression | None:
+        """What every file has among its bytes that matches or is binary; more may have it.
 
+        It is looked for without regard to how a file is written, so that what was searched are
+        its bytes. None where only the expression itself can tell.
+        """
+        if self.literal is None:
+            return None
+        text = "".join(f"\\{sign}" if sign in _SIGNS else sign for sign in self._tail())
+        return Expression(rf"{_UTF16}|\x00|{text}".encode(), _AS_BYTES)
+
+    def _tail(self) -> str:
+        """Return the text from its rarest character on, to be found by its first byte.
+
+        Beside a single byte, NUL, ripgrep looks for first bytes: half the time is lost on common
+        ones.
+        """
+        text = self.pattern.decode()
+        last = max(0, min(len(text) // 2, len(text) - _SHORTEST))
+        return text[min(range(last + 1), key=lambda at: _COMMON.find(text[at])) :]
+
+
+_SHORTEST: Final = 6
+_COMMON: Final = (
+    "^?~`ZJj!%$|Q@Y+zW[\\]<K&V7X{q5}#698GB4'F:H3/wUkOM>y2LDNPR=1vCxSA.\"T*;Ibg-Eh)(m0,fpuldconairs"
+    "_te "
+)
+"""Characters of sources and texts, the rarest first; all others are rarer."""
+_SIGNS: Final = frozenset(r"\.+*?()|[]{}^$#&-~")
+_AS_BYTES: Final = ("--case-sensitive", "--encoding=none")
+_UTF16: Final = r"(?-u:\xff\xfe|\xfe\xff)"
 NUL: Final = Expression(b"\0", ("--fixed-strings", "--case-sensitive"))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.exact.expression import Expression
     from rolltop.toolsets.retrieval.exact.trees import Tree
 
-_READ_AT_ONCE: Final = 64
+READ_AT_ONCE: Final = 64
 """Files that are read without a first look. Each is held open, and where little is allowed, a
 process may hold 256."""
 _LOOKED_AT_ONCE: Final = (512, 4096, 1 << 14)
@@ -25,11 +25,11 @@ _LOOKED_AT_ONCE: Final = (512, 4096, 1 << 14)
 """
 _AHEAD: Final = 2
 """First looks under way at a time, so that listing and looking overlap."""
-_PATIENCE: Final = 20.0
+PATIENCE: Final = 20.0
 """Seconds for one first look. A file may be replaced by a FIFO before it is opened."""
-_ARGUMENT_BYTES: Final = 900_000
+ARGUMENT_BYTES: Final = 900_000
 _ENCODING: Final = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
-_POINTER: Final = 12
+POINTER: Final = 12
 """Bytes that an argument takes besides its name."""
 
 
@@ -70,7 +70,7 @@ class Looks:
                     look.run.stop()
 
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
-        if len(group) <= _READ_AT_ONCE:
+        if len(group) <= READ_AT_ONCE:
             return None
         return ripgrep.names_run(self._expression, group, self._directory)
 
@@ -80,7 +80,7 @@ class Looks:
             return list(look.files.values())
         left = self._deadline - time.monotonic()
         try:
-            written, complaints = look.run.result(min(_PATIENCE, left))
+            written, complaints = look.run.result(min(PATIENCE, left))
         except ripgrep.Stuck:
             self._check_time()
             return list(look.files.values())
@@ -93,16 +93,15 @@ class Looks:
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
-        sizes = iter((_READ_AT_ONCE, *_LOOKED_AT_ONCE))
+        sizes = iter((READ_AT_ONCE, *_LOOKED_AT_ONCE))
         size = next(sizes)
         group: dict[bytes, Entry] = {}
         length = 0
         for entry in entries:
-            # This runs for every file of a cold search: os.fsencode would take three times as long.
-            name = entry.relative.encode(*_ENCODING)
+            name = encoded(entry.relative)
             group[name] = entry
-            length += len(name) + _POINTER
-            if len(group) == size or length > _ARGUMENT_BYTES:
+            length += len(name) + POINTER
+            if len(group) == size or length > ARGUMENT_BYTES:
                 yield group
                 self._check_time()
                 group, length, size = {}, 0, next(sizes, size)
@@ -115,7 +114,12 @@ class Looks:
             raise ripgrep.timed_out()
 
 
+def encoded(relative: str) -> bytes:
+    """Return a path's bytes: os.fsencode, which would take three times as long."""
+    return relative.encode(*_ENCODING)
+
+
 def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
     """Yield the files in batches that are held open together."""
-    while batch := list(islice(entries, _READ_AT_ONCE)):
+    while batch := list(islice(entries, READ_AT_ONCE)):
         yield batch

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
     from rolltop.toolsets.retrieval.exact.tally import Tally
 
+LARGE: Final = 1 << 18
+"""Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _HEAD: Final = 8192
 _SETTLED_NS: Final = 1_000_000_000
 """A file changed less long ago may change again without its times telling."""

@@ -1,7 +1,7 @@
 """Runs of ripgrep, which does all matching.
 
-It is given names or open files, never a directory, so that it reads what we chose and nothing
-else; its own configuration and ignore rules are off.
+It is given names or open files, or directories of which we chose every file it would read there;
+its own configuration and ignore rules are off.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import defaultdict
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import distribution
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.errors import Invalid, TimedOut
 from rolltop.toolsets.retrieval.exact.spots import Spot
@@ -29,7 +29,6 @@ _ALWAYS: Final = (
     "--text",
     "--crlf",
     "--no-ignore",
-    "--hidden",
     "--no-mmap",  # a file that is cut short while it is mapped would end the process
     "--color=never",
     "--null",
@@ -43,6 +42,13 @@ _LINES: Final = (
     "--byte-offset",
     "--max-columns=1",  # where lines are, not what they say: that is read from the file
 )
+_IN_FOLDERS: Final = ("--max-depth=1", "--stats")
+_STATS: Final = re.compile(
+    rb"\r?\n\d+ matches\n\d+ matched lines\n\d+ files contained matches\n(\d+) files searched\n"
+    rb"\d+ bytes printed\n(\d+) bytes searched\n[\d.]+ seconds spent searching\n"
+    rb"[\d.]+ seconds total\n\Z"
+)
+_COUNTED: Final = re.compile(rb"([^\0]+)\0\d+\r?\n")
 _FAULTS: Final = 2
 """The exit status where some file could not be read, or the expression."""
 _REASON: Final = re.compile(rb"error: (.+)")
@@ -120,6 +126,47 @@ def names_run(found: Expression, names: Iterable[bytes], directory: str) -> Run:
         [b"./" + name for name in names],
         directory=directory,
     )
+
+
+class Swept(NamedTuple):
+    """What a run over directories tells: names with a match, and how much it searched."""
+
+    names: list[bytes]
+    files: int
+    bytes: int
+    """Of files with a match, all or only what was read until there was one: as was asked for."""
+
+
+def folders_run(
+    found: Expression,
+    paths: Iterable[bytes],
+    directory: str,
+    *,
+    to_the_end: bool,
+) -> Run:
+    """Start listing which files have a match, of those named and those right in folders named.
+
+    In a folder, files whose names are hidden are not searched, nor is what is no regular file.
+    `to_the_end` of files that have a match, so that all bytes are counted.
+    """
+    return Run(
+        found,
+        (*_IN_FOLDERS, "--count" if to_the_end else "--files-with-matches"),
+        [b"./" + path for path in paths],
+        directory=directory,
+        complaining=False,
+    )
+
+
+def swept(written: bytes, *, to_the_end: bool) -> Swept | None:
+    """Return what `folders_run` wrote; None where it ended too early to tell."""
+    stats = _STATS.search(written, max(0, len(written) - 1000))
+    if stats is None:
+        return None
+    listed = written[: stats.start()]
+    found = _COUNTED.findall(listed) if to_the_end else listed.split(b"\0")
+    names = [name.removeprefix(b"./") for name in found if name]
+    return Swept(names, int(stats[1]), int(stats[2]))
 
 
 def matching(written: bytes) -> set[bytes]:

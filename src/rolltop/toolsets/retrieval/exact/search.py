@@ -16,7 +16,8 @@ from rolltop.toolsets.retrieval.exact import resume, ripgrep
 from rolltop.toolsets.retrieval.exact.expression import NUL, expression
 from rolltop.toolsets.retrieval.exact.globs import FileGlob
 from rolltop.toolsets.retrieval.exact.looking import Looks
-from rolltop.toolsets.retrieval.exact.reading import begins_binary
+from rolltop.toolsets.retrieval.exact.reading import LARGE, begins_binary
+from rolltop.toolsets.retrieval.exact.sweeping import Sweep, Wanted
 from rolltop.toolsets.retrieval.exact.tally import Tally
 from rolltop.toolsets.retrieval.exact.verifying import Verifier
 from rolltop.toolsets.retrieval.models import Found, Hit, Skipped
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.models import Query
 
 MOST_BYTES: Final = 256 << 20
-_LARGE: Final = 1 << 18
-"""Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _CHECKED_EVERY: Final = 1024
 """Files listed between looks at the clock."""
 
@@ -79,6 +78,7 @@ class _Listed:
         self._rest: Final = entries
         self.begun = False
         """Whether listing began: what was passed by is counted then, if nothing else is left."""
+        self.looks: Looks | None = None
 
     def __iter__(self) -> Iterator[Entry]:
         self.begun = True
@@ -113,6 +113,7 @@ class _Search:
         self._expression: Final = expression(query)
         self._tally: Final = Tally()
         self._passed: Final = Passed()
+        self._sweeps: Final[dict[str, Sweep]] = {}
         self._checks: Final[dict[tuple[str, str], int]] = {}
         self._listed: Final = [
             _Listed(tree, self._wanted(tree)) for tree in _still_to_read(trees, position)
@@ -135,33 +136,42 @@ class _Search:
 
     def _matches(self) -> Generator[list[Hit], None, None]:
         """Yield the hits of each file that has some, in order."""
-        unlooked: list[tuple[Tree, list[Entry]]] = []
         some = False
         for listed in self._listed:
-            looks = Looks(listed.tree, self._expression, self._deadline)
-            with closing(self._batches(listed, looks)) as proposed:
+            batches, tally = self._begin(listed)
+            with closing(batches) as proposed:
                 for batch in proposed:
-                    for hits in self._verifier.matched(listed.tree, batch, self._tally):
+                    for hits in self._verifier.matched(listed.tree, batch, tally):
                         some = True
                         yield hits
-            unlooked.append((listed.tree, looks.unlooked))
         if not some:
-            self._count_all(unlooked)
+            self._count_all()
 
-    def _batches(self, listed: _Listed, looks: Looks) -> Generator[list[Entry], None, None]:
-        """Yield the files to be read, a batch at a time, in order."""
-        index = listed.tree.index
-        candidates = None if index is None else index.candidates(self._query)
-        if candidates is None:
-            entries = self._from_position(listed.name, listed)
-        else:
+    def _begin(self, listed: _Listed) -> tuple[Generator[list[Entry], None, None], Tally]:
+        """Return the files to be read, a batch at a time and in order, and what counts them."""
+        tree = listed.tree
+        candidates = None if tree.index is None else tree.index.candidates(self._query)
+        if candidates is not None:
             entries = filter(self._is_wanted, self._from_position(listed.name, candidates))
-        return looks.batches(self._without_large_binaries(listed.tree, entries))
+        else:
+            sweep = Sweep.of(tree, self._expression, self._bounds(listed.name))
+            if sweep is not None:
+                self._sweeps[listed.name] = sweep
+                return sweep.batches(), sweep.tally
+            entries = self._from_position(listed.name, listed)
+        listed.looks = Looks(tree, self._expression, self._deadline)
+        return listed.looks.batches(self._without_large_binaries(tree, entries)), self._tally
+
+    def _bounds(self, name: str) -> Wanted:
+        """Return which of a tree's files are still to be read."""
+        position = self._position
+        start = position.path if position is not None and name == position.repo else ""
+        return Wanted(self._glob, start, self._most_bytes, self._deadline)
 
     def _without_large_binaries(self, tree: Tree, entries: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the files but for large ones whose head says that they are no text."""
         for entry in entries:
-            large = entry.size >= _LARGE and _known(tree, entry) is None
+            large = entry.size >= LARGE and _known(tree, entry) is None
             if large and begins_binary(tree.roots, tree.root, entry):
                 self._tally.drop(entry.size)
                 self._tally.binary += 1
@@ -175,19 +185,38 @@ class _Search:
             return iter(entries)
         return _starting_at(position.path, entries)
 
-    def _count_all(self, unlooked: list[tuple[Tree, list[Entry]]]) -> None:
+    def _count_all(self) -> None:
         """Count all that was searched, and the binary files that nobody has looked into."""
         for listed in self._listed:
+            if listed.name in self._sweeps:
+                self._count_swept(listed)
+                continue
             if not listed.begun and listed.tree.index is not None and self._glob is None:
                 self._tally.add(listed.tree.index.totals(self._passed, self._most_bytes))
             else:
                 listed.finish()
-        for tree, entries in unlooked:
-            unknown = [entry for entry in entries if _known(tree, entry) is None]
-            if unknown:
-                with closing(Looks(tree, NUL, self._deadline).batches(unknown)) as with_nul:
-                    for batch in with_nul:
-                        self._verifier.count_binary(tree, batch, self._tally)
+            self._count_binary(listed)
+
+    def _count_swept(self, listed: _Listed) -> None:
+        """Sweep a tree again for what is binary, unless that was told by the first time."""
+        if self._sweeps[listed.name].counts:
+            return
+        sweep = Sweep.of(listed.tree, NUL, self._bounds(listed.name))
+        if sweep is None:
+            return
+        self._sweeps[listed.name] = sweep
+        with closing(sweep.batches()) as with_nul:
+            for batch in with_nul:
+                self._verifier.count_binary(listed.tree, batch, sweep.tally)
+
+    def _count_binary(self, listed: _Listed) -> None:
+        tree, looks = listed.tree, listed.looks
+        unlooked = [] if looks is None else looks.unlooked
+        unknown = [entry for entry in unlooked if _known(tree, entry) is None]
+        if unknown:
+            with closing(Looks(tree, NUL, self._deadline).batches(unknown)) as with_nul:
+                for batch in with_nul:
+                    self._verifier.count_binary(tree, batch, self._tally)
 
     def _wanted(self, tree: Tree) -> Iterator[Entry]:
         """Yield the files to be searched; count them and those that are passed by."""
@@ -230,6 +259,8 @@ class _Search:
 
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
         tally, passed = self._tally, self._passed
+        for sweep in self._sweeps.values():
+            tally.merge(sweep.tally, sweep.passed)
         skipped = Skipped(
             binary=tally.binary,
             unreadable=tally.unreadable + passed.unreadable,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rolltop.core.roots import Skipped as Passed
     from rolltop.toolsets.retrieval.models import Totals
 
 
@@ -25,6 +26,16 @@ class Tally:
         """Take back a file of that size: it was not searched after all."""
         self.files -= 1
         self.bytes -= size
+
+    def merge(self, other: Tally, passed: Passed) -> None:
+        """Count what another search and its walk went over."""
+        self.files += other.files
+        self.bytes += other.bytes
+        self.binary += other.binary
+        self.unreadable += other.unreadable + passed.unreadable
+        self.special += other.special + passed.special
+        self.too_large += other.too_large
+        self.changed += other.changed + passed.vanished
 
     def add(self, totals: Totals) -> None:
         """Count what an index has counted."""

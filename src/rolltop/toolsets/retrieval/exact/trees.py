@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rolltop.core.roots import Entry, Root, Roots, Skipped
+    from rolltop.core.roots import Entry, Listed, Root, Roots, Skipped
     from rolltop.toolsets.retrieval.models import Query, Totals
 
 
@@ -32,15 +32,23 @@ class Index(Protocol):
 class Tree:
     """A root as a search sees it.
 
-    `files(skipped)` are its chosen files as they are now, in order.
+    `files(skipped)` are its chosen files as they are now, in order. Where nothing is known of
+    them, `folders(start, skipped)` are its directories with the files' names only, from the path
+    `start` on.
     """
 
     roots: Roots
     root: Root
     files: Callable[[Skipped], Iterable[Entry]]
     index: Index | None = None
+    folders: Callable[[str, Skipped], Iterator[Listed] | None] | None = None
 
     @classmethod
     def live(cls, roots: Roots, root: Root) -> Tree:
         """Return the tree as a walk finds it, with no index."""
-        return cls(roots, root, lambda skipped: roots.walk(root, skipped=skipped))
+        return cls(
+            roots,
+            root,
+            lambda skipped: roots.walk(root, skipped=skipped),
+            folders=lambda start, skipped: roots.directories(root, start=start, skipped=skipped),
+        )

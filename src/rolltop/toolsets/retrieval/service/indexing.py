@@ -31,7 +31,7 @@ def trees(desk: Desk, roots: Sequence[Root]) -> list[Tree]:
         return [Tree.live(desk.roots, root) for root in roots]
     indexes = _indexes(desk)
     looks = [(root, indexes.look(root)) for root in roots]
-    return [Tree(desk.roots, root, look.files, look) for root, look in looks]
+    return [Tree(desk.roots, root, look.files, look, look.folders) for root, look in looks]
 
 
 def update(desk: Desk) -> None:

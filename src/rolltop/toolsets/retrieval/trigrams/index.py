@@ -22,7 +22,7 @@ from rolltop.toolsets.retrieval.trigrams.rulefiles import settled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rolltop.core.roots import Root, Roots
+    from rolltop.core.roots import Listed, Root, Roots
     from rolltop.toolsets.retrieval.models import Query
     from rolltop.toolsets.retrieval.trigrams.building import Building
     from rolltop.toolsets.retrieval.trigrams.postings import Postings
@@ -87,6 +87,10 @@ class RootIndex:
     def walk(self, skipped: Skipped) -> Iterator[Entry]:
         """Yield the chosen files as they come, in order, and remember nothing."""
         return self._roots.walk(self.root, skipped=skipped)
+
+    def folders(self, start: str, skipped: Skipped) -> Iterator[Listed]:
+        """Yield the directories with the names of their files as they come; remember nothing."""
+        return self._roots.directories(self.root, start=start, skipped=skipped)
 
     def look_at_all(self) -> None:
         """Look at every file, where a search has been answered since the last time."""

@@ -17,10 +17,10 @@ from rolltop.toolsets.retrieval.trigrams.index import RootIndex
 from rolltop.toolsets.retrieval.trigrams.postings import Postings, exists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from rolltop.core.roots import Entry, Root, Roots
+    from rolltop.core.roots import Entry, Listed, Root, Roots
     from rolltop.toolsets.retrieval.models import Query, Totals
 
 _LOOK_EVERY: Final = 30.0
@@ -135,6 +135,10 @@ class Look:
         if self._walks:
             return self._index.walk(skipped)
         return self._counted(skipped)
+
+    def folders(self, start: str, skipped: Skipped) -> Iterator[Listed] | None:
+        """Return the directories from a path on, where `files` would walk; None where not."""
+        return self._index.folders(start, skipped) if self._walks else None
 
     def candidates(self, query: Query) -> list[Entry] | None:
         """Return those that may match, in order; None where any may."""
