@@ -31,9 +31,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
 Written by `make bench`; every comparison is made in one run, side by side. Times are medians with
-the least and the greatest.
-
-Machine: {machine}.
+the least and the greatest. Below each table stands the machine it was made on.
 """
 
 
@@ -47,10 +45,11 @@ def main(names: list[str]) -> int:
     for name in names or PARTS:
         made: Iterable[Table] = import_module(f"benchmarks.{name}").tables()
         for table in made:
-            print(table.markdown(), flush=True)
-            sections[table.title] = table.markdown()
+            section = f"{table.markdown()}\nMachine: {machine()}.\n"
+            print(section, flush=True)
+            sections[table.title] = section
             # After each, so that a long run that is ended leaves what it has measured.
-            page = "\n".join([HEAD.format(machine=machine()), *sections.values()])
+            page = "\n".join([HEAD, *sections.values()])
             PAGE.write_text(page, encoding="utf-8")
     return 0
 
