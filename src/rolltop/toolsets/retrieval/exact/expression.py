@@ -54,11 +54,11 @@ class Expression:
         """
         text = self.pattern.decode()
         last = max(0, min(len(text) // 2, len(text) - _SHORTEST))
-        return text[min(range(last + 1), key=lambda at: _COMMON.find(text[at])) :]
+        return text[min(range(last + 1), key=lambda at: _RAREST_FIRST.find(text[at])) :]
 
 
 _SHORTEST: Final = 6
-_COMMON: Final = (
+_RAREST_FIRST: Final = (
     "^?~`ZJj!%$|Q@Y+zW[\\]<K&V7X{q5}#698GB4'F:H3/wUkOM>y2LDNPR=1vCxSA.\"T*;Ibg-Eh)(m0,fpuldconairs"
     "_te "
 )
