@@ -270,21 +270,22 @@ def test_the_death_of_the_process_that_embeds_leaves_words(
 def test_the_process_that_embeds_ends_when_there_is_nothing_to_do(
     shop: Forest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "Child", Child)
+    started: list[Child] = []
+
+    def start(*arguments: Any, **named: Any) -> Child:
+        started.append(Child(*arguments, **named))
+        return started[-1]
+
+    monkeypatch.setattr(making, "Child", start)
     search(shop)
     make(shop)
-    (child,) = children()
+    (child,) = started
     assert search(shop)[0] == "hybrid"
+    assert Path(f"/proc/{child.pid}").exists()
     monkeypatch.setattr(making, "_IDLE", 0.0)
     make(shop)
     assert not meanings.pending(shop.desk)
-    assert child not in children()
-
-
-def children() -> set[int]:
-    """Return the processes that this one started and that are still there."""
-    me = os.getpid()
-    return set(map(int, Path(f"/proc/{me}/task/{me}/children").read_text().split()))
+    assert not Path(f"/proc/{child.pid}").exists()
 
 
 @pytest.mark.parametrize("damage", ["overwritten", "cut", "empty"])
