@@ -83,16 +83,18 @@ def embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
         return _made[name]
 
 
+def load(name: str = DEFAULT_MODEL) -> Embedder | None:
+    """Return the model as `embedder` does, None also where it cannot be loaded, which is logged."""
+    try:
+        return embedder(name)
+    except Exception as failure:  # noqa: BLE001  # a broken model leaves search by words
+        logs.fault(failure, message="the embedding model could not be loaded")
+        return None
+
+
 def ready(name: str = DEFAULT_MODEL) -> Embedder | None:
     """Return the model if it is loaded, else None; where it can be, it is loaded meanwhile."""
     if name not in _asked and name not in _made:
         _asked.add(name)
-        Thread(target=_load, args=(name,), name="embedder", daemon=True).start()
+        Thread(target=load, args=(name,), name="embedder", daemon=True).start()
     return _made.get(name)
-
-
-def _load(name: str) -> None:
-    try:
-        embedder(name)
-    except Exception as failure:  # noqa: BLE001  # a broken model leaves search by words
-        logs.fault(failure, message="the embedding model could not be loaded")

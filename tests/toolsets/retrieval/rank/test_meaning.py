@@ -85,7 +85,7 @@ def has_model(monkeypatch: pytest.MonkeyPatch, model: FakeEmbedder | None) -> No
         return model
 
     monkeypatch.setattr(embed, "ready", ready)
-    monkeypatch.setattr(embed, "embedder", ready)
+    monkeypatch.setattr(embed, "load", ready)
     monkeypatch.setattr(making, "Child", Here)
     monkeypatch.setattr(making, "_FACTORY", f"{__name__}:{fake_child.__name__}")
 

@@ -50,7 +50,8 @@ def of_query(
     """
     if not (desk.settings["retrieval.semantic_search"] and desk.settings["retrieval.index"]):
         return None
-    embedder = _embedder(wait=bool(before))
+    # A search that goes on waits for the model that compared its first places.
+    embedder = embed.load() if before else embed.ready()
     if embedder is None or before == 0:
         return None
     vectors = _kept(desk, embedder).vectors
@@ -101,17 +102,6 @@ def close(desk: Desk) -> None:
         kept.making.close()
         for vectors in kept.vectors.values():
             vectors.close()
-
-
-def _embedder(*, wait: bool) -> Embedder | None:
-    """Return the model; where there is none yet, `wait` for it or do without."""
-    if not wait:
-        return embed.ready()
-    try:
-        return embed.embedder()
-    except Exception as failure:  # noqa: BLE001  # a broken model leaves search by words
-        logs.fault(failure, message="the embedding model could not be loaded")
-        return None
 
 
 def _vector(embedder: Embedder, text: str) -> Matrix | None:

@@ -72,11 +72,7 @@ def load(settings: Settings) -> Embedder | None:
     if not is_available(settings):
         return None
     name: str = settings["scratch.embedding_model"]
-    try:
-        made = embed.embedder(name)
-    except Exception as failure:  # noqa: BLE001  # a broken model leaves search by words
-        logs.fault(failure, message="the embedding model could not be loaded")
-        return None
+    made = embed.load(name)
     if made is not None:
         _loaded[name] = made
     return made
