@@ -56,6 +56,24 @@ def watched() -> Generator[Statements]:
         event.remove(Engine, "before_cursor_execute", statements.listen)
 
 
+@contextmanager
+def kept_to(
+    owners: Sequence[str], *, besides: tuple[str, ...], tables: str = ""
+) -> Generator[None]:
+    """Fail at the end where a statement of the block keeps to none of these users.
+
+    It is about tables whose names begin with `tables`, and not about statements that begin like
+    one of `besides`: those are no user's.
+    """
+    with watched() as statements:
+        yield
+    for statement, parameters in statements.sent:
+        ours = not tables or any(name.startswith(tables) for name in TABLE.findall(statement))
+        if ours and not statement.startswith(besides):
+            wrong = [unbound(statement, parameters, owner) for owner in owners]
+            assert "" in wrong, wrong
+
+
 def owned_tables() -> set[str]:
     """Return the tables whose rows belong to a user."""
     return {name for name, table in metadata.tables.items() if "user_id" in table.columns}

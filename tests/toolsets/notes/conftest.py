@@ -12,7 +12,7 @@ import pytest
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.scope import Scope
-from tests.contracts.statements import TABLE, unbound, watched
+from tests.contracts.statements import kept_to
 from tests.desks import make_desk
 from tests.toolsets.notes.caller import Caller
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from tests.databases import MakeDatabase
 
-FOR_ALL_USERS = "DELETE FROM note_versions WHERE note_versions.gone_at <"
-"""The statement that is no user's: it empties the history of notes that are gone."""
+FOR_ALL_USERS = ("DELETE FROM note_versions WHERE note_versions.gone_at <",)
+"""What is no user's: it empties the history of notes that are gone."""
 
 
 @pytest.fixture
@@ -34,13 +34,9 @@ def desk(database: Database) -> Desk:
 
 @pytest.fixture
 def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
-    with watched() as statements:
+    owners = (me.user_id, them.user_id)
+    with kept_to(owners, besides=FOR_ALL_USERS, tables="note"):
         yield Caller(desk, me)
-    for statement, parameters in statements.sent:
-        ours = any(name.startswith("note") for name in TABLE.findall(statement))
-        if ours and not statement.startswith(FOR_ALL_USERS):
-            wrong = [unbound(statement, parameters, owner.user_id) for owner in (me, them)]
-            assert "" in wrong, wrong
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.scope import Scope
-from tests.contracts.statements import TABLE, unbound, watched
+from tests.contracts.statements import kept_to
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
 
@@ -37,13 +37,9 @@ def desk(database: Database) -> Desk:
 
 @pytest.fixture
 def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
-    with watched() as statements:
+    owners = (me.user_id, them.user_id)
+    with kept_to(owners, besides=FOR_ALL_USERS, tables="scratch_"):
         yield Caller(desk, me)
-    for statement, parameters in statements.sent:
-        ours = any(name.startswith("scratch_") for name in TABLE.findall(statement))
-        if ours and not statement.startswith(FOR_ALL_USERS):
-            wrong = [unbound(statement, parameters, owner.user_id) for owner in (me, them)]
-            assert "" in wrong, wrong
 
 
 @pytest.fixture

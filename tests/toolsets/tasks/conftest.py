@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.toolsets.tasks import service
-from tests.contracts.statements import unbound, watched
+from tests.contracts.statements import kept_to
 from tests.desks import make_desk
 from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from rolltop.core.scope import Scope
 
-FOR_ALL_USERS = "DELETE FROM tasks WHERE tasks.deleted_at <="
+FOR_ALL_USERS = ("DELETE FROM tasks WHERE tasks.deleted_at <=",)
 """The one statement that is no user's: it empties the trash."""
 
 
@@ -32,13 +32,9 @@ def desk(database: Database) -> Desk:
 
 @pytest.fixture
 def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
-    with watched() as statements:
+    owners = (me.user_id, them.user_id, service.NOBODY, UNKNOWN)
+    with kept_to(owners, besides=FOR_ALL_USERS):
         yield Caller(desk, me)
-    for statement, parameters in statements.sent:
-        if not statement.startswith(FOR_ALL_USERS):
-            owners = (me.user_id, them.user_id, service.NOBODY, UNKNOWN)
-            wrong = [unbound(statement, parameters, owner) for owner in owners]
-            assert "" in wrong, wrong
 
 
 @pytest.fixture
