@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 from rolltop.core import tokens
@@ -88,13 +88,15 @@ class Page:
     """A list answer.
 
     `envelope(items)` puts items into their envelope, `cursor_after(i)` is the cursor that
-    continues after item i, and `more` says that others follow the last.
+    continues after item i, and `more` says that others follow the last. `reduced(item)` stands
+    for an item that fits not even with its texts cut; its own texts are cut then.
     """
 
     items: Sequence[JsonObject]
     envelope: Callable[[list[JsonObject]], JsonObject]
     cursor_after: Callable[[int], str]
     more: bool = False
+    reduced: Callable[[JsonObject], JsonObject] | None = None
 
     @property
     def size(self) -> int:
@@ -340,6 +342,9 @@ def _first_shortened(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     """Return the first unit with its texts cut, or say how large a budget the answer needs."""
     first = _part(cut, min(1, cut.size), finish)
     shortened = shorten(first, limit) if isinstance(cut, Page) else None
+    if shortened is None and isinstance(cut, Page) and cut.items and cut.reduced:
+        first = _part(replace(cut, items=[cut.reduced(cut.items[0])]), 1, finish)
+        shortened = shorten(first, limit)
     if shortened is None:
         raise _too_small(count(_shortest(first)))
     return shortened

@@ -123,3 +123,21 @@ def test_any_metadata_is_read_to_its_end(
     whole = [key for key in metadata if "…" not in json.dumps(found[key], ensure_ascii=False)]
     assert {key: found[key] for key in whole} == {key: metadata[key] for key in whole}
     assert contents(answers) == text * 20
+
+
+def test_a_value_keeps_its_type_or_is_marked_as_cut(mine: Caller) -> None:
+    values = {f"key {n}": {"n": list(range(n))} for n in range(60, 200)}
+    pad = mine.pad("cell", metadata=values)
+    found = joined(followed(mine, pad, 470))
+    assert found.keys() == values.keys()
+    shown = {key for key in values if found[key] == values[key]}
+    assert shown
+    assert all(found[key].endswith("…") for key in values.keys() - shown)
+    assert values.keys() - shown
+
+
+def test_a_pad_without_cells_whose_last_value_is_cut_is_read_to_its_end(mine: Caller) -> None:
+    pad = mine.pad(metadata={"a": 1, "numbers": {"n": list(range(2000))}})
+    found = joined(followed(mine, pad, 500))
+    assert found["a"] == 1
+    assert found["numbers"].startswith('{"n":[0,1,2')

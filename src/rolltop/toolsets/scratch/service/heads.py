@@ -75,7 +75,6 @@ def metadata_page(
     `cells_after` makes the cursor at which the cells begin, where there are any.
     """
     every = _parts(reading.metadata or {})
-    first = min(first, len(every) - 1)
     parts = every[first:]
     bare = replace(reading, metadata={})
 
@@ -89,15 +88,11 @@ def metadata_page(
             return places.written(CURSOR, first + at + 1, "")
         return cells_after()
 
-    def shown(part: JsonObject) -> JsonObject:
-        if len(budget.compact(part).encode()) <= limit // 4:  # a token has a byte at least
-            return part
-        # A quarter is kept free for how the answer goes on.
-        if budget.shorten(envelope([part]), limit - limit // 4) is not None:
-            return part
-        return {**part, "value": budget.compact(part["value"])}
+    def as_text(part: JsonObject) -> JsonObject:
+        # Always with the mark of a cut: it could be taken for a text that was given otherwise.
+        return {**part, "value": budget.compact(part["value"])[:-1] + "…"}
 
-    return Page([shown(part) for part in parts], envelope, cursor_after, cells_after is not None)
+    return Page(parts, envelope, cursor_after, cells_after is not None, as_text)
 
 
 def _parts(metadata: JsonObject) -> list[JsonObject]:
