@@ -24,7 +24,7 @@ from rolltop.core.search.terms import is_beginning, relevance, weights
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import BindParameter, ColumnElement
+    from sqlalchemy import BindParameter, ColumnElement, Select
 
     from rolltop.core.db import Tx
     from rolltop.core.search.conditions import Allowed, Shape
@@ -78,14 +78,33 @@ class WordIndex:
         They are `most[1]` of the `most[0]` that meet the expression, the newest where it is met
         by more (`newest`).
         """
+        if self._is_alone and not allowed.filters:
+            # All there is may be found as a rule, and asking for each row doubles the time.
+            best = self._best(expression, statistics, allowed, most, newest=newest, of_all=True)
+            values = {**allowed.values, "some": best}
+            if not best or _counted_among(allowed.shape).rows(self.tx, values) == [(len(best),)]:
+                return best
+        return self._best(expression, statistics, allowed, most, newest=newest, of_all=False)
+
+    def _best(  # noqa: PLR0913  # what `propose` was asked
+        self,
+        expression: Expression,
+        statistics: Statistics,
+        allowed: Allowed,
+        most: tuple[int, int],
+        *,
+        newest: bool,
+        of_all: bool,
+    ) -> list[int]:
+        """Return what `propose` does, or the same of all that is in the index."""
         ranked, wanted = most
+        shape = None if of_all else allowed.shape
         values = {**allowed.values, "expression": _text(expression), "most": ranked}
         terms = {term for clause in expression for term in clause}
         if sum(statistics.occurrences[term] for term in terms) <= _RANKED:
-            statement = _ranked(allowed.shape, newest=newest)
-            best = statement.rows(self.tx, {**values, "wanted": wanted})
+            best = _ranked(shape, newest=newest).rows(self.tx, {**values, "wanted": wanted})
             return [number for number, _rank in best]
-        met = [number for (number,) in _met(allowed.shape).rows(self.tx, values)]
+        met = [number for (number,) in _met(shape).rows(self.tx, values)]
         some = max(_READ, wanted)
         if len(met) > some:
             met = self._likeliest(met, expression, statistics)[:some]
@@ -144,15 +163,13 @@ def _counted(*, is_alone: bool) -> Prepared:
 
 
 @cache
-def _ranked(shape: Shape, *, newest: bool) -> Prepared:
-    """Return what lets FTS5 rank `most` of the parts that meet an expression: the best `wanted`."""
-    c = search_parts.c
+def _ranked(shape: Shape | None, *, newest: bool) -> Prepared:
+    """Return what lets FTS5 rank `most` of the parts that meet an expression: the best `wanted`.
+
+    Without a shape they are any that are in the index.
+    """
     rank: ColumnElement[float] = func.bm25(literal_column(WORDS_TABLE, Integer), type_=Float)
-    met = (
-        select(c.id, rank.label("rank"))
-        .select_from(search_words.join(search_parts, c.id == search_words.c.rowid))
-        .where(_MET, *conditions(shape))
-    )
+    met = _having_met(shape).add_columns(rank.label("rank"))
     if newest:
         met = met.order_by(search_words.c.rowid.desc())
     some = met.limit(_MOST).subquery()
@@ -161,17 +178,31 @@ def _ranked(shape: Shape, *, newest: bool) -> Prepared:
 
 
 @cache
-def _met(shape: Shape) -> Prepared:
+def _met(shape: Shape | None) -> Prepared:
     """Return what finds the newest `most` parts that meet an expression.
 
     FTS5 would look at every row of each word to rank them.
     """
-    found = (
+    return Prepared(_having_met(shape).order_by(search_words.c.rowid.desc()).limit(_MOST))
+
+
+def _having_met(shape: Shape | None) -> Select[Any]:
+    """Return what finds the parts that meet an expression, of those in the index or a shape."""
+    if shape is None:
+        return select(search_words.c.rowid.label("id")).where(_MET)
+    of_part = search_parts.c.id == search_words.c.rowid
+    return (
         select(search_parts.c.id)
-        .select_from(search_words.join(search_parts, search_parts.c.id == search_words.c.rowid))
+        .select_from(search_words.join(search_parts, of_part))
         .where(_MET, *conditions(shape))
     )
-    return Prepared(found.order_by(search_words.c.rowid.desc()).limit(_MOST))
+
+
+@cache
+def _counted_among(shape: Shape) -> Prepared:
+    """Return what counts those of some parts that a query may find."""
+    found = select(func.count()).where(search_parts.c.id.in_(_SOME), *conditions(shape))
+    return Prepared(found)
 
 
 _HAVING: Final = Prepared(
