@@ -123,6 +123,18 @@ class IndexFile:
         with self._damage_noticed(), self._writer.transaction() as db:
             yield db
 
+    def tidy(self, table: str) -> None:
+        """Take less room on disk, after much was put into an FTS5 table. Raises as `writing`."""
+        with self.writing() as db:
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        with self.writing() as db:
+            for _ in db.execute("PRAGMA incremental_vacuum"):
+                pass
+        with self._damage_noticed(), self._writer.lock, suppress(apsw.BusyError):
+            # Empties the log too, unless somebody reads from it still.
+            for _ in self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)"):
+                pass
+
     @contextmanager
     def _damage_noticed(self) -> Generator[None, None, None]:
         """Give a damaged file up: the next one opened has another name, never used before."""

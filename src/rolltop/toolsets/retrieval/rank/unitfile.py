@@ -156,11 +156,7 @@ class UnitFile:
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""
-        with self._file.writing() as db:
-            db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        with self._file.writing() as db:
-            for _ in db.execute("PRAGMA incremental_vacuum"):
-                pass
+        self._file.tidy("words")
 
     def lacking(self, after: int, most: int) -> dict[str, Row]:
         """Return files after a number whose units are not kept yet, in the order of numbers."""

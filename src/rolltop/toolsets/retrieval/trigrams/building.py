@@ -23,6 +23,10 @@ _MOST_STARTS: Final = 3
 """How many processes may end by themselves: after that this one reads."""
 
 
+Request = tuple[str, "list[Entry]"]
+"""The name of a root, and files to be read in it."""
+
+
 class Outcome(NamedTuple):
     """What became of a batch: whether any file was noted, and which could not be read."""
 
@@ -40,15 +44,17 @@ class Reader:
         self._folder: Final = folder
         self._postings: Postings | None = None
 
-    def __call__(self, request: tuple[str, list[Entry]]) -> Outcome | Busy | Damaged | Unusable:
-        """Return what became of the files of a root, or why nothing did."""
-        name, batch = request
+    def __call__(self, request: Request | None) -> Outcome | Busy | Damaged | Unusable:
+        """Return what became of the files of a root, or why nothing did; without any, tidy up."""
+        name, batch = request or ("", [])
         root = self._roots.root(name)
-        if root is None:
-            return Outcome(some=False, refused=dict.fromkeys(batch, False))
         try:
             if self._postings is None:
                 self._postings = Postings(self._folder)
+            if request is None:
+                self._postings.tidy()
+            if root is None:
+                return Outcome(some=False, refused=dict.fromkeys(batch, False))
             return into(self._postings, self._roots, root, batch)
         except Busy as problem:
             return problem
@@ -94,15 +100,24 @@ class Building:
         """
         with self._lock:
             child = self._started() if many else None
-            if child is None:
-                return into(postings, self._roots, root, batch)
-            try:
-                child.send((root.name, batch))
-                answer = cast("Outcome | Busy | Unusable", child.receive())
-            except Ended:
-                self._starts -= 1
-                self.rest()
-                return into(postings, self._roots, root, batch)
+            outcome = child and self._asked(child, (root.name, batch))
+            return outcome or into(postings, self._roots, root, batch)
+
+    def tidy(self, postings: Postings) -> None:
+        """Give back the room on disk that much reading left. Raises as `read`."""
+        with self._lock:
+            if self._child is None or self._asked(self._child, None) is None:
+                postings.tidy()
+
+    def _asked(self, child: Child, request: Request | None) -> Outcome | None:
+        """Have the process do it; None where it ended instead. Raises as `read`."""
+        try:
+            child.send(request)
+            answer = cast("Outcome | Busy | Unusable", child.receive())
+        except Ended:
+            self._starts -= 1
+            self.rest()
+            return None
         if isinstance(answer, Outcome):
             return answer
         raise answer

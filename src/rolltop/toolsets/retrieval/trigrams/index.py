@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
+_MUCH: Final = 1 << 20
+"""Bytes read after which the index is made to take less room."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
 _BATCH_BYTES: Final = 16 << 20
@@ -172,13 +174,15 @@ class RootIndex:
             for entry in self._refused.keys() - set(self._stale.values()):
                 del self._refused[entry]
         some = bool(gone)
-        many = sum(entry.size for entry in stale) >= WORTH
+        size = sum(entry.size for entry in stale)
         for batch in _batches(iter(stale)):
             if stopped():
                 return some
-            outcome = self._building.read(postings, self.root, batch, many=many)
+            outcome = self._building.read(postings, self.root, batch, many=size >= WORTH)
             self._refuse(outcome.refused)
             some |= outcome.some
+        if size >= _MUCH:
+            self._building.tidy(postings)
         self._building.rest()
         return some
 

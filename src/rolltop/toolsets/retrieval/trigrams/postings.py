@@ -149,6 +149,10 @@ class Postings:
             for path in paths:
                 _put(db, root, Noted(path, _GONE, BINARY, ""), change)
 
+    def tidy(self) -> None:
+        """Take less room on disk, after much was put. Raises Busy."""
+        self._file.tidy("grams")
+
 
 def _put(db: Connection, root: str, noted: Noted, change: int) -> None:
     kept = _kept(noted.path)
