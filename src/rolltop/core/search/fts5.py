@@ -86,7 +86,7 @@ class WordIndex:
                 return best
         return self._best(expression, statistics, allowed, most, newest=newest, of_all=False)
 
-    def _best(  # noqa: PLR0913  # what `propose` was asked
+    def _best(  # what `propose` was asked
         self,
         expression: Expression,
         statistics: Statistics,

@@ -123,10 +123,10 @@ class IndexFile:
         with self._damage_noticed(), self._writer.transaction() as db:
             yield db
 
-    def tidy(self, table: str) -> None:
-        """Take less room on disk, after much was put into an FTS5 table. Raises as `writing`."""
+    def tidy(self, optimize: str) -> None:
+        """Take less room on disk, by a statement that makes room first. Raises as `writing`."""
         with self.writing() as db:
-            db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+            db.execute(optimize)
         with self.writing() as db:
             for _ in db.execute("PRAGMA incremental_vacuum"):
                 pass

@@ -156,7 +156,7 @@ class UnitFile:
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""
-        self._file.tidy("words")
+        self._file.tidy("INSERT INTO words (words) VALUES ('optimize')")
 
     def lacking(self, after: int, most: int) -> dict[str, Row]:
         """Return files after a number whose units are not kept yet, in the order of numbers."""

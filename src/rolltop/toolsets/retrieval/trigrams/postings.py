@@ -151,7 +151,7 @@ class Postings:
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""
-        self._file.tidy("grams")
+        self._file.tidy("INSERT INTO grams (grams) VALUES ('optimize')")
 
 
 def _put(db: Connection, root: str, noted: Noted, change: int) -> None:

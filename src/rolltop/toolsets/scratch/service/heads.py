@@ -68,7 +68,7 @@ def fitted_frame(cell: JsonObject, limit: int) -> JsonObject:
 
 
 def metadata_page(
-    reading: Reading, first: int, limit: int, cells_after: Callable[[], str] | None
+    reading: Reading, first: int, cells_after: Callable[[], str] | None
 ) -> Page:
     """Return the metadata from its part `first` on, as core cuts it to the budget.
 

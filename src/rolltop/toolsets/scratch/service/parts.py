@@ -68,7 +68,7 @@ def answer(
             return _page(reading, shown)
         reading = heads.fitted(reading, limit)
         if reading.metadata and (part is not None or not heads.has_room(reading, limit)):
-            return heads.metadata_page(reading, part or 0, limit, _first_cell(reading))
+            return heads.metadata_page(reading, part or 0, _first_cell(reading))
     if not reading.cells:
         return reading.answer([])
     if _fits(reading, shown[0], limit, sent):
