@@ -67,9 +67,7 @@ def fitted_frame(cell: JsonObject, limit: int) -> JsonObject:
     return budget.shorten(frame, limit // 4) or least
 
 
-def metadata_page(
-    reading: Reading, first: int, cells_after: Callable[[], str] | None
-) -> Page:
+def metadata_page(reading: Reading, first: int, cells_after: Callable[[], str] | None) -> Page:
     """Return the metadata from its part `first` on, as core cuts it to the budget.
 
     `cells_after` makes the cursor at which the cells begin, where there are any.
