@@ -10,7 +10,7 @@ class SessionOptions:
 class InferenceSession:
     def __init__(
         self,
-        path_or_bytes: str | PathLike[str],
+        path_or_bytes: str | bytes | PathLike[str],
         sess_options: SessionOptions,
         providers: Sequence[str],
     ) -> None: ...

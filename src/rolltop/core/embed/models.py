@@ -71,7 +71,7 @@ def missing_packages() -> list[str]:
 def embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
     """Return the model of that name, None where the extra is not installed; blocks the first time.
 
-    One is loaded a process (about half a second, 200 MB). Raises LookupError for an unknown name.
+    One is loaded a process (about half a second, 100 MB). Raises LookupError for an unknown name.
     """
     if name not in model_names():
         raise LookupError(name)

@@ -1,0 +1,263 @@
+"""An ONNX model whose 8-bit weights stay 8 bits wide.
+
+As published, a model of 8-bit weights may widen each of them (`Cast`, then `Mul` by its scale), and
+the runtime keeps what comes out: four bytes a weight, all of which every query has to read. Here
+matrices are multiplied as they are, by inputs that are rounded to 8 bits too, and of a table only
+the rows that are looked up are widened.
+
+Messages are read as protocol buffers are written (protobuf.dev/programming-guides/encoding), with
+the numbers that fields have in onnx.proto; nothing else of ONNX's own package is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_GRAPH: Final = 7
+_OPERATORS: Final = 8
+_NODE: Final = 1
+_TENSOR: Final = 5
+_INPUT, _OUTPUT, _OPERATOR, _ATTRIBUTE, _DOMAIN = 1, 2, 4, 5, 7
+_SIZE, _KIND, _NAME, _RAW = 1, 2, 8, 9
+_FLOATS, _UNSIGNED, _SIGNED = 1, 2, 3
+
+_VARINT, _EIGHT_BYTES, _COUNTED, _FOUR_BYTES = 0, 1, 2, 5
+_OF_THE_RUNTIME: Final = b"com.microsoft"
+_MIDDLE: Final = 128
+"""What stands for 0 among unsigned weights: signed ones overflow in processors without VNNI."""
+_TO_FLOATS: Final = b"\x0a\x02to\x18\x01\xa0\x01\x02"
+"""The attribute `to` of `Cast`: the whole number 1, for 32-bit floats."""
+
+
+class _Node(NamedTuple):
+    """One operation of a model."""
+
+    message: bytes
+    operator: bytes
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
+    is_plain: bool
+    """Whether it has no attributes."""
+
+
+class _Tensor(NamedTuple):
+    """Numbers that belong to a model."""
+
+    sizes: tuple[int, ...]
+    kind: int
+    raw: memoryview
+
+
+class _Widened(NamedTuple):
+    """8-bit weights with their scale, and the places of the nodes that widen them."""
+
+    weights: bytes
+    scale: bytes
+    nodes: tuple[int, int]
+
+
+def narrowed(model: bytes) -> bytes:
+    """Return the model with its 8-bit weights as they are, where what is done with them is known.
+
+    It answers what the model answers, but for the rounding of inputs. A model without such
+    weights is returned as it is.
+    """
+    fields = list(_fields(memoryview(model)))
+    (graph,) = (value for number, _, value in fields if number == _GRAPH)
+    made = _narrowed(graph)
+    if made is None:
+        return model
+    rest = b"".join(whole for number, whole, _ in fields if number != _GRAPH)
+    own = _field(_OPERATORS, _field(1, _OF_THE_RUNTIME) + _varint(2 << 3) + _varint(1))
+    return rest + own + _field(_GRAPH, made)
+
+
+def _narrowed(graph: memoryview) -> bytes | None:
+    """Return a model's graph with other nodes and tensors for 8-bit weights, None without any."""
+    fields = list(_fields(graph))
+    nodes = [_node(value) for number, _, value in fields if number == _NODE]
+    tensors = dict(_tensor(value) for number, _, value in fields if number == _TENSOR)
+    widened = _widened(nodes, tensors)
+    made: dict[int, list[bytes]] = {}
+    added: list[bytes] = []
+    unused: set[bytes] = set()
+    for at, node in enumerate(nodes):
+        for place, name in enumerate(node.inputs):
+            one = widened.get(name)
+            if one is None or not node.is_plain:
+                continue
+            rows, columns = tensors[one.weights].sizes
+            scaled = tensors[one.scale].sizes
+            if node.operator == b"MatMul" and place == 1 and scaled == (1, columns):
+                made |= {at: [_product(node, one)], one.nodes[0]: [], one.nodes[1]: []}
+                added += _unsigned(one, tensors)
+                unused |= {one.weights, one.scale}
+            elif node.operator == b"Gather" and place == 0 and scaled == (rows, 1):
+                made |= {at: _looked_up(node, one), one.nodes[0]: [], one.nodes[1]: []}
+    if not made:
+        return None
+    written = [message for at, node in enumerate(nodes) for message in made.get(at, [node.message])]
+    kept = [
+        whole
+        for number, whole, value in fields
+        if number != _NODE and not (number == _TENSOR and _tensor(value)[0] in unused)
+    ]
+    return b"".join([*(_field(_NODE, one) for one in written), *kept, *added])
+
+
+def _widened(nodes: Sequence[_Node], tensors: Mapping[bytes, _Tensor]) -> dict[bytes, _Widened]:
+    """Return by name what is nothing but 8-bit weights times their scale, and is used once."""
+    uses = Counter(name for node in nodes for name in node.inputs)
+    casts = {
+        node.outputs[0]: (at, node.inputs[0])
+        for at, node in enumerate(nodes)
+        if node.operator == b"Cast"
+        and node.inputs[0] in tensors
+        and tensors[node.inputs[0]].kind == _SIGNED
+        and len(tensors[node.inputs[0]].sizes) == 2  # noqa: PLR2004  # rows and columns
+    }
+    found: dict[bytes, _Widened] = {}
+    for at, node in enumerate(nodes):
+        if node.operator != b"Mul" or node.inputs[0] not in casts:
+            continue
+        cast, weights = casts[node.inputs[0]]
+        scale = tensors.get(node.inputs[1])
+        once = uses[node.inputs[0]] == uses[node.outputs[0]] == uses[weights] == 1
+        if once and scale is not None and scale.kind == _FLOATS:
+            found[node.outputs[0]] = _Widened(weights, node.inputs[1], (cast, at))
+    return found
+
+
+def _product(node: _Node, one: _Widened) -> bytes:
+    """Return the node that multiplies by 8-bit weights in place of the one by wide ones."""
+    inputs = (node.inputs[0], *_names(one))
+    return _operation(b"DynamicQuantizeMatMul", inputs, node.outputs[0], _OF_THE_RUNTIME)
+
+
+def _unsigned(one: _Widened, tensors: Mapping[bytes, _Tensor]) -> list[bytes]:
+    """Return the fields of the tensors that `_product` takes: weights, scale and middle."""
+    weights, scale = tensors[one.weights], tensors[one.scale]
+    columns = weights.sizes[1:]
+    shifted = np.frombuffer(weights.raw, dtype=np.uint8) ^ _MIDDLE
+    named = zip(
+        _names(one),
+        ((weights.sizes, _UNSIGNED), (columns, _FLOATS), (columns, _UNSIGNED)),
+        (shifted.tobytes(), bytes(scale.raw), bytes([_MIDDLE]) * columns[0]),
+        strict=True,
+    )
+    return [
+        _field(
+            _TENSOR,
+            b"".join(_varint(_SIZE << 3) + _varint(size) for size in sizes)
+            + (_varint(_KIND << 3) + _varint(kind))
+            + _field(_NAME, name)
+            + _field(_RAW, raw),
+        )
+        for name, (sizes, kind), raw in named
+    ]
+
+
+def _names(one: _Widened) -> tuple[bytes, bytes, bytes]:
+    return one.weights + b"/unsigned", one.scale + b"/columns", one.weights + b"/middle"
+
+
+def _looked_up(node: _Node, one: _Widened) -> list[bytes]:
+    """Return the nodes that widen the rows looked up, in place of the one that looks them up."""
+    rows, (made,) = node.inputs[1], node.outputs
+    narrow, wide, scale = made + b"/narrow", made + b"/wide", made + b"/scale"
+    return [
+        _operation(b"Gather", (one.weights, rows), narrow),
+        _operation(b"Cast", (narrow,), wide, attribute=_TO_FLOATS),
+        _operation(b"Gather", (one.scale, rows), scale),
+        _operation(b"Mul", (wide, scale), made),
+    ]
+
+
+def _operation(
+    operator: bytes,
+    inputs: Sequence[bytes],
+    output: bytes,
+    domain: bytes = b"",
+    attribute: bytes = b"",
+) -> bytes:
+    parts = [_field(_INPUT, name) for name in inputs]
+    parts += [_field(_OUTPUT, output), _field(_OPERATOR, operator)]
+    if attribute:
+        parts.append(_field(_ATTRIBUTE, attribute))
+    if domain:
+        parts.append(_field(_DOMAIN, domain))
+    return b"".join(parts)
+
+
+def _node(message: memoryview) -> _Node:
+    texts: dict[int, list[bytes]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: [], _ATTRIBUTE: []}
+    for number, _, value in _fields(message):
+        if number in texts:
+            texts[number].append(bytes(value))
+    inputs, outputs = tuple(texts[_INPUT]), tuple(texts[_OUTPUT])
+    return _Node(bytes(message), b"".join(texts[_OPERATOR]), inputs, outputs, not texts[_ATTRIBUTE])
+
+
+def _tensor(message: memoryview) -> tuple[bytes, _Tensor]:
+    sizes: list[int] = []
+    kind, name, raw = 0, b"", memoryview(b"")
+    for number, _, value in _fields(message):
+        if number == _SIZE:  # one by one, or several in a row
+            at = 0
+            while at < len(value):
+                size, at = _number(value, at)
+                sizes.append(size)
+        elif number == _KIND:
+            kind, _ = _number(value, 0)
+        elif number == _NAME:
+            name = bytes(value)
+        elif number == _RAW:
+            raw = value
+    return name, _Tensor(tuple(sizes), kind, raw)
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
+    """Yield the number of each field, the field as it is written, and what it holds."""
+    at = 0
+    while at < len(message):
+        start = at
+        key, at = _number(message, at)
+        if key & 7 == _COUNTED:
+            length, at = _number(message, at)
+            end = at + length
+        elif key & 7 == _VARINT:
+            _, end = _number(message, at)
+        else:
+            end = at + (8 if key & 7 == _EIGHT_BYTES else 4)
+        yield key >> 3, message[start:end], message[at:end]
+        at = end
+
+
+def _number(message: memoryview, at: int) -> tuple[int, int]:
+    """Return the whole number that is written at a place, and the place after it."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:  # noqa: PLR2004  # its first bit says whether another follows
+            return value, at
+
+
+def _varint(number: int) -> bytes:
+    made = bytearray()
+    while number > 127:  # noqa: PLR2004  # as above
+        made.append(number & 127 | 128)
+        number >>= 7
+    made.append(number)
+    return bytes(made)
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | _COUNTED) + _varint(len(value)) + value
