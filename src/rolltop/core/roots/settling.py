@@ -12,9 +12,10 @@ FAT counts by two seconds, Linux by the tick of its clock.
 """
 
 
-def is_settled(mtime_ns: int, ctime_ns: int) -> bool:
-    """Return whether the last change is so long ago that the next one would show.
+def is_settled(mtime_ns: int, ctime_ns: int, at_ns: int | None = None) -> bool:
+    """Return whether the last change was so long ago that one at a moment, or now, would show.
 
-    Both are nanoseconds since 1970: the times of the content and of the status.
+    All are nanoseconds since 1970: the times of the content and of the status, and the moment.
     """
-    return time.time_ns() - max(mtime_ns, ctime_ns) >= SETTLED_NS
+    at = time.time_ns() if at_ns is None else at_ns
+    return at - max(mtime_ns, ctime_ns) >= SETTLED_NS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.core.roots import Roots
-from rolltop.toolsets.retrieval.exact import Tree, search
+from rolltop.toolsets.retrieval.exact import Tree, ripgrep, search
 from rolltop.toolsets.retrieval.models import Query
 from tests.toolsets.retrieval.exact.witness import found, trees_of
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.roots import Entry, Skipped
+    from rolltop.toolsets.retrieval.exact.spots import Spot
 
 NEEDLE = Query("needle")
+EXPRESSION = Query("ne+dle", regex=True)
 
 
 def test_only_regular_files_are_read(code: Path, tmp_path: Path) -> None:
@@ -71,10 +73,11 @@ class Shifting:
             file.parent.symlink_to(self.path.parent / "moved")
 
 
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION], ids=["text", "expression"])
 @pytest.mark.parametrize("many", [3, 150])
 @pytest.mark.parametrize("kind", ["gone", "folder", "link out", "link in", "folder out"])
 def test_a_file_that_turns_into_something_else_is_passed_by(
-    code: Path, kind: str, many: int
+    code: Path, kind: str, many: int, query: Query
 ) -> None:
     (code.parent / "secret").write_text("needle\n")
     (code / "sub").mkdir()
@@ -83,12 +86,66 @@ def test_a_file_that_turns_into_something_else_is_passed_by(
         (code / f"good{number}").write_text("needle\n")
     shifting = Shifting(code)
     shifting.shifts = {"sub/victim": kind}
-    answer = search([shifting.tree()], NEEDLE, limit=1000)
+    answer = search([shifting.tree()], query, limit=1000)
     assert len(answer.hits) == many
     assert not [hit for hit in answer.hits if hit.path == "sub/victim"]
     # Among many files ripgrep looks first, and finds nothing in what is gone.
     assert answer.skipped.changed <= 1
     assert answer.skipped.changed == 1 or many > 3
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every file count as one that was not changed lately."""
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", 0)
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("change", ["in place", "another file", "put back"])
+def test_a_line_is_shown_where_it_is_when_the_file_is_read(
+    code: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Ripgrep has looked at the files; one of them changes before it is opened."""
+    for number in range(150):
+        (code / f"file{number}").write_text(f"a needle {number}\n\nb\n")
+    changing = code / "file7"
+    before = changing.stat()
+    listed_lines = ripgrep.listed_lines
+
+    def changed(written: bytes) -> dict[bytes, list[Spot]]:
+        if change == "another file":
+            (code / "new").write_text("b\n\na needle 7\n")
+            os.utime(code / "new", ns=(before.st_atime_ns, before.st_mtime_ns))
+            (code / "new").replace(changing)
+        else:
+            changing.write_text("b\n\na needle 7\n")
+        if change == "put back":
+            os.utime(changing, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return listed_lines(written)
+
+    monkeypatch.setattr(ripgrep, "listed_lines", changed)
+    answer = search([Shifting(code).tree()], EXPRESSION, limit=1000)
+    lines = {hit.path: (hit.line, hit.preview) for hit in answer.hits}
+    assert lines.pop("file7") == (3, "a needle 7")
+    assert lines == {f"file{n}": (1, f"a needle {n}") for n in range(150) if n != 7}
+
+
+@pytest.mark.usefixtures("settled")
+def test_every_line_of_many_is_found_whatever_the_files_are_called(code: Path) -> None:
+    for number in range(100):
+        (code / f"plain{number}").write_text("no\n")
+    (code / "two\nlines").write_text("needle\nno\n" * 3)
+    (code / "./nul").write_bytes(b"needle\n\0\n" * 2 + b"x" * 9000)
+    (code / "full").write_text("needle\n" * 50)
+    (code / "wide").write_bytes("\n\nneedle\n".encode("utf-16"))
+    answer = search([Shifting(code).tree()], EXPRESSION, limit=1000)
+    lines = [(hit.path, hit.line) for hit in answer.hits]
+    assert lines == [
+        *(("full", n) for n in range(1, 51)),
+        *(("two\nlines", n) for n in (1, 3, 5)),
+        ("wide", 3),
+    ]
 
 
 def test_a_fifo_that_takes_a_files_place_does_not_hang_the_search(

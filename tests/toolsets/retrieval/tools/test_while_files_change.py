@@ -91,7 +91,8 @@ class Asker:
         self._check_search(f"{MARK}{number:08d}")
 
     def _check_search(self, query: str) -> None:
-        answer, possible = self._call("repo_search", query=query, limit=1000)
+        case = self._random.choice(("sensitive", "ignore"))  # looked for by us, or by ripgrep
+        answer, possible = self._call("repo_search", query=query, limit=1000, case=case)
         found = {hit["path"]: hit["preview"] for hit in answer["result"]}
         assert len(found) == len(answer["result"])
         assert not answer["meta"]["truncated"]

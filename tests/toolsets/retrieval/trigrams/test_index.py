@@ -349,10 +349,12 @@ def test_nothing_is_stale_or_missing_while_files_change_and_are_indexed(
         for _ in range(examples(40)):
             before = dict(changing.newest)
             name = drawn.choice(changing.names)
-            hits = indexed.find(Query(f"version of {name} is")).hits
+            regex = drawn.random() < 0.5
+            hits = indexed.find(Query(f"version of {name} is", regex=regex)).hits
             seen = {hit.path: int(hit.preview.split()[-1]) for hit in hits}
             assert seen.get(name, -1) >= before[name]
-            missing = indexed.find(Query(f"{name} is {before[name] - 1:08d}")).hits
+            regex = drawn.random() < 0.5
+            missing = indexed.find(Query(f"{name} is {before[name] - 1:08d}", regex=regex)).hits
             assert not [hit for hit in missing if hit.path == name]
 
 

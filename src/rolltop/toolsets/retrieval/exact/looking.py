@@ -8,6 +8,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.roots.settling import is_settled
 from rolltop.toolsets.retrieval.exact import ripgrep
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
+    from rolltop.toolsets.retrieval.exact.spots import Spot
     from rolltop.toolsets.retrieval.exact.trees import Tree
 
 READ_AT_ONCE: Final = 64
@@ -23,6 +25,8 @@ process may hold 256."""
 _LOOKED_AT_ONCE: Final = (512, 4096, 1 << 14)
 """Files of the first look, of the second, of all others: what is wanted is often near the start.
 """
+_MOST_LINES: Final = 20
+"""Lines of a file that a first look lists; a file that has as many is looked through again."""
 _AHEAD: Final = 2
 """First looks under way at a time, so that listing and looking overlap."""
 PATIENCE: Final = 20.0
@@ -38,12 +42,16 @@ class _Look(NamedTuple):
 
     files: dict[bytes, Entry]
     run: ripgrep.Run | None
+    begun: int
+    """When, in nanoseconds since 1970."""
 
 
 class Looks:
     """First looks at files of one tree, to find those that may match, within a deadline.
 
-    `unlooked` gathers those that were passed by without learning whether they are text.
+    `unlooked` gathers those that were passed by without learning whether they are text. Of what
+    only ripgrep can find, a look lists lines: `spots` gathers those of files, for as long as these
+    are in the states that their entries say.
     """
 
     def __init__(self, tree: Tree, found: Expression, deadline: float) -> None:
@@ -51,15 +59,17 @@ class Looks:
         self._directory: Final = str(tree.root.path)
         self._expression: Final = found.or_binary or found
         self._tells_binary: Final = found.or_binary is not None
+        self._lists: Final = found.literal is None
         self._deadline: Final = deadline
         self.unlooked: Final[list[Entry]] = []
+        self.spots: Final[dict[Entry, list[Spot]]] = {}
 
     def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
         """Yield the files to be read, a batch at a time, in order."""
         looks: deque[_Look] = deque()
         try:
             for group in self._groups(iter(entries)):
-                looks.append(_Look(group, self._look(group)))
+                looks.append(_Look(group, self._look(group), time.time_ns()))
                 if len(looks) > _AHEAD:
                     yield from _batches(iter(self._matching(looks.popleft())))
             while looks:
@@ -72,6 +82,8 @@ class Looks:
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
         if len(group) <= READ_AT_ONCE:
             return None
+        if self._lists:
+            return ripgrep.lines_run(self._expression, group, self._directory, _MOST_LINES)
         return ripgrep.names_run(self._expression, group, self._directory)
 
     def _matching(self, look: _Look) -> list[Entry]:
@@ -84,16 +96,27 @@ class Looks:
         except ripgrep.Stuck:
             self._check_time()
             return list(look.files.values())
-        names = ripgrep.matching(written) | ripgrep.unread(complaints)
+        names = ripgrep.unread(complaints) | (
+            self._listed(look, written) if self._lists else ripgrep.matching(written)
+        )
         if not self._tells_binary:
             self.unlooked.extend(entry for name, entry in look.files.items() if name not in names)
         if not names:
             return []
         return [entry for name, entry in look.files.items() if name in names]
 
+    def _listed(self, look: _Look, written: bytes) -> set[bytes]:
+        """Keep the lines that a look listed, where a change of the file would show since then."""
+        listed = ripgrep.listed_lines(written)
+        for name, spots in listed.items():
+            entry = look.files[name]
+            if len(spots) < _MOST_LINES and is_settled(entry[2], entry[3], look.begun):
+                self.spots[entry] = spots
+        return set(listed)
+
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
-        sizes = iter((READ_AT_ONCE, *_LOOKED_AT_ONCE))
+        sizes = iter((READ_AT_ONCE, *_LOOKED_AT_ONCE)[self._lists :])
         size = next(sizes)
         group: dict[bytes, Entry] = {}
         length = 0

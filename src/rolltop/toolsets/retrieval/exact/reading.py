@@ -65,7 +65,11 @@ class Opened:
 
     def restless(self) -> bool:
         """Return whether it changed so lately that a change now might not show in its times."""
-        return time.time_ns() - max(self._state[1:]) < _SETTLED_NS
+        return time.time_ns() - max(self._state[1:3]) < _SETTLED_NS
+
+    def is_as_listed(self) -> bool:
+        """Return whether it is in the state it was listed in, and is read itself."""
+        return self._read is self._original and self._state == self.entry[1:5]
 
     def restart(self) -> bool:
         """Read the file as it is now: from a copy, or where it is large, as it comes.
@@ -165,6 +169,6 @@ def _open(roots: Roots, root: Root, entry: Entry, tally: Tally) -> Opened | None
     return None
 
 
-def _state(file: BinaryIO) -> tuple[int, int, int]:
+def _state(file: BinaryIO) -> tuple[int, int, int, int]:
     status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

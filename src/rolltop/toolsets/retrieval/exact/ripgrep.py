@@ -48,6 +48,8 @@ _STATS: Final = re.compile(
     rb"\d+ bytes printed\n(\d+) bytes searched\n[\d.]+ seconds spent searching\n"
     rb"[\d.]+ seconds total\n\Z"
 )
+_ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(\d+):(\d+):[^\n]*\n")
+"""A matching line: names may hold line breaks, and what is shown of the line a NUL."""
 _COUNTED: Final = re.compile(rb"([^\0]+)\0\d+\r?\n")
 _FAULTS: Final = 2
 """The exit status where some file could not be read, or the expression."""
@@ -128,6 +130,16 @@ def names_run(found: Expression, names: Iterable[bytes], directory: str) -> Run:
     )
 
 
+def lines_run(found: Expression, names: Iterable[bytes], directory: str, most: int) -> Run:
+    """Start listing the first `most` matching lines of each file, named from the directory."""
+    return Run(
+        found,
+        (*_LINES, f"--max-count={most}"),
+        [b"./" + name for name in names],
+        directory=directory,
+    )
+
+
 class Swept(NamedTuple):
     """What a run over directories tells: names with a match, and how much it searched."""
 
@@ -199,13 +211,17 @@ def spots(
         written, _ = run.result(deadline - time.monotonic())
     except Stuck:
         raise timed_out() from None
-    places: dict[int, list[Spot]] = defaultdict(list)
-    for row in written.split(b"\n"):
-        name, _, rest = row.partition(b"\0")
-        if rest:
-            line, column, offset, _ = rest.split(b":", 3)
-            spot = Spot(int(line), int(column), int(offset))
-            places[int(name.removeprefix(b"/dev/fd/"))].append(spot)
+    return {
+        int(name.removeprefix(b"/dev/fd/")): listed
+        for name, listed in listed_lines(written).items()
+    }
+
+
+def listed_lines(written: bytes) -> dict[bytes, list[Spot]]:
+    """Return the matching lines that a run listed, by the name of their file."""
+    places: dict[bytes, list[Spot]] = defaultdict(list)
+    for name, line, column, offset in _ROW.findall(written):
+        places[name.removeprefix(b"./")].append(Spot(int(line), int(column), int(offset)))
     return places
 
 

@@ -139,9 +139,10 @@ class _Search:
         some = False
         for listed in self._listed:
             batches, tally = self._begin(listed)
+            spots = {} if listed.looks is None else listed.looks.spots
             with closing(batches) as proposed:
                 for batch in proposed:
-                    for hits in self._verifier.matched(listed.tree, batch, tally):
+                    for hits in self._verifier.matched(listed.tree, batch, tally, spots):
                         some = True
                         yield hits
         if not some:

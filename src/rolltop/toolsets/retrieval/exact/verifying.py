@@ -11,7 +11,7 @@ from rolltop.toolsets.retrieval.exact.reading import Opened, opened
 from rolltop.toolsets.retrieval.models import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
@@ -39,17 +39,24 @@ class Verifier:
         self._deadline: Final = deadline
         self._most_bytes: Final = most_bytes
 
-    def matched(self, tree: Tree, entries: list[Entry], tally: Tally) -> Iterator[list[Hit]]:
+    def matched(
+        self,
+        tree: Tree,
+        entries: list[Entry],
+        tally: Tally,
+        listed: Mapping[Entry, list[Spot]],
+    ) -> Iterator[list[Hit]]:
         """Yield the hits of each file that has some, in the files' order, each file read once.
 
         What a file's hits say was in the file at one time: one that changed while it was read
-        is read again. Files that turn out not to be text, or not readable, are counted.
+        is read again. `listed` are matching lines of files in the states that entries say. Files
+        that turn out not to be text, or not readable, are counted.
         """
         with opened(tree.roots, tree.root, entries, self._most_bytes, tally) as files:
             held = [(file, content) for file in files if (content := self._text(file, tally))]
             if not held:
                 return
-            places = self._spots(held)
+            places = self._spots(held, listed)
             for file, content in held:
                 if time.monotonic() >= self._deadline:
                     raise ripgrep.timed_out()
@@ -72,7 +79,7 @@ class Verifier:
             if not file.restart():
                 break
             content = Content(file.descriptor)
-            spots = self._spots([(file, content)]).get(file.descriptor, [])
+            spots = self._spots([(file, content)], {}).get(file.descriptor, [])
             hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
             if file.still():
                 return hits
@@ -80,15 +87,18 @@ class Verifier:
         tally.changed += 1
         return []
 
-    def _spots(self, files: list[tuple[Opened, Content]]) -> dict[int, list[Spot]]:
+    def _spots(
+        self, files: list[tuple[Opened, Content]], listed: Mapping[Entry, list[Spot]]
+    ) -> dict[int, list[Spot]]:
         """Return the matching lines of each file, by descriptor."""
         places: dict[int, list[Spot]] = {}
         text = self._expression.literal
-        if text is not None:
-            for file, content in files:
+        for file, content in files:
+            found = listed.get(file.entry) if file.is_as_listed() else None
+            if found is None and text is not None:
                 found = content.spots(text, self._most)
-                if found is not None:
-                    places[file.descriptor] = found
+            if found is not None:
+                places[file.descriptor] = found
         left = [file.descriptor for file, _ in files if file.descriptor not in places]
         if left:
             places |= ripgrep.spots(self._expression, left, self._most, self._deadline)
