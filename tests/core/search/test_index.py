@@ -132,6 +132,14 @@ def test_kinds_and_filters_apply_before_the_limit(index: Index) -> None:
     assert index.ids("gold", "hybrid", filters={"tags": ["y"]}, limit=1) == ["quiet"]
 
 
+def test_a_kind_is_found_among_many_better_hits_of_another(index: Index) -> None:
+    index.put(search.Document("pad", "quiet", 0, "some gold and quartz among other things", {}))
+    index.put(*(search.Document("cell", f"c{n}", 0, "gold quartz", {}) for n in range(300)))
+    assert [hit.id for hit in index.hits("gold quartz", kinds=["pad"], limit=1)] == ["quiet"]
+    assert len(index.ids("gold quartz", limit=400)) == 300
+    assert len(index.hits("gold quartz", kinds=["pad", "cell"], limit=400)) == 301
+
+
 def test_filters_change_without_embedding_anew(index: Index) -> None:
     index.cell("a", "gold", namespace="old", tags=["x"])
     index.embed()

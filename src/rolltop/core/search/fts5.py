@@ -81,12 +81,17 @@ class WordIndex:
         if self._is_alone and not allowed.filters:
             # All there is may be found as a rule, and asking for each row doubles the time.
             best = self._best(expression, statistics, allowed, most, newest=newest, of_all=True)
-            values = {**allowed.values, "some": best}
-            if not best or _counted_among(allowed.shape).rows(self.tx, values) == [(len(best),)]:
+            if self._count_allowed(best, allowed) == len(best):
                 return best
         return self._best(expression, statistics, allowed, most, newest=newest, of_all=False)
 
-    def _best(  # what `propose` was asked
+    def _count_allowed(self, parts: Sequence[int], allowed: Allowed) -> int:
+        """Return how many of the parts a query may find."""
+        statement, values = _counted_among(allowed.shape), allowed.values
+        rows = (statement.rows(self.tx, {**values, "some": list(some)}) for some in batches(parts))
+        return sum(number for ((number,),) in rows)
+
+    def _best(
         self,
         expression: Expression,
         statistics: Statistics,

@@ -40,10 +40,10 @@ POINTER: Final = 12
 class _Look(NamedTuple):
     """A first look at files, by name; `run` is None where they are to be read at once."""
 
-    files: dict[bytes, Entry]
-    run: ripgrep.Run | None
     begun: int
     """When, in nanoseconds since 1970."""
+    files: dict[bytes, Entry]
+    run: ripgrep.Run | None
 
 
 class Looks:
@@ -69,7 +69,7 @@ class Looks:
         looks: deque[_Look] = deque()
         try:
             for group in self._groups(iter(entries)):
-                looks.append(_Look(group, self._look(group), time.time_ns()))
+                looks.append(_Look(time.time_ns(), group, self._look(group)))
                 if len(looks) > _AHEAD:
                     yield from _batches(iter(self._matching(looks.popleft())))
             while looks:
