@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy
 
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval import rank
+from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.rank import unitfile
+from rolltop.toolsets.retrieval.store import Unusable
+from rolltop.toolsets.retrieval.trigrams import postings
 from tests.toolsets.retrieval.trigrams.indexed import Indexed
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_both_indexes_take_at_most_a_fifth_of_the_text(tmp_path: Path) -> None:
@@ -23,5 +31,78 @@ def test_both_indexes_take_at_most_a_fifth_of_the_text(tmp_path: Path) -> None:
     kept = sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
     exact.indexes.close()
     ranked.close()
-    assert text > 8 << 20
+    assert text > 4 << 20
     assert 0 < kept / text < 0.2
+
+
+class Both:
+    """Both indexes of a folder, which files of any size make worth tidying."""
+
+    def __init__(self, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
+        monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index._MUCH", 1)
+        monkeypatch.setattr("rolltop.toolsets.retrieval.rank.index._MUCH", 1)
+        self.code = top / "code"
+        self.code.mkdir()
+        for number in range(20):
+            self.write(number, f"word{number}")
+        self.exact = Indexed(top / "exact", self.code)
+        self._roots = Roots.open({"code": self.code}, base=self.code)
+        self._ranked = rank.UnitIndexes(self._roots, top / "ranked")
+
+    def write(self, number: int, text: str) -> None:
+        (self.code / f"f{number}").write_text(f"{text} {'and others ' * 50}\n")
+
+    def update(self) -> None:
+        self.exact.build()
+        self._stale()  # a search finds what has changed
+        root = self._roots.named[0]
+        self._ranked.update(root, lambda: list(self._roots.walk(root)), lambda: False)
+        assert self._stale() == []
+
+    def _stale(self) -> list[str]:
+        root = self._roots.named[0]
+        found = self._ranked.units(root).stale(
+            list(self._roots.walk(root)), self._ranked.file(root, begin=True)
+        )
+        return [entry.relative for entry in found]
+
+    def close(self) -> None:
+        self.exact.indexes.close()
+        self._ranked.close()
+
+
+def test_an_index_is_tidied_after_much_was_read_not_after_each_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tidied: list[str] = []
+    for kind in (postings.Postings, unitfile.UnitFile):
+        monkeypatch.setattr(kind, "tidy", lambda self: tidied.append(type(self).__name__))
+    both = Both(tmp_path, monkeypatch)
+    both.update()
+    assert sorted(tidied) == ["Postings", "UnitFile"]
+    both.write(3, "changed")
+    both.update()
+    assert len(tidied) == 2
+    for number in range(6):
+        both.write(number, f"another{number}")
+    both.update()
+    assert sorted(tidied) == ["Postings", "Postings", "UnitFile", "UnitFile"]
+    both.close()
+
+
+def test_an_index_that_cannot_be_tidied_serves_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_self: object) -> None:
+        raise Unusable
+
+    for kind in (postings.Postings, unitfile.UnitFile):
+        monkeypatch.setattr(kind, "tidy", full)
+    both = Both(tmp_path, monkeypatch)
+    both.update()
+    assert both.exact.proposed(Query("word7")) == ["f7"]
+    both.write(7, "changed")
+    both.update()
+    assert both.exact.proposed(Query("word7")) == []
+    both.close()

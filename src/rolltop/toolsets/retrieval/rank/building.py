@@ -55,14 +55,21 @@ class Building:
                 do(self._roots, self._root, self._file, task, batch)
             yield
 
-    def finish(self) -> None:
-        """Give back the room on disk that much reading left, and end the process.
+    def tidy(self) -> None:
+        """Give back the room on disk that much reading left, by the process if there is one.
 
-        Raises Busy or Unusable.
+        Where another process is writing, or there is no room to do it in, it is left for another
+        time. Raises Damaged.
         """
-        if self._child is not None:
-            self._asked("tidy", ())
-        self.close()
+        try:
+            if self._child is None:
+                self._file.tidy()
+            else:
+                self._asked("tidy", ())
+        except Damaged:
+            raise
+        except (Busy, Unusable):
+            pass
 
     def close(self) -> None:
         """End the process, whatever it is doing."""

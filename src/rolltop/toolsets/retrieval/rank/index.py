@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.rank.unitfile import Row, UnitFile
 
+_MUCH: Final = 1 << 20
+"""Bytes read, at least, after which what is kept is made to take less room."""
+_MUCH_OF_ALL: Final = 4
+"""That takes as long as there is much: one byte in so many has to have been read since."""
 _AT_ONCE: Final = 2_000
 """Files whose units are cut ahead in one go."""
 
@@ -33,6 +37,8 @@ class RootUnits:
         self._last_change = 0
         self._fresh: dict[int, Entry] = {}
         self._stale: dict[str, Entry] = {}
+        self._read_since = 0
+        """Bytes whose words were taken down since there last was much that is new."""
         self._newest = 0
         """The greatest number of a file."""
         self._cut_ahead = 0
@@ -72,17 +78,26 @@ class RootUnits:
 
         Raises Busy or Unusable.
         """
-        stale = filter(_keepable, self.stale(entries, file))
+        stale = list(filter(_keepable, self.stale(entries, file)))
         with self._lock:
             gone = [
                 path for path, row in self._rows.items() if row.exists and path not in self._known
             ]
         if gone:
             file.forget(gone)
+        self._read_since += sum(entry.size for entry in stale)
         for _ in building.run("words", [(0, entry) for entry in stale]):
             if stopped():
                 return
         self._update_units(file, building, stopped)
+
+    def has_much_new(self) -> bool:
+        """Return whether much was read since this was last so: a quarter of all, a megabyte."""
+        whole = sum(entry.size for entry in self._entries)
+        if self._read_since < max(_MUCH, whole // _MUCH_OF_ALL):
+            return False
+        self._read_since = 0
+        return True
 
     def _update_units(
         self, file: UnitFile, building: Building, stopped: Callable[[], bool]

@@ -104,10 +104,16 @@ class Building:
             return outcome or into(postings, self._roots, root, batch)
 
     def tidy(self, postings: Postings) -> None:
-        """Give back the room on disk that much reading left. Raises as `read`."""
+        """Give back the room on disk that much reading left, by the process if there is one.
+
+        Raises as `read`.
+        """
         with self._lock:
-            if self._child is None or self._asked(self._child, None) is None:
+            child = self._child
+            if child is None:
                 postings.tidy()
+            else:
+                self._asked(child, None)
 
     def _asked(self, child: Child, request: Request | None) -> Outcome | None:
         """Have the process do it; None where it ended instead. Raises as `read`."""
