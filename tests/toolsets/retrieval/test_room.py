@@ -76,8 +76,12 @@ def test_an_index_is_tidied_after_much_was_read_not_after_each_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tidied: list[str] = []
+
+    def noted(index: object) -> None:
+        tidied.append(type(index).__name__)
+
     for kind in (postings.Postings, unitfile.UnitFile):
-        monkeypatch.setattr(kind, "tidy", lambda self: tidied.append(type(self).__name__))
+        monkeypatch.setattr(kind, "tidy", noted)
     both = Both(tmp_path, monkeypatch)
     both.update()
     assert sorted(tidied) == ["Postings", "UnitFile"]
