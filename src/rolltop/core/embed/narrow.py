@@ -28,7 +28,11 @@ _INPUT, _OUTPUT, _OPERATOR, _ATTRIBUTE, _DOMAIN = 1, 2, 4, 5, 7
 _SIZE, _KIND, _NAME, _RAW = 1, 2, 8, 9
 _FLOATS, _UNSIGNED, _SIGNED = 1, 2, 3
 
-_VARINT, _EIGHT_BYTES, _COUNTED, _FOUR_BYTES = 0, 1, 2, 5
+_VARINT, _EIGHT_BYTES, _COUNTED = 0, 1, 2  # all else has four bytes
+_MORE: Final = 128
+"""The bit of a number's byte that says another follows."""
+_PLACES: Final = {b"MatMul": 1, b"Gather": 0}
+"""The input that weights are, by operation."""
 _OF_THE_RUNTIME: Final = b"com.microsoft"
 _MIDDLE: Final = 128
 """What stands for 0 among unsigned weights: signed ones overflow in processors without VNNI."""
@@ -89,25 +93,26 @@ def _narrowed(graph: memoryview) -> bytes | None:
     added: list[bytes] = []
     unused: set[bytes] = set()
     for at, node in enumerate(nodes):
-        for place, name in enumerate(node.inputs):
-            one = widened.get(name)
-            if one is None or not node.is_plain:
-                continue
-            rows, columns = tensors[one.weights].sizes
-            scaled = tensors[one.scale].sizes
-            if node.operator == b"MatMul" and place == 1 and scaled == (1, columns):
-                made |= {at: [_product(node, one)], one.nodes[0]: [], one.nodes[1]: []}
-                added += _unsigned(one, tensors)
-                unused |= {one.weights, one.scale}
-            elif node.operator == b"Gather" and place == 0 and scaled == (rows, 1):
-                made |= {at: _looked_up(node, one), one.nodes[0]: [], one.nodes[1]: []}
+        one = widened.get(node.inputs[_PLACES[node.operator]]) if node.operator in _PLACES else None
+        if one is None or not node.is_plain:
+            continue
+        rows, columns = tensors[one.weights].sizes
+        scaled = tensors[one.scale].sizes
+        if node.operator == b"MatMul" and scaled == (1, columns):
+            made |= {at: [_product(node, one)], one.nodes[0]: [], one.nodes[1]: []}
+            added += _unsigned(one, tensors)
+            unused |= {one.weights, one.scale}
+        elif node.operator == b"Gather" and scaled == (rows, 1):
+            made |= {at: _looked_up(node, one), one.nodes[0]: [], one.nodes[1]: []}
     if not made:
         return None
     written = [message for at, node in enumerate(nodes) for message in made.get(at, [node.message])]
+    # The tensors were read in the order of their fields.
+    names = iter(tensors)
     kept = [
         whole
-        for number, whole, value in fields
-        if number != _NODE and not (number == _TENSOR and _tensor(value)[0] in unused)
+        for number, whole, _ in fields
+        if number != _NODE and not (number == _TENSOR and next(names) in unused)
     ]
     return b"".join([*(_field(_NODE, one) for one in written), *kept, *added])
 
@@ -253,16 +258,16 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = message[at]
-        value |= (byte & 127) << shift
+        value |= (byte & ~_MORE) << shift
         at, shift = at + 1, shift + 7
-        if byte < 128:  # noqa: PLR2004  # its first bit says whether another follows
+        if not byte & _MORE:
             return value, at
 
 
 def _varint(number: int) -> bytes:
     made = bytearray()
-    while number > 127:  # noqa: PLR2004  # as above
-        made.append(number & 127 | 128)
+    while number >= _MORE:
+        made.append(number % _MORE | _MORE)
         number >>= 7
     made.append(number)
     return bytes(made)

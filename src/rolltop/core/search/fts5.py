@@ -78,42 +78,34 @@ class WordIndex:
         They are `most[1]` of the `most[0]` that meet the expression, the newest where it is met
         by more (`newest`).
         """
+        ranked, wanted = most
+        values = {**allowed.values, "expression": _text(expression), "most": ranked}
+        terms = {term for clause in expression for term in clause}
+        is_rankable = sum(statistics.occurrences[term] for term in terms) <= _RANKED
+
+        def best(shape: Shape | None) -> list[int]:
+            """Return the best of what a query may find, or without a shape of all."""
+            if is_rankable:
+                rows = _ranked(shape, newest=newest).rows(self.tx, {**values, "wanted": wanted})
+                return [number for number, _rank in rows]
+            met = [number for (number,) in _met(shape).rows(self.tx, values)]
+            some = max(_READ, wanted)
+            if len(met) > some:
+                met = self._likeliest(met, expression, statistics)[:some]
+            return self._weighed(met, statistics)[:wanted]
+
         if self._is_alone and not allowed.filters:
             # All there is may be found as a rule, and asking for each row doubles the time.
-            best = self._best(expression, statistics, allowed, most, newest=newest, of_all=True)
-            if self._count_allowed(best, allowed) == len(best):
-                return best
-        return self._best(expression, statistics, allowed, most, newest=newest, of_all=False)
+            found = best(None)
+            if self._count_allowed(found, allowed) == len(found):
+                return found
+        return best(allowed.shape)
 
     def _count_allowed(self, parts: Sequence[int], allowed: Allowed) -> int:
         """Return how many of the parts a query may find."""
         statement, values = _counted_among(allowed.shape), allowed.values
         rows = (statement.rows(self.tx, {**values, "some": list(some)}) for some in batches(parts))
         return sum(number for ((number,),) in rows)
-
-    def _best(
-        self,
-        expression: Expression,
-        statistics: Statistics,
-        allowed: Allowed,
-        most: tuple[int, int],
-        *,
-        newest: bool,
-        of_all: bool,
-    ) -> list[int]:
-        """Return what `propose` does, or the same of all that is in the index."""
-        ranked, wanted = most
-        shape = None if of_all else allowed.shape
-        values = {**allowed.values, "expression": _text(expression), "most": ranked}
-        terms = {term for clause in expression for term in clause}
-        if sum(statistics.occurrences[term] for term in terms) <= _RANKED:
-            best = _ranked(shape, newest=newest).rows(self.tx, {**values, "wanted": wanted})
-            return [number for number, _rank in best]
-        met = [number for (number,) in _met(shape).rows(self.tx, values)]
-        some = max(_READ, wanted)
-        if len(met) > some:
-            met = self._likeliest(met, expression, statistics)[:some]
-        return self._weighed(met, statistics)[:wanted]
 
     def _likeliest(
         self, met: Sequence[int], expression: Expression, statistics: Statistics

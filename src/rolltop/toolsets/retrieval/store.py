@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 import apsw
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
 _GIVEN_UP: Final = ".damaged"
 _BUSY_MS: Final = 2000
 _CACHE_KIB: Final = 16 * 1024
 _LONGEST_LOG: Final = 4 * 1024 * 1024
+MUCH: Final = 1 << 20
+"""Bytes of text read, at least, after which an index is tidied."""
+_SHARE: Final = 4
+"""One byte of text in so many has to have been read since, too."""
 _SETTINGS: Final = f"""
     PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal;
     PRAGMA journal_size_limit = {_LONGEST_LOG};
@@ -88,6 +92,37 @@ class Connection:
                 with suppress(apsw.Error):
                     self.execute("ROLLBACK")
                 raise
+
+
+class Growth:
+    """How much was read into an index file since it was tidied, which takes as long as it is large.
+
+    So it is worth it only after much was read.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._read = 0
+
+    def add(self, size: int) -> None:
+        """Count so many bytes of text as read."""
+        self._read += size
+
+    def tidy(self, whole: Callable[[], int], how: Callable[[], None]) -> None:
+        """Tidy where it is worth it; `whole` says how many bytes there are in all. Raises Damaged.
+
+        Where another process is writing, or there is no room to do it in, that waits until as much
+        is read again: the index is right as it is.
+        """
+        if self._read < MUCH or self._read * _SHARE < whole():
+            return
+        self._read = 0
+        try:
+            how()
+        except Damaged:
+            raise
+        except (Busy, Unusable):
+            pass
 
 
 class IndexFile:

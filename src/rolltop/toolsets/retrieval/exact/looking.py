@@ -82,9 +82,8 @@ class Looks:
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
         if len(group) <= READ_AT_ONCE:
             return None
-        if self._lists:
-            return ripgrep.lines_run(self._expression, group, self._directory, _MOST_LINES)
-        return ripgrep.names_run(self._expression, group, self._directory)
+        lines = _MOST_LINES if self._lists else None
+        return ripgrep.names_run(self._expression, group, self._directory, lines)
 
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""

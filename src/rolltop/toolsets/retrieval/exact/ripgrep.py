@@ -120,24 +120,24 @@ class Run:
         self._process.communicate()
 
 
-def names_run(found: Expression, names: Iterable[bytes], directory: str) -> Run:
-    """Start listing which of the files, named from the directory, have a match."""
+def names_run(
+    found: Expression, names: Iterable[bytes], directory: str, lines: int | None = None
+) -> Run:
+    """Start listing which of the files, named from the directory, have a match.
+
+    With `lines`, the first so many lines of each that match are listed.
+    """
     return Run(
         found,
-        ("--files-with-matches",),
+        ("--files-with-matches",) if lines is None else _first_lines(lines),
         [b"./" + name for name in names],
         directory=directory,
     )
 
 
-def lines_run(found: Expression, names: Iterable[bytes], directory: str, most: int) -> Run:
-    """Start listing the first `most` matching lines of each file, named from the directory."""
-    return Run(
-        found,
-        (*_LINES, f"--max-count={most}"),
-        [b"./" + name for name in names],
-        directory=directory,
-    )
+def _first_lines(most: int) -> tuple[str, ...]:
+    """Return the options that list the first `most` matching lines of each file."""
+    return (*_LINES, f"--max-count={most}")
 
 
 class Swept(NamedTuple):
@@ -204,9 +204,8 @@ def spots(
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
-    options = (*_LINES, f"--max-count={most}")
     names = [b"/dev/fd/%d" % descriptor for descriptor in descriptors]
-    run = Run(found, options, names, descriptors=descriptors, complaining=False)
+    run = Run(found, _first_lines(most), names, descriptors=descriptors, complaining=False)
     try:
         written, _ = run.result(deadline - time.monotonic())
     except Stuck:

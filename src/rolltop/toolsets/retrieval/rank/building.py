@@ -58,18 +58,12 @@ class Building:
     def tidy(self) -> None:
         """Give back the room on disk that much reading left, by the process if there is one.
 
-        Where another process is writing, or there is no room to do it in, it is left for another
-        time. Raises Damaged.
+        Raises Busy or Unusable.
         """
-        try:
-            if self._child is None:
-                self._file.tidy()
-            else:
-                self._asked("tidy", ())
-        except Damaged:
-            raise
-        except (Busy, Unusable):
-            pass
+        if self._child is None:
+            self._file.tidy()
+        else:
+            self._asked("tidy", ())
 
     def close(self) -> None:
         """End the process, whatever it is doing."""

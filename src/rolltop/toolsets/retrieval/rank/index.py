@@ -6,6 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.rank.reading import settled
+from rolltop.toolsets.retrieval.store import Growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.rank.unitfile import Row, UnitFile
 
-_MUCH: Final = 1 << 20
-"""Bytes read, at least, after which what is kept is made to take less room."""
-_MUCH_OF_ALL: Final = 4
-"""That takes as long as there is much: one byte in so many has to have been read since."""
 _AT_ONCE: Final = 2_000
 """Files whose units are cut ahead in one go."""
 
@@ -37,8 +34,7 @@ class RootUnits:
         self._last_change = 0
         self._fresh: dict[int, Entry] = {}
         self._stale: dict[str, Entry] = {}
-        self._read_since = 0
-        """Bytes whose words were taken down since there last was much that is new."""
+        self._growth: Final = Growth()
         self._newest = 0
         """The greatest number of a file."""
         self._cut_ahead = 0
@@ -85,19 +81,13 @@ class RootUnits:
             ]
         if gone:
             file.forget(gone)
-        self._read_since += sum(entry.size for entry in stale)
+        self._growth.add(sum(entry.size for entry in stale))
         for _ in building.run("words", [(0, entry) for entry in stale]):
             if stopped():
                 return
         self._update_units(file, building, stopped)
-
-    def has_much_new(self) -> bool:
-        """Return whether much was read since this was last so: a quarter of all, a megabyte."""
-        whole = sum(entry.size for entry in self._entries)
-        if self._read_since < max(_MUCH, whole // _MUCH_OF_ALL):
-            return False
-        self._read_since = 0
-        return True
+        if not stopped():
+            self._growth.tidy(lambda: sum(entry.size for entry in self._entries), building.tidy)
 
     def _update_units(
         self, file: UnitFile, building: Building, stopped: Callable[[], bool]

@@ -75,8 +75,6 @@ class UnitIndexes:
             if stopped():
                 self._building[root.name] = building  # its process goes on at the next call
                 return
-            if units.has_much_new():
-                building.tidy()
         except Busy:
             pass  # the other process reads the same files
         except Unusable as problem:

@@ -6,11 +6,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from rolltop.core.children import Child, Ended
-from rolltop.toolsets.retrieval.store import Busy, Damaged, Unusable
+from rolltop.toolsets.retrieval.store import Busy, Damaged, Growth, Unusable
 from rolltop.toolsets.retrieval.trigrams.postings import Noted, Postings
 from rolltop.toolsets.retrieval.trigrams.reading import Unsettled, read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from rolltop.core.roots import Entry, Root, Roots
@@ -46,13 +47,14 @@ class Reader:
 
     def __call__(self, request: Request | None) -> Outcome | Busy | Damaged | Unusable:
         """Return what became of the files of a root, or why nothing did; without any, tidy up."""
-        name, batch = request or ("", [])
-        root = self._roots.root(name)
         try:
             if self._postings is None:
                 self._postings = Postings(self._folder)
             if request is None:
                 self._postings.tidy()
+                return Outcome(some=False, refused={})
+            name, batch = request
+            root = self._roots.root(name)
             if root is None:
                 return Outcome(some=False, refused=dict.fromkeys(batch, False))
             return into(self._postings, self._roots, root, batch)
@@ -89,6 +91,7 @@ class Building:
         self._lock: Final = Lock()
         self._child: Child | None = None
         self._starts = _MOST_STARTS
+        self._growth: Final = Growth()
 
     def read(self, postings: Postings, root: Root, batch: list[Entry], *, many: bool) -> Outcome:
         """Read files into the index: in another process, where there are `many` to come.
@@ -99,21 +102,26 @@ class Building:
 
         """
         with self._lock:
+            self._growth.add(sum(entry.size for entry in batch))
             child = self._started() if many else None
             outcome = child and self._asked(child, (root.name, batch))
             return outcome or into(postings, self._roots, root, batch)
 
-    def tidy(self, postings: Postings) -> None:
-        """Give back the room on disk that much reading left, by the process if there is one.
+    def tidy(self, postings: Postings, whole: Callable[[], int]) -> None:
+        """Give back the room on disk that reading left, where it was much of the whole.
 
-        Raises as `read`.
+        Raises Damaged.
         """
         with self._lock:
-            child = self._child
-            if child is None:
-                postings.tidy()
-            else:
-                self._asked(child, None)
+            self._growth.tidy(whole, lambda: self._tidied(postings))
+
+    def _tidied(self, postings: Postings) -> None:
+        """Tidy the index, by the process if there is one. Raises as `read`."""
+        child = self._child
+        if child is None:
+            postings.tidy()
+        else:
+            self._asked(child, None)
 
     def _asked(self, child: Child, request: Request | None) -> Outcome | None:
         """Have the process do it; None where it ended instead. Raises as `read`."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
-from rolltop.toolsets.retrieval.store import Busy, Damaged, Unusable
 from rolltop.toolsets.retrieval.trigrams.building import WORTH
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, Row
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
 
 _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
-_MUCH: Final = 1 << 20
-"""Bytes read, at least, after which the index is made to take less room."""
-_MUCH_OF_ALL: Final = 4
-"""That takes as long as the index is large: one byte in so many has to have been read since."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
 _BATCH_BYTES: Final = 16 << 20
@@ -63,8 +58,6 @@ class RootIndex:
         self._stale: dict[str, Entry] = {}
         self._binary: dict[str, Entry] = {}
         self._counted: tuple[tuple[int, int, int], Totals] | None = None
-        self._read_since = 0
-        """Bytes read into the index since it was made to take less room."""
         self._refused: Final[dict[Entry, float]] = {}
         """Files that could not be read into the index in the states they were in, and when to try
         again."""
@@ -79,6 +72,11 @@ class RootIndex:
     def waiting(self) -> int:
         """How many files the index did not hold in their state when they were last looked at."""
         return len(self._stale)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files when they were last looked at."""
+        return sum(entry.size for entry in self._entries)
 
     def begin(self) -> Ticket | None:
         """Begin to look at the files."""
@@ -179,37 +177,14 @@ class RootIndex:
             for entry in self._refused.keys() - set(self._stale.values()):
                 del self._refused[entry]
         some = bool(gone)
-        size = sum(entry.size for entry in stale)
+        many = sum(entry.size for entry in stale) >= WORTH
         for batch in _batches(iter(stale)):
             if stopped():
                 return some
-            outcome = self._building.read(postings, self.root, batch, many=size >= WORTH)
+            outcome = self._building.read(postings, self.root, batch, many=many)
             self._refuse(outcome.refused)
             some |= outcome.some
-            self._read_since += sum(entry.size for entry in batch)
-        if not stopped():
-            self._tidy(postings)
-        self._building.rest()
         return some
-
-    def _tidy(self, postings: Postings) -> None:
-        """Make the index take less room after much was read. Raises Damaged.
-
-        Where another process is writing, or there is no room to do it in, that waits until as much
-        is read again: the index is right as it is.
-        """
-        if self._read_since < _MUCH:
-            return
-        whole = sum(entry.size for entry in self._entries)
-        if self._read_since * _MUCH_OF_ALL < whole:
-            return
-        self._read_since = 0
-        try:
-            self._building.tidy(postings)
-        except Damaged:
-            raise
-        except (Busy, Unusable):
-            pass
 
     def _readable(self, entry: Entry) -> bool:
         """Return whether reading the file is worth trying."""

@@ -53,20 +53,27 @@ class Indexes:
         The first time all is looked at, later only what a search found to have changed.
         """
         self._look_at_all()
-        for index in self._indexes.values():
-            if self._built and not index.pending:
-                continue
-            postings = self.postings(begin=True)
-            if postings is None or stopped():
-                return
-            try:
-                index.update(postings, stopped)
-            except Busy:
-                return  # the other process reads the same files
-            except Unusable as problem:
-                self.failed(postings, problem)
-                return
+        waiting = [one for one in self._indexes.values() if not self._built or one.pending]
+        postings = self.postings(begin=True) if waiting else None
+        if postings is None:
+            return
+        try:
+            for index in waiting:
+                if not stopped():
+                    index.update(postings, stopped)
+            if stopped():
+                return  # the process that reads goes on at the next call
+            self._building.tidy(postings, self._size)
+        except Busy:
+            return  # the other process reads the same files
+        except Unusable as problem:
+            self.failed(postings, problem)
+            return
+        self._building.rest()
         self._built = True
+
+    def _size(self) -> int:
+        return sum(index.size for index in self._indexes.values())
 
     def _look_at_all(self) -> None:
         """Now and then take up what the kernel does not note: see `watching`."""
