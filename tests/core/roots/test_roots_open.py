@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=["handle", "compare"])
+@pytest.fixture(params=["handle", "steps"])
 def roots(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Roots:
     """A root with one file and a secret beside it, opened with and without /proc."""
     (tmp_path / "root/sub").mkdir(parents=True)
     (tmp_path / "root/sub/f").write_text("fine")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/f").write_text("secret")
-    if request.param == "compare":
+    if request.param == "steps":
         monkeypatch.setattr(opening, "OPEN_FILES", str(tmp_path / "no-such-directory"))
     return Roots.open({"code": tmp_path / "root"}, base=tmp_path)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -17,6 +19,15 @@ _BINARY_PROBE_BYTES = 8192
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Never wait for a FIFO's writer, never become a terminal's process, never leak to a child.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+# To go through a directory takes no right to list it, where the system can say so.
+_PASS_THROUGH = (
+    getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
+    | os.O_DIRECTORY
+    | os.O_NOFOLLOW
+    | os.O_CLOEXEC
+)
+_NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+"""What has become of a directory, or never was one, since its real path was asked for."""
 OPEN_FILES = "/proc/self/fd"
 _UNLINKED = " (deleted)"
 _REPLACEMENTS = 100
@@ -65,14 +76,19 @@ def open_admitted(path: str, admits: Admits) -> OpenFile:
     Raises:
         NotRegularFile, NotAdmitted, OSError.
     """
-    by_handle = sys.platform == "linux" and os.path.isdir(OPEN_FILES)  # noqa: PTH112 - never raises
-    opened = _open_by_handle if by_handle else _open_and_compare
+    opened = _open_by_handle if _has_open_files(OPEN_FILES) else _open_by_steps
     for _ in range(_REPLACEMENTS):
         try:
             return opened(path, admits)
         except _Replaced:
             continue  # the path names the new file already
     raise FileNotFoundError(path)
+
+
+@cache
+def _has_open_files(folder: str) -> bool:
+    """Whether the system shows a process the files it has open in the folder."""
+    return sys.platform == "linux" and os.path.isdir(folder)  # noqa: PTH112 - never raises
 
 
 def names_still(path: str, file: BinaryIO) -> bool:
@@ -98,18 +114,42 @@ def _open_by_handle(path: str, admits: Admits) -> OpenFile:
         os.close(handle)
 
 
-def _open_and_compare(path: str, admits: Admits) -> OpenFile:
-    """Judge the file, open it, and make sure that it is still the same one."""
-    before = os.lstat(path)
-    _require(os.path.realpath(path), before, admits)
-    opened = os.open(path, _READ | os.O_NOFOLLOW)
+def _open_by_steps(path: str, admits: Admits) -> OpenFile:
+    """Go down the real path through no link, judge the file there, and open that very one.
+
+    To compare paths before and after would not do: what is put in between may be taken away again.
+    """
+    real = os.path.realpath(path)
+    folder, name = os.path.split(real)
+    at = _folder_by_steps(folder)
     try:
-        after = os.fstat(opened)
-        _require(os.path.realpath(path), after, admits, same_as=before)
+        before = os.stat(name, dir_fd=at, follow_symlinks=False)
+        _require(real, before, admits)
+        opened = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=at)
+    finally:
+        os.close(at)
+    try:
+        _require(real, os.fstat(opened), admits, same_as=before)
     except BaseException:
         os.close(opened)
         raise
     return OpenFile(opened, before)
+
+
+def _folder_by_steps(real: str) -> int:
+    """Open the directory at a real path, each on the way from the one above it."""
+    at = os.open("/", _PASS_THROUGH)
+    for name in filter(None, real.split("/")):
+        above = at
+        try:
+            at = os.open(name, _PASS_THROUGH, dir_fd=above)
+        except OSError as error:
+            if error.errno in _NO_FOLDER:
+                raise _Replaced from None
+            raise
+        finally:
+            os.close(above)
+    return at
 
 
 def _require(
