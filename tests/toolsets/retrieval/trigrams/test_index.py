@@ -57,7 +57,10 @@ def test_an_answer_is_the_same_with_and_without_an_index(
     found = search(indexed_library.trees(), query, limit=limit)
     assert found.hits == expected.hits
     assert found.more is expected.more
-    if not expected.hits:
+    if expected.hits:
+        last = data.draw(st.integers(0, len(expected.hits) - 1))
+        assert found.resume(last) == expected.resume(last)
+    else:
         assert (found.files, found.bytes) == (expected.files, expected.bytes)
         assert found.skipped == expected.skipped
 
@@ -76,6 +79,18 @@ def test_a_rare_text_is_looked_for_in_few_files(
         # Files with U+017F or U+212A are proposed to whoever ignores case.
         assert "json/decoder.py" in proposed
         assert len(proposed) < len(library_files) / 50
+
+
+def test_a_page_goes_on_when_its_files_came_into_the_index_meanwhile(
+    indexed: Indexed, code: Path
+) -> None:
+    for name in ("a.txt", "b.txt", "d.txt"):
+        (code / name).write_text("needle\n")
+    (code / "c.bin").write_bytes(b"needle\0")
+    first = indexed.find(NEEDLE, limit=1)
+    indexed.build()
+    rest = search(indexed.trees(), NEEDLE, limit=10, after=first.resume(0))
+    assert [hit.path for hit in rest.hits] == ["b.txt", "d.txt"]
 
 
 def test_files_are_proposed_as_they_are_not_as_they_were(indexed: Indexed, code: Path) -> None:

@@ -22,6 +22,8 @@ _WINDOW: Final = 4 * PREVIEW
 """Bytes that hold a preview's worth of characters."""
 _READ_WHOLE: Final = 1 << 20
 """Bytes of the largest file that is read whole to find a text in it."""
+_KEPT: Final = 1 << 17
+"""Bytes of the largest file that is read once, and kept: dozens of files are open at a time."""
 _DECIDING: Final = 1 << 18
 """Bytes that tell the encoding of a file that is no UTF-8."""
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
@@ -45,13 +47,15 @@ class _Window(NamedTuple):
 class Content:
     """An open file, read by offsets that don't count a byte order mark.
 
-    UTF-16 is turned into UTF-8 whole; of other files only what is asked for is read.
+    UTF-16 is turned into UTF-8 whole, small files are read at once; of others only what is asked
+    for is read.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        """Look at the file's first bytes."""
+    def __init__(self, descriptor: int, size: int) -> None:
+        """Look at the file's first bytes; `size` is what it had when its state was noted."""
         self._descriptor: Final = descriptor
-        head = os.pread(descriptor, _HEAD, 0)
+        head = os.pread(descriptor, size + 1 if size <= _KEPT else _HEAD, 0)
+        self._whole: Final = head if len(head) <= size <= _KEPT else None
         self.binary: Final = is_binary(head)
         self._skipped: Final = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
         self._converted: Final = self._utf16() if head.startswith(_UTF16_MARKS) else None
@@ -104,6 +108,9 @@ class Content:
     def _read(self, start: int, size: int) -> bytes:
         if self._converted is not None:
             return self._converted[start : start + size]
+        if self._whole is not None:
+            at = start + self._skipped
+            return self._whole[at : at + size]
         return os.pread(self._descriptor, size, start + self._skipped)
 
     def _line_start(self, end: int) -> int:

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 READ_AT_ONCE: Final = 64
 """Files that are read without a first look. Each is held open, and where little is allowed, a
 process may hold 256."""
-_LOOKED_AT_ONCE: Final = (512, 4096, 1 << 14)
-"""Files of the first look, of the second, of all others: what is wanted is often near the start.
-"""
+_LOOKED_AT_ONCE: Final = (256, 1024, 4096, 1 << 14)
+"""Files of the first look, of the second and so on, of all others: what is wanted is often near the
+start."""
 _MOST_LINES: Final = 20
 """Lines of a file that a first look lists; a file that has as many is looked through again."""
+_LARGE: Final = 4096
 _AHEAD: Final = 2
-"""First looks under way at a time, so that listing and looking overlap."""
+"""First looks under way at a time where they are large, so that listing and looking overlap."""
 PATIENCE: Final = 20.0
 """Seconds for one first look. A file may be replaced by a FIFO before it is opened."""
 ARGUMENT_BYTES: Final = 900_000
@@ -66,18 +67,28 @@ class Looks:
 
     def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
         """Yield the files to be read, a batch at a time, in order."""
+        groups = self._groups(iter(entries))
         looks: deque[_Look] = deque()
         try:
-            for group in self._groups(iter(entries)):
-                looks.append(_Look(time.time_ns(), group, self._look(group)))
-                if len(looks) > _AHEAD:
-                    yield from _batches(iter(self._matching(looks.popleft())))
+            self._begin(groups, looks)
             while looks:
-                yield from _batches(iter(self._matching(looks.popleft())))
+                batches = list(_batches(iter(self._matching(looks.popleft()))))
+                last = batches.pop() if batches else []
+                yield from batches
+                self._begin(groups, looks)  # while the last are read
+                if last:
+                    yield last
         finally:
             for look in looks:
                 if look.run is not None:
                     look.run.stop()
+
+    def _begin(self, groups: Iterator[dict[bytes, Entry]], looks: deque[_Look]) -> None:
+        """Begin the next look: another one only where they are large, for it may be in vain."""
+        for group in groups:
+            looks.append(_Look(time.time_ns(), group, self._look(group)))
+            if len(looks) >= _AHEAD or len(group) < _LARGE:
+                break
 
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
         if len(group) <= READ_AT_ONCE:

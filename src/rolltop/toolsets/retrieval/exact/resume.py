@@ -12,7 +12,6 @@ from rolltop.core.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.models import Query
 
 _MARSHAL_VERSION: Final = 2
@@ -46,17 +45,13 @@ class Position:
         return self.repo, self.path, self.line, self.given, self.check
 
 
-def check(query: Query, files: Iterable[tuple[str, Iterable[Entry]]]) -> int:
+def check(query: Query, marks: Iterable[tuple[str, int]]) -> int:
     """Return a number that differs where the query, the files or their states differ.
 
-    `files` are names of roots, each with its files.
+    `marks` are names of roots, each with the sum of its files' marks.
     """
     meant = (query.text, query.regex, query.case, query.file_glob)
-    total = zlib.crc32(marshal.dumps(meant, _MARSHAL_VERSION))
-    for repo, entries in files:
-        states = [entry[:] for entry in entries]  # marshal takes plain tuples only
-        total = zlib.crc32(marshal.dumps((repo, states), _MARSHAL_VERSION), total)
-    return total
+    return zlib.crc32(marshal.dumps((meant, list(marks)), _MARSHAL_VERSION))
 
 
 def invalid() -> Invalid:

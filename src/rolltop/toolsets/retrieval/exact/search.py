@@ -68,28 +68,44 @@ def search(
     return _Search(trees, query, position, verifier, most_bytes, deadline).found(limit)
 
 
-class _Listed:
-    """A tree's files to be searched, listed as far as they were asked for and kept."""
+class _Kept:
+    """Files as they come, kept for the next to ask; any number may ask at a time."""
 
-    def __init__(self, tree: Tree, entries: Iterator[Entry]) -> None:
-        self.tree: Final = tree
-        self.name: Final = tree.root.name
+    def __init__(self, entries: Iterator[Entry]) -> None:
         self._seen: Final[list[Entry]] = []
         self._rest: Final = entries
-        self.begun = False
-        """Whether listing began: what was passed by is counted then, if nothing else is left."""
-        self.looks: Looks | None = None
 
     def __iter__(self) -> Iterator[Entry]:
-        self.begun = True
-        yield from self._seen
-        for entry in self._rest:
-            self._seen.append(entry)
-            yield entry
+        seen, at = self._seen, 0
+        while True:
+            if at == len(seen):
+                entry = next(self._rest, None)
+                if entry is None:
+                    return
+                seen.append(entry)
+            yield seen[at]
+            at += 1
 
-    def finish(self) -> None:
-        """List the rest."""
-        deque(self, maxlen=0)
+
+class _Listed:
+    """A tree with its files: all that are chosen, and those of them that are to be searched."""
+
+    def __init__(self, tree: Tree, passed: Passed) -> None:
+        self.tree: Final = tree
+        self.name: Final = tree.root.name
+        self._passed: Final = passed
+        self._files: Iterable[Entry] | None = None
+        self.begun = False
+        """Whether those to be searched were listed: what is passed by is counted then."""
+        self.looks: Looks | None = None
+
+    @property
+    def files(self) -> Iterable[Entry]:
+        """All files, listed as far as they were asked for."""
+        if self._files is None:
+            files = self.tree.files(self._passed)
+            self._files = files if isinstance(files, list) else _Kept(iter(files))
+        return self._files
 
 
 class _Search:
@@ -116,8 +132,9 @@ class _Search:
         self._sweeps: Final[dict[str, Sweep]] = {}
         self._checks: Final[dict[tuple[str, str], int]] = {}
         self._listed: Final = [
-            _Listed(tree, self._wanted(tree)) for tree in _still_to_read(trees, position)
+            _Listed(tree, self._passed) for tree in _still_to_read(trees, position)
         ]
+        self._wanted: Final = {listed.name: self._choose(listed) for listed in self._listed}
 
     def found(self, limit: int) -> Found:
         """Return the answer."""
@@ -159,7 +176,7 @@ class _Search:
             if sweep is not None:
                 self._sweeps[listed.name] = sweep
                 return sweep.batches(), sweep.tally
-            entries = self._from_position(listed.name, listed)
+            entries = self._from_position(listed.name, self._wanted[listed.name])
         listed.looks = Looks(tree, self._expression, self._deadline)
         return listed.looks.batches(self._without_large_binaries(tree, entries)), self._tally
 
@@ -195,7 +212,7 @@ class _Search:
             if not listed.begun and listed.tree.index is not None and self._glob is None:
                 self._tally.add(listed.tree.index.totals(self._passed, self._most_bytes))
             else:
-                listed.finish()
+                deque(self._wanted[listed.name], maxlen=0)
             self._count_binary(listed)
 
     def _count_swept(self, listed: _Listed) -> None:
@@ -219,14 +236,11 @@ class _Search:
                 for batch in with_nul:
                     self._verifier.count_binary(tree, batch, self._tally)
 
-    def _wanted(self, tree: Tree) -> Iterator[Entry]:
+    def _choose(self, listed: _Listed) -> Iterator[Entry]:
         """Yield the files to be searched; count them and those that are passed by."""
-        tally = self._tally
-        for number, entry in enumerate(tree.files(self._passed)):
-            if not number % _CHECKED_EVERY and time.monotonic() >= self._deadline:
-                raise ripgrep.timed_out()
-            if self._glob is not None and not self._glob.chooses(entry.relative):
-                continue
+        listed.begun = True
+        tally, tree = self._tally, listed.tree
+        for entry in self._in_glob(listed.files):
             if not is_sendable(entry.relative):
                 tally.unreadable += 1
             elif entry.size > self._most_bytes:
@@ -236,6 +250,14 @@ class _Search:
             else:
                 tally.files += 1
                 tally.bytes += entry.size
+                yield entry
+
+    def _in_glob(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Yield the files that the glob chooses. Raises TimedOut past the deadline."""
+        for number, entry in enumerate(entries):
+            if not number % _CHECKED_EVERY and time.monotonic() >= self._deadline:
+                raise ripgrep.timed_out()
+            if self._glob is None or self._glob.chooses(entry.relative):
                 yield entry
 
     def _is_wanted(self, entry: Entry) -> bool:
@@ -251,12 +273,19 @@ class _Search:
         if (repo, path) in self._checks:
             return self._checks[repo, path]
         names = [listed.name for listed in self._listed]
-        rest = self._listed[names.index(repo) :]
-        files = (
-            (listed.name, _starting_at(path, listed) if listed.name == repo else listed)
-            for listed in rest
-        )
-        return self._checks.setdefault((repo, path), resume.check(self._query, files))
+        marks = [
+            (listed.name, self._mark(listed, path if listed.name == repo else ""))
+            for listed in self._listed[names.index(repo) :]
+        ]
+        return self._checks.setdefault((repo, path), resume.check(self._query, marks))
+
+    def _mark(self, listed: _Listed, start: str) -> int:
+        """Return the sum of the marks of a tree's files in the glob, from a path on."""
+        index = listed.tree.index
+        mark = None if index is None or self._glob is not None else index.mark(start)
+        if mark is not None:
+            return mark
+        return sum(entry.mark for entry in self._in_glob(_starting_at(start, listed.files)))
 
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
         tally, passed = self._tally, self._passed

@@ -23,6 +23,10 @@ class Index(Protocol):
         """Return whether a file is text, None where that is not known."""
         ...
 
+    def mark(self, start: str) -> int | None:
+        """Return the sum of the files' marks from a path on, None where that is to be added up."""
+        ...
+
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
         """Return how much there is to search; what the walk passed over is added to `skipped`."""
         ...

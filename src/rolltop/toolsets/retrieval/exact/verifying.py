@@ -78,7 +78,7 @@ class Verifier:
         for _ in range(_ATTEMPTS):
             if not file.restart():
                 break
-            content = Content(file.descriptor)
+            content = Content(file.descriptor, file.size)
             spots = self._spots([(file, content)], {}).get(file.descriptor, [])
             hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
             if file.still():
@@ -122,7 +122,7 @@ class Verifier:
             tally.drop(file.entry.size)
             tally.changed += 1
             return None
-        content = Content(file.descriptor)
+        content = Content(file.descriptor, file.size)
         if content.binary:
             tally.drop(file.entry.size)
             tally.binary += 1

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 import time
+from array import array
+from bisect import bisect_left
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +61,8 @@ class RootIndex:
         self._stale: dict[str, Entry] = {}
         self._binary: dict[str, Entry] = {}
         self._counted: tuple[tuple[int, int, int], Totals] | None = None
+        self._marked: tuple[list[Entry], array[int]] = [], array("Q", [0])
+        """Files, and the sums of the marks of the last one, the last two, and so on; 0 first."""
         self._refused: Final[dict[Entry, float]] = {}
         """Files that could not be read into the index in the states they were in, and when to try
         again."""
@@ -129,13 +134,24 @@ class RootIndex:
             found += self._stale.values()
         if len(found) > len(entries) * _WORTH:
             return None
-        return sorted(found, key=lambda entry: entry.relative.split("/"))
+        # By components, as split("/") would, in a third of the time: no name holds a NUL.
+        return sorted(found, key=lambda entry: entry.relative.replace("/", "\0"))
 
     def is_text(self, entry: Entry) -> bool | None:
         """Return whether a file is text, None where the index does not know it as it is."""
         if entry.relative in self._stale or entry.relative not in self._rows:
             return None
         return entry.relative not in self._binary
+
+    def mark(self, entries: list[Entry], start: str) -> int:
+        """Return the sum of the files' marks from a path on."""
+        with self._lock:
+            if self._marked[0] is not entries:
+                marks = (entry.mark for entry in reversed(entries))
+                self._marked = entries, array("Q", accumulate(marks, initial=0))
+            sums = self._marked[1]
+        first = bisect_left(entries, start.split("/"), key=lambda one: one.relative.split("/"))
+        return sums[len(entries) - first]
 
     def totals(self, entries: list[Entry], most_bytes: int) -> Totals:
         """Return how much of the files is searched, as far as is known."""

@@ -163,6 +163,10 @@ class Look:
         """Return whether a file is text, None where that is not known."""
         return self._index.is_text(entry)
 
+    def mark(self, start: str) -> int | None:
+        """Return the sum of the files' marks from a path on, None where `files` walks."""
+        return None if self._walks else self._index.mark(self._listed(), start)
+
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
         """Return how much there is to search; what the walk passed over is added to `skipped`."""
         return self._index.totals(self._counted(skipped), most_bytes)

@@ -114,8 +114,8 @@ class Postings:
             last = db.number(_LAST_CHANGE)
             found = db.execute(
                 "SELECT path, id, size, mtime, ctime, inode, kind FROM files"
-                " WHERE root = ? AND change > ?",
-                (root, since),
+                " WHERE change > ? AND +root = ?",  # by the changes, not by the paths
+                (since, root),
             )
             return {
                 _text_of(path): Row(number, (size, mtime, ctime, inode), kind)
