@@ -8,6 +8,7 @@ locks.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +33,8 @@ _SETTINGS: Final = f"""
     PRAGMA synchronous = normal; PRAGMA cache_size = -{_CACHE_KIB};
 """
 
-Values = tuple[str | int | bytes, ...]
+Value = str | int | bytes
+Values = tuple[Value, ...] | Mapping[str, Value]
 
 
 class Unusable(Exception):

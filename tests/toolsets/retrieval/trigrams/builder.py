@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rolltop.core.roots import settling
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.trigrams import index
+from rolltop.toolsets.retrieval.trigrams import building, index
 from rolltop.toolsets.retrieval.trigrams.building import Reader
 from tests.toolsets.retrieval.trigrams.indexed import Indexed
 
@@ -26,6 +26,7 @@ def quick_reader(roots: Roots, folder: Path) -> Reader:
 def main() -> None:
     """Index the folder in small steps, over and over, and print a line for each."""
     settling.SETTLED_NS = 40_000_000  # pyright: ignore[reportConstantRedefinition,reportAttributeAccessIssue]
+    building._WRITTEN_FILES = 2  # noqa: SLF001  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue]
     index._BATCH_FILES = 5  # noqa: SLF001  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue]
     made = Indexed(Path(sys.argv[1]), Path(sys.argv[2]))
     while True:

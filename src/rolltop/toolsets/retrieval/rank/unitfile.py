@@ -52,6 +52,9 @@ _NOTE: Final = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _ROW: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE path = ?"
+_MEETING: Final = """
+    SELECT json_group_array(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)
+"""
 _LACKING: Final = """
     SELECT path, id, size, mtime, ctime, inode FROM files
     WHERE pieces > 0 AND id > ? AND id NOT IN (SELECT file FROM cuts) ORDER BY id LIMIT ?
@@ -125,8 +128,9 @@ class UnitFile:
     def meeting(self, said: str, most: int) -> list[int]:
         """Return up to `most` pieces that meet an expression as `said` says it, by their number."""
         with self._file.reading() as db:
-            found = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (said, most))
-            return [number for (number,) in found]
+            # One row for all: for each, the interpreter's lock would be given up.
+            ((numbers,),) = db.execute(_MEETING, (said, most))
+            return json.loads(numbers)
 
     def file_of(self, piece: int) -> tuple[int, int]:
         """Return the number of the file that holds a piece, and the place of the piece in it."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core.children import Child, Ended
+from rolltop.core.workers import Workers
 from rolltop.toolsets.retrieval.store import Busy, Damaged, Growth, Unusable
 from rolltop.toolsets.retrieval.trigrams.postings import Noted, Postings
 from rolltop.toolsets.retrieval.trigrams.reading import Unsettled, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from rolltop.core.roots import Entry, Root, Roots
@@ -20,6 +23,9 @@ WORTH: Final = 8 << 20
 """Bytes to be read from which on a process of its own does it, out of this one's way."""
 _FACTORY: Final = "rolltop.toolsets.retrieval.trigrams.building:Reader"
 _NICE: Final = 5
+_WRITTEN_BYTES: Final = 8 << 20
+_WRITTEN_FILES: Final = 1000
+"""Files that are noted together, while the next are read."""
 _MOST_STARTS: Final = 3
 """How many processes may end by themselves: after that this one reads."""
 
@@ -28,12 +34,8 @@ Request = tuple[str, "list[Entry]"]
 """The name of a root, and files to be read in it."""
 
 
-class Outcome(NamedTuple):
-    """What became of a batch: whether any file was noted, and which could not be read."""
-
-    some: bool
-    refused: dict[Entry, bool]
-    """With whether it may be readable before it changes again."""
+Refused = dict["Entry", bool]
+"""Files that could not be read, with whether they may be readable before they change again."""
 
 
 class Reader:
@@ -45,18 +47,18 @@ class Reader:
         self._folder: Final = folder
         self._postings: Postings | None = None
 
-    def __call__(self, request: Request | None) -> Outcome | Busy | Damaged | Unusable:
+    def __call__(self, request: Request | None) -> Refused | Busy | Damaged | Unusable:
         """Return what became of the files of a root, or why nothing did; without any, tidy up."""
         try:
             if self._postings is None:
                 self._postings = Postings(self._folder)
             if request is None:
                 self._postings.tidy()
-                return Outcome(some=False, refused={})
+                return {}
             name, batch = request
             root = self._roots.root(name)
             if root is None:
-                return Outcome(some=False, refused=dict.fromkeys(batch, False))
+                return dict.fromkeys(batch, False)
             return into(self._postings, self._roots, root, batch)
         except Busy as problem:
             return problem
@@ -65,20 +67,50 @@ class Reader:
             return type(problem)()
 
 
-def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Outcome:
-    """Read files into the index; return what became of them. Raises Busy, Damaged or Unusable."""
-    refused: dict[Entry, bool] = {}
-    noted: list[Noted] = []
+def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Refused:
+    """Read files into the index; return which could not be.
+
+    Some are read while those before them are written. Raises Busy, Damaged or Unusable.
+    """
+    refused: Refused = {}
+    workers = Workers(1, "code-index")
+    written: Future[None] | None = None
+    try:
+        for some in batches(batch, _WRITTEN_BYTES, _WRITTEN_FILES):
+            noted = list(_noted(roots, root, some, refused))
+            if written is not None:
+                written.result()
+            if noted:
+                written = workers.submit(partial(postings.put, str(root.path), noted))
+        if written is not None:
+            written.result()
+    finally:
+        workers.close(0)
+    return refused
+
+
+def _noted(roots: Roots, root: Root, batch: list[Entry], refused: Refused) -> Iterator[Noted]:
     for entry in batch:
         try:
             state, kind, text = read(roots, root, entry)
         except Unsettled as reason:
             refused[entry] = reason.passing
         else:
-            noted.append(Noted(entry.relative, state, kind, text))
-    if noted:
-        postings.put(str(root.path), noted)
-    return Outcome(bool(noted), refused)
+            yield Noted(entry.relative, state, kind, text)
+
+
+def batches(entries: list[Entry], most_bytes: int, most_files: int) -> Iterator[list[Entry]]:
+    """Yield the files in batches of about so many bytes, and so many files at most."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        batch.append(entry)
+        size += entry.size
+        if size >= most_bytes or len(batch) >= most_files:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 class Building:
@@ -93,7 +125,7 @@ class Building:
         self._starts = _MOST_STARTS
         self._growth: Final = Growth()
 
-    def read(self, postings: Postings, root: Root, batch: list[Entry], *, many: bool) -> Outcome:
+    def read(self, postings: Postings, root: Root, batch: list[Entry], *, many: bool) -> Refused:
         """Read files into the index: in another process, where there are `many` to come.
 
         Raises:
@@ -104,8 +136,8 @@ class Building:
         with self._lock:
             self._growth.add(sum(entry.size for entry in batch))
             child = self._started() if many else None
-            outcome = child and self._asked(child, (root.name, batch))
-            return outcome or into(postings, self._roots, root, batch)
+            refused = child and self._asked(child, (root.name, batch))
+            return into(postings, self._roots, root, batch) if refused is None else refused
 
     def tidy(self, postings: Postings, whole: Callable[[], int]) -> None:
         """Give back the room on disk that reading left, where it was much of the whole.
@@ -123,16 +155,16 @@ class Building:
         else:
             self._asked(child, None)
 
-    def _asked(self, child: Child, request: Request | None) -> Outcome | None:
+    def _asked(self, child: Child, request: Request | None) -> Refused | None:
         """Have the process do it; None where it ended instead. Raises as `read`."""
         try:
             child.send(request)
-            answer = cast("Outcome | Busy | Unusable", child.receive())
+            answer = cast("Refused | Busy | Unusable", child.receive())
         except Ended:
             self._starts -= 1
             self.rest()
             return None
-        if isinstance(answer, Outcome):
+        if isinstance(answer, dict):
             return answer
         raise answer
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
-from rolltop.toolsets.retrieval.trigrams.building import WORTH
+from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, Row
 from rolltop.toolsets.retrieval.trigrams.required import required
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Listed, Root, Roots
     from rolltop.toolsets.retrieval.models import Query
-    from rolltop.toolsets.retrieval.trigrams.building import Building
+    from rolltop.toolsets.retrieval.trigrams.building import Building, Refused
     from rolltop.toolsets.retrieval.trigrams.postings import Postings
 
 _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
-_BATCH_BYTES: Final = 16 << 20
-_BATCH_FILES: Final = 1000
+_BATCH_BYTES: Final = 64 << 20
+_BATCH_FILES: Final = 8000
+"""Files that are read before it is asked again whether to go on."""
 
 
 class RootIndex:
@@ -173,8 +174,8 @@ class RootIndex:
             too_large=len(sent) - len(fitting),
         )
 
-    def update(self, postings: Postings, stopped: Callable[[], bool]) -> bool:
-        """Read stale files into the index until stopped; return whether any could be read.
+    def update(self, postings: Postings, stopped: Callable[[], bool]) -> None:
+        """Read stale files into the index until stopped.
 
         Raises:
             Busy: another process is writing.
@@ -192,21 +193,17 @@ class RootIndex:
             postings.forget(self._key, gone)
             for entry in self._refused.keys() - set(self._stale.values()):
                 del self._refused[entry]
-        some = bool(gone)
         many = sum(entry.size for entry in stale) >= WORTH
-        for batch in _batches(iter(stale)):
+        for batch in batches(stale, _BATCH_BYTES, _BATCH_FILES):
             if stopped():
-                return some
-            outcome = self._building.read(postings, self.root, batch, many=many)
-            self._refuse(outcome.refused)
-            some |= outcome.some
-        return some
+                return
+            self._refuse(self._building.read(postings, self.root, batch, many=many))
 
     def _readable(self, entry: Entry) -> bool:
         """Return whether reading the file is worth trying."""
         return time.monotonic() >= self._refused.get(entry, 0) and settled(entry[1:])
 
-    def _refuse(self, refused: dict[Entry, bool]) -> None:
+    def _refuse(self, refused: Refused) -> None:
         """Leave files in peace that could not be read: for a while, or until they change."""
         for entry, passing in refused.items():
             wait = _HELD_SECONDS if passing else math.inf
@@ -256,17 +253,3 @@ class RootIndex:
         self._fresh[row.number] = entry
         if row.kind == BINARY:
             self._binary[path] = entry
-
-
-def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """Yield the files in batches that are noted together."""
-    batch: list[Entry] = []
-    size = 0
-    for entry in entries:
-        batch.append(entry)
-        size += entry.size
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -7,6 +7,7 @@ apsw opens it, since a second SQLite library in one process would drop the first
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,11 +16,11 @@ from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rolltop.core.roots import Entry
-    from rolltop.toolsets.retrieval.store import Connection
+    from rolltop.toolsets.retrieval.store import Value
     from rolltop.toolsets.retrieval.trigrams.required import Need
 
 VERSION: Final = 2
@@ -47,17 +48,33 @@ _SCHEMA: Final = """
     CREATE VIRTUAL TABLE grams USING fts5(
         text, content='', contentless_delete=1, detail=none, tokenize='trigram'
     );
-    INSERT INTO grams (grams, rank) VALUES ('hashsize', 33554432)
+    INSERT INTO grams (grams, rank) VALUES ('hashsize', 16777216);
+    INSERT INTO grams (grams, rank) VALUES ('automerge', 16)
 """
 _LAST_CHANGE: Final = "SELECT coalesce(max(change), 0) FROM files"
 _NEXT_CHANGE: Final = "SELECT coalesce(max(change), 0) + 1 FROM files"
+# One statement for many rows, and many numbers as one answer: otherwise the interpreter's lock is
+# given up for each row, and to have it back may take 5 ms while another thread computes.
 _NOTE: Final = """
     INSERT INTO files (root, path, size, mtime, ctime, inode, kind, change)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    SELECT :root, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+        :change
+    FROM json_each(:files) WHERE true
     ON CONFLICT (root, path) DO UPDATE SET
         size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime,
         inode = excluded.inode, kind = excluded.kind, change = excluded.change
 """
+_NUMBERS: Final = """
+    SELECT json_group_array(id) FROM (
+        SELECT files.id FROM json_each(:files) AS one CROSS JOIN files
+        ON files.root = :root AND files.path = one.value ->> 0 ORDER BY one.key
+    )
+"""
+_FORGET: Final = "DELETE FROM grams WHERE rowid IN (SELECT value FROM json_each(:numbers))"
+_KEEP: Final = """
+    INSERT INTO grams (rowid, text) SELECT cast(key AS integer), value FROM json_each(:texts)
+"""
+_MATCHING: Final = "SELECT json_group_array(rowid) FROM grams WHERE grams MATCH ?"
 
 TEXT: Final = 0
 BINARY: Final = 1
@@ -132,35 +149,29 @@ class Postings:
             return 0, None
         with self._file.reading() as db:
             change = db.number(_LAST_CHANGE)
-            found = db.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (expression,))
-            return change, {number for (number,) in found}
+            ((numbers,),) = db.execute(_MATCHING, (expression,))
+            return change, set(json.loads(numbers))
 
-    def put(self, root: str, files: Iterable[Noted]) -> None:
+    def put(self, root: str, files: Sequence[Noted]) -> None:
         """Note files: all of them or none. Raises Busy where another process is writing."""
+        rows = [(_kept(noted.path), *noted.stamp, noted.kind) for noted in files]
+        values: dict[str, Value] = {"root": root, "files": json.dumps(rows)}
         with self._file.writing() as db:
-            change = db.number(_NEXT_CHANGE)
-            for noted in files:
-                _put(db, root, noted, change)
+            values["change"] = db.number(_NEXT_CHANGE)
+            db.execute(_NOTE, values)
+            ((numbers,),) = db.execute(_NUMBERS, values)
+            db.execute(_FORGET, {"numbers": numbers})
+            of = zip(json.loads(numbers), files, strict=True)
+            texts = {number: noted.text for number, noted in of if noted.text}
+            db.execute(_KEEP, {"texts": json.dumps(texts, ensure_ascii=False)})
 
     def forget(self, root: str, paths: Iterable[str]) -> None:
         """Drop what was noted of files that are gone. Raises Busy."""
-        with self._file.writing() as db:
-            change = db.number(_NEXT_CHANGE)
-            for path in paths:
-                _put(db, root, Noted(path, _GONE, BINARY, ""), change)
+        self.put(root, [Noted(path, _GONE, BINARY, "") for path in paths])
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""
         self._file.tidy("INSERT INTO grams (grams) VALUES ('optimize')")
-
-
-def _put(db: Connection, root: str, noted: Noted, change: int) -> None:
-    kept = _kept(noted.path)
-    db.execute(_NOTE, (root, kept, *noted.stamp, noted.kind, change))
-    number = db.number("SELECT id FROM files WHERE root = ? AND path = ?", (root, kept))
-    db.execute("DELETE FROM grams WHERE rowid = ?", (number,))
-    if noted.text:
-        db.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (number, noted.text))
 
 
 def exists(folder: Path) -> bool:
