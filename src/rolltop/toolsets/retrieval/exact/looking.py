@@ -28,6 +28,7 @@ start."""
 _MOST_LINES: Final = 20
 """Lines of a file that a first look lists; a file that has as many is looked through again."""
 _LARGE: Final = 4096
+"""Files of a look from which on others are begun ahead."""
 _AHEAD: Final = 2
 """First looks under way at a time where they are large, so that listing and looking overlap."""
 PATIENCE: Final = 20.0
@@ -129,7 +130,8 @@ class Looks:
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
-        sizes = iter((READ_AT_ONCE, *_LOOKED_AT_ONCE)[self._lists :])
+        # Ripgrep takes as long to compile an expression as to look for it in hundreds of files.
+        sizes = iter(_LOOKED_AT_ONCE[-2:] if self._lists else (READ_AT_ONCE, *_LOOKED_AT_ONCE))
         size = next(sizes)
         group: dict[bytes, Entry] = {}
         length = 0

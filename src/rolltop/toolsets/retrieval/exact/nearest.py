@@ -94,6 +94,9 @@ class _Chosen:
     def is_text(self, entry: Entry) -> None:
         """Know nothing of any file."""
 
+    def mark(self, start: str) -> None:  # as above
+        """Know nothing of what is still to be read: nobody goes on."""
+
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:  # noqa: ARG002  # nobody asks
         return Totals(0, 0, 0, 0, 0)
 

@@ -60,6 +60,8 @@ class RootIndex:
         self._last_change = 0
         self._fresh: dict[int, Entry] = {}
         self._stale: dict[str, Entry] = {}
+        self._gone: Final[set[str]] = set()
+        """Files that the index holds, and that are there no more."""
         self._binary: dict[str, Entry] = {}
         self._counted: tuple[tuple[int, int, int], Totals] | None = None
         self._marked: tuple[list[Entry], array[int]] = [], array("Q", [0])
@@ -186,9 +188,7 @@ class RootIndex:
         with self._lock:
             self._compare(entries, postings)
             stale = sorted(filter(self._readable, self._stale.values()))
-            gone = [
-                path for path, row in self._rows.items() if row.exists and path not in self._known
-            ]
+            gone = sorted(self._gone)
         if gone:
             postings.forget(self._key, gone)
             for entry in self._refused.keys() - set(self._stale.values()):
@@ -245,7 +245,10 @@ class RootIndex:
         self._binary.pop(path, None)
         if row is not None:
             self._fresh.pop(row.number, None)
+        self._gone.discard(path)
         if entry is None:
+            if row is not None and row.exists:
+                self._gone.add(path)
             return
         if row is None or not row.is_of(entry):
             self._stale[path] = entry
