@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from contextlib import suppress
+from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from rolltop.core.roots import PathProblem, Roots, is_binary, opening
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -101,29 +103,58 @@ def test_a_file_that_went_away_is_not_found(roots: Roots, tmp_path: Path) -> Non
     assert caught.value.code == "FILE_NOT_FOUND"
 
 
+class Swapping:
+    """A folder that is a link to another while the system is asked some questions of a call.
+
+    Which ones is said by the bits of `turns`; at all others the folder lies where it belongs.
+    """
+
+    def __init__(self, top: Path, turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._sub, self._kept, self._link = (top / "root" / name for name in ("sub", "kept", "ln"))
+        self._link.symlink_to(top / "outside")
+        self._turns = turns
+        for name in ("open", "stat", "lstat", "fstat", "readlink"):
+            monkeypatch.setattr(os, name, partial(self._swapped, getattr(os, name)))
+
+    def _swapped(self, asked: Callable[..., object], *given: object, **more: object) -> object:
+        swaps, self._turns = self._turns % 2, self._turns // 2
+        if not swaps:
+            return asked(*given, **more)
+        self._sub.rename(self._kept)
+        self._link.rename(self._sub)
+        try:
+            return asked(*given, **more)
+        finally:
+            self._sub.rename(self._link)
+            self._kept.rename(self._sub)
+
+
 def test_no_swap_during_the_call_shows_what_lies_outside(roots: Roots, tmp_path: Path) -> None:
-    sub, kept, link = (tmp_path / "root" / name for name in ("sub", "kept", "link"))
-    link.symlink_to(tmp_path / "outside")
-    finished = threading.Event()
+    located = roots.locate("sub/f")
+    for one, other in combinations(range(40), 2):
+        with pytest.MonkeyPatch.context() as patched:
+            Swapping(tmp_path, 1 << one | 1 << other, patched)
+            with suppress(PathProblem), roots.open_regular(located) as file:
+                assert file.read() == b"fine"
+        (tmp_path / "root/ln").unlink()
 
-    def swap() -> None:
-        while not finished.is_set():
-            sub.rename(kept)
-            link.rename(sub)
-            sub.rename(link)
-            kept.rename(sub)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    try:
-        read: set[bytes] = set()
-        for _ in range(400):
-            with suppress(PathProblem), roots.open_regular(roots.locate("sub/f")) as file:
-                read.add(file.read())
-        assert read <= {b"fine"}
-    finally:
-        finished.set()
-        swapper.join()
+def test_a_link_to_a_file_beside_it_is_not_followed(roots: Roots, tmp_path: Path) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub/f").rename(tmp_path / "root/sub/g")
+    (tmp_path / "root/sub/f").symlink_to("g")
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(located)
+    assert caught.value.code == "FILE_UNREADABLE"
+
+
+def test_a_folder_replaced_by_a_file_holds_nothing(roots: Roots, tmp_path: Path) -> None:
+    located = roots.locate("sub/f")
+    (tmp_path / "root/sub").rename(tmp_path / "root/moved")
+    (tmp_path / "root/sub").write_text("a file")
+    with pytest.raises(PathProblem) as caught:
+        roots.open_regular(located)
+    assert caught.value.code == "FILE_NOT_FOUND"
 
 
 def test_binary_is_a_nul_byte_early_on_and_no_utf16_mark() -> None:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from rolltop.core.roots import Folder, PathProblem, Roots, Skipped
+from rolltop.core.roots import Entry, Folder, Marks, PathProblem, Roots, Skipped
 from rolltop.core.roots.names import is_sendable
 from tests.core.roots.test_roots_locate import unprivileged
 from tests.core.roots.trees import git
@@ -185,3 +185,12 @@ def test_a_store_under_another_name_by_a_hard_link_is_not_opened(tmp_path: Path)
         roots.open_regular(roots.locate("innocent"))
     with roots.open_regular(roots.locate("twin")) as file:
         assert file.read() == b"root/plain"
+
+
+def test_the_same_change_of_two_files_shows_in_their_marks() -> None:
+    # Their CRCs differ by the same bits, which cancel out in a sum.
+    def marks(time: int) -> int:
+        two = [("src/file18d849d1.py", 1683917), ("src/file420a29e.py", 1081836)]
+        return Marks((Entry(name, 1000, time, time, i, 2049) for name, i in two), 9999).since("")
+
+    assert marks(1700435582148577895) != marks(1700436326781240972)

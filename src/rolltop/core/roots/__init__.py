@@ -10,13 +10,14 @@ from rolltop.core.roots.confine import Located, Root, Roots
 from rolltop.core.roots.names import is_sendable
 from rolltop.core.roots.opening import is_binary
 from rolltop.core.roots.problems import PathCode, PathProblem, RootProblem, RootReason
-from rolltop.core.roots.walk import Entry, Folder, Listed, Skipped
+from rolltop.core.roots.walk import Entry, Folder, Listed, Marks, Skipped
 
 __all__ = [
     "Entry",
     "Folder",
     "Listed",
     "Located",
+    "Marks",
     "PathCode",
     "PathProblem",
     "Root",

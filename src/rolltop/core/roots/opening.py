@@ -27,7 +27,7 @@ _PASS_THROUGH = (
     | os.O_CLOEXEC
 )
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
-"""What has become of a directory, or never was one, since its real path was asked for."""
+"""A link has come to lie at the path of a directory, or something else."""
 OPEN_FILES = "/proc/self/fd"
 _UNLINKED = " (deleted)"
 _REPLACEMENTS = 100
@@ -82,7 +82,7 @@ def open_admitted(path: str, admits: Admits) -> OpenFile:
             return opened(path, admits)
         except _Replaced:
             continue  # the path names the new file already
-    raise FileNotFoundError(path)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 @cache
@@ -119,9 +119,10 @@ def _open_by_steps(path: str, admits: Admits) -> OpenFile:
 
     To compare paths before and after would not do: what is put in between may be taken away again.
     """
-    real = os.path.realpath(path)
-    folder, name = os.path.split(real)
-    at = _folder_by_steps(folder)
+    folder, name = os.path.split(path)
+    real_folder = os.path.realpath(folder)
+    real = os.path.join(real_folder, name)  # noqa: PTH118  # text, as the system names it
+    at = _folder_by_steps(real_folder)
     try:
         before = os.stat(name, dir_fd=at, follow_symlinks=False)
         _require(real, before, admits)
@@ -144,7 +145,7 @@ def _folder_by_steps(real: str) -> int:
         try:
             at = os.open(name, _PASS_THROUGH, dir_fd=above)
         except OSError as error:
-            if error.errno in _NO_FOLDER:
+            if error.errno in _NO_FOLDER and os.path.realpath(real) != real:
                 raise _Replaced from None
             raise
         finally:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import errno
-import marshal
 import os
 import stat
 import zlib
+from array import array
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rules_at_root
+from rolltop.core.roots.names import is_sendable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _BY_NAME = attrgetter("name")
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-
-
-_EQUAL_IF_ALIKE: Final = 2
-"""The version of marshal that writes equal values in one way."""
 
 
 class Entry(NamedTuple):
@@ -37,11 +36,33 @@ class Entry(NamedTuple):
 
     @property
     def mark(self) -> int:
-        """A number for the path and the state: others have another, but for one in four billion.
+        """A number of 32 bits for the path and the state; every process comes to the same.
 
-        Every process comes to the same.
+        Not a CRC of all: the differences that a change makes to those of two files may cancel out.
         """
-        return zlib.crc32(marshal.dumps(self[:], _EQUAL_IF_ALIKE))  # marshal takes plain tuples
+        path = zlib.crc32(self.relative.encode("utf-8", "surrogateescape"))
+        return hash((path, *self[1:])) & 0xFFFFFFFF  # of numbers alone, so not seeded
+
+
+class Marks:
+    """The marks of files that may be searched, summed up: has any from a path on changed?
+
+    Those of more than `most_bytes` are not, nor those whose path no answer can hold.
+    """
+
+    def __init__(self, entries: Iterable[Entry], most_bytes: int) -> None:
+        """Take the files, ordered by path components."""
+        self._entries: Final = [
+            one for one in entries if one.size <= most_bytes and is_sendable(one.relative)
+        ]
+        marks = (entry.mark for entry in reversed(self._entries))
+        self._sums: Final = array("Q", accumulate(marks, initial=0))
+
+    def since(self, path: str) -> int:
+        """The sum of the marks of the files from the path on."""
+        parts = path.split("/")
+        first = bisect_left(self._entries, parts, key=lambda one: one.relative.split("/"))
+        return self._sums[len(self._entries) - first]
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -37,6 +38,16 @@ def test_a_line_with_several_matches_is_one_hit(code: Path) -> None:
     (code / "a").write_text("no\nx x x\n")
     (hit,) = found(code, Query("x")).hits
     assert (hit.line, hit.preview) == (2, "x x x")
+
+
+@pytest.mark.parametrize("count", [4, 150])
+def test_an_empty_match_behind_a_last_cr_is_a_hit_like_any_other(code: Path, count: int) -> None:
+    for number in range(count):
+        (code / f"{number:03}").write_bytes(b"x\r" if number % 2 else b"a\n\nb\n")
+    expected = [(f"{number:03}", 1 if number % 2 else 2) for number in range(count)]
+    for text in ("^$", "^$|q"):
+        hits = found(code, Query(text, regex=True)).hits
+        assert [(hit.path, hit.line) for hit in hits] == expected
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
@@ -95,6 +106,20 @@ def test_a_cursor_says_so_where_a_file_still_to_be_read_has_changed(code: Path) 
     assert goes_on()
     (code / "c").rename(code / "cc")
     assert not goes_on()
+
+
+def test_a_page_goes_on_when_files_change_that_are_never_read(code: Path) -> None:
+    for name in ("a", "b"):
+        (code / name).write_text("x\n")
+    (code / "log").write_text("x" * 101)
+    first = search(trees_of(code), Query("x"), limit=1, most_bytes=100)
+    (code / "log").write_text("x" * 102)
+    (code / os.fsdecode(b"\xff")).write_text("x\n")
+    after = first.resume(0)
+    (code / "log").write_text("x" * 103)
+    (code / os.fsdecode(b"\xfe")).write_text("x\n")
+    rest = search(trees_of(code), Query("x"), limit=9, most_bytes=100, after=after)
+    assert [hit.path for hit in rest.hits] == ["b"]
 
 
 @pytest.mark.parametrize(

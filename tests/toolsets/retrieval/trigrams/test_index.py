@@ -91,6 +91,22 @@ def test_a_page_goes_on_when_its_files_came_into_the_index_meanwhile(
     indexed.build()
     rest = search(indexed.trees(), NEEDLE, limit=10, after=first.resume(0))
     assert [hit.path for hit in rest.hits] == ["b.txt", "d.txt"]
+    (code / "d.txt").write_text("needle, changed\n")
+    with pytest.raises(Invalid) as refused:
+        search(indexed.trees(), NEEDLE, limit=10, after=first.resume(0))
+    assert refused.value.code == "CURSOR_INVALID"
+
+
+def test_long_texts_are_kept_like_others(
+    indexed: Indexed, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postings, "_LONG", 10)
+    for number in range(6):
+        (code / f"f{number}").write_text("abc\n" if number % 2 else f"needle{number} and more\n")
+    indexed.build()
+    assert indexed.proposed(NEEDLE) == ["f0", "f2", "f4"]
+    assert indexed.proposed(Query("needle4")) == ["f4"]
+    assert indexed.proposed(Query("abc")) == ["f1", "f3", "f5"]
 
 
 def test_files_are_proposed_as_they_are_not_as_they_were(indexed: Indexed, code: Path) -> None:

@@ -94,7 +94,7 @@ class _Chosen:
     def is_text(self, entry: Entry) -> None:
         """Know nothing of any file."""
 
-    def mark(self, start: str) -> None:  # as above
+    def marks(self, most_bytes: int) -> None:  # as above
         """Know nothing of what is still to be read: nobody goes on."""
 
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:  # noqa: ARG002  # nobody asks

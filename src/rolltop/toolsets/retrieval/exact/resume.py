@@ -48,7 +48,7 @@ class Position:
 def check(query: Query, marks: Iterable[tuple[str, int]]) -> int:
     """Return a number that differs where the query, the files or their states differ.
 
-    `marks` are names of roots, each with the sum of its files' marks.
+    `marks` are names of roots, each with the sum of the marks of its files still to be read.
     """
     meant = (query.text, query.regex, query.case, query.file_glob)
     return zlib.crc32(marshal.dumps((meant, list(marks)), _MARSHAL_VERSION))

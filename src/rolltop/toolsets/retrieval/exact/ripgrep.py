@@ -48,8 +48,9 @@ _STATS: Final = re.compile(
     rb"\d+ bytes printed\n(\d+) bytes searched\n[\d.]+ seconds spent searching\n"
     rb"[\d.]+ seconds total\n\Z"
 )
-_ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(\d+):(\d+):[^\n]*\n")
-"""A matching line: names may hold line breaks, and what is shown of the line a NUL."""
+_ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(?:(\d+):)?(\d+):[^\n]*\n")
+"""A matching line: names may hold line breaks, and what is shown of the line a NUL. No column is
+told of an empty match behind a file's last CR."""
 _COUNTED: Final = re.compile(rb"([^\0]+)\0\d+\r?\n")
 _FAULTS: Final = 2
 """The exit status where some file could not be read, or the expression."""
@@ -220,7 +221,7 @@ def listed_lines(written: bytes) -> dict[bytes, list[Spot]]:
     """Return the matching lines that a run listed, by the name of their file."""
     places: dict[bytes, list[Spot]] = defaultdict(list)
     for name, line, column, offset in _ROW.findall(written):
-        places[name.removeprefix(b"./")].append(Spot(int(line), int(column), int(offset)))
+        places[name.removeprefix(b"./")].append(Spot(int(line), int(column or 1), int(offset)))
     return places
 
 

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.roots import Marks, is_sendable
 from rolltop.core.roots import Skipped as Passed
-from rolltop.core.roots import is_sendable
 from rolltop.toolsets.retrieval.exact import resume, ripgrep
 from rolltop.toolsets.retrieval.exact.expression import NUL, expression
 from rolltop.toolsets.retrieval.exact.globs import FileGlob
@@ -98,6 +98,7 @@ class _Listed:
         self.begun = False
         """Whether those to be searched were listed: what is passed by is counted then."""
         self.looks: Looks | None = None
+        self.marks: Marks | None = None
 
     @property
     def files(self) -> Iterable[Entry]:
@@ -274,18 +275,19 @@ class _Search:
             return self._checks[repo, path]
         names = [listed.name for listed in self._listed]
         marks = [
-            (listed.name, self._mark(listed, path if listed.name == repo else ""))
+            (listed.name, self._marks(listed).since(path if listed.name == repo else ""))
             for listed in self._listed[names.index(repo) :]
         ]
         return self._checks.setdefault((repo, path), resume.check(self._query, marks))
 
-    def _mark(self, listed: _Listed, start: str) -> int:
-        """Return the sum of the marks of a tree's files in the glob, from a path on."""
+    def _marks(self, listed: _Listed) -> Marks:
+        """Return the marks of a tree's files in the glob."""
         index = listed.tree.index
-        mark = None if index is None or self._glob is not None else index.mark(start)
-        if mark is not None:
-            return mark
-        return sum(entry.mark for entry in self._in_glob(_starting_at(start, listed.files)))
+        if listed.marks is None and index is not None and self._glob is None:
+            listed.marks = index.marks(self._most_bytes)
+        if listed.marks is None:
+            listed.marks = Marks(self._in_glob(listed.files), self._most_bytes)
+        return listed.marks
 
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
         tally, passed = self._tally, self._passed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rolltop.core.roots import Entry, Listed, Root, Roots, Skipped
+    from rolltop.core.roots import Entry, Listed, Marks, Root, Roots, Skipped
     from rolltop.toolsets.retrieval.models import Query, Totals
 
 
@@ -23,8 +23,8 @@ class Index(Protocol):
         """Return whether a file is text, None where that is not known."""
         ...
 
-    def mark(self, start: str) -> int | None:
-        """Return the sum of the files' marks from a path on, None where that is to be added up."""
+    def marks(self, most_bytes: int) -> Marks | None:
+        """Return the marks of the files that may be searched, None where they are not kept."""
         ...
 
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:

@@ -79,6 +79,10 @@ class Verifier:
             if not file.restart():
                 break
             content = Content(file.descriptor, file.size)
+            if content.binary and file.still():
+                tally.drop(file.entry.size)
+                tally.binary += 1
+                return []
             spots = self._spots([(file, content)], {}).get(file.descriptor, [])
             hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
             if file.still():

@@ -134,10 +134,12 @@ class Building:
 
         """
         with self._lock:
-            self._growth.add(sum(entry.size for entry in batch))
             child = self._started() if many else None
             refused = child and self._asked(child, (root.name, batch))
-            return into(postings, self._roots, root, batch) if refused is None else refused
+            if refused is None:
+                refused = into(postings, self._roots, root, batch)
+            self._growth.add(sum(entry.size for entry in batch))
+            return refused
 
     def tidy(self, postings: Postings, whole: Callable[[], int]) -> None:
         """Give back the room on disk that reading left, where it was much of the whole.

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from array import array
-from bisect import bisect_left
-from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.roots import Entry, Skipped, is_sendable
+from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
 from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
@@ -34,8 +31,8 @@ _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
-_BATCH_BYTES: Final = 64 << 20
-_BATCH_FILES: Final = 8000
+_BATCH_BYTES: Final = 32 << 20
+_BATCH_FILES: Final = 4000
 """Files that are read before it is asked again whether to go on."""
 
 
@@ -64,8 +61,7 @@ class RootIndex:
         """Files that the index holds, and that are there no more."""
         self._binary: dict[str, Entry] = {}
         self._counted: tuple[tuple[int, int, int], Totals] | None = None
-        self._marked: tuple[list[Entry], array[int]] = [], array("Q", [0])
-        """Files, and the sums of the marks of the last one, the last two, and so on; 0 first."""
+        self._marked: tuple[list[Entry], int, Marks] | None = None
         self._refused: Final[dict[Entry, float]] = {}
         """Files that could not be read into the index in the states they were in, and when to try
         again."""
@@ -146,15 +142,13 @@ class RootIndex:
             return None
         return entry.relative not in self._binary
 
-    def mark(self, entries: list[Entry], start: str) -> int:
-        """Return the sum of the files' marks from a path on."""
+    def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
+        """Return the marks of those of the files that may be searched."""
         with self._lock:
-            if self._marked[0] is not entries:
-                marks = (entry.mark for entry in reversed(entries))
-                self._marked = entries, array("Q", accumulate(marks, initial=0))
-            sums = self._marked[1]
-        first = bisect_left(entries, start.split("/"), key=lambda one: one.relative.split("/"))
-        return sums[len(entries) - first]
+            kept = self._marked
+            if kept is None or kept[0] is not entries or kept[1] != most_bytes:
+                kept = self._marked = entries, most_bytes, Marks(entries, most_bytes)
+            return kept[2]
 
     def totals(self, entries: list[Entry], most_bytes: int) -> Totals:
         """Return how much of the files is searched, as far as is known."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from rolltop.core.roots import Entry, Listed, Root, Roots
+    from rolltop.core.roots import Entry, Listed, Marks, Root, Roots
     from rolltop.toolsets.retrieval.models import Query, Totals
 
 _LOOK_EVERY: Final = 30.0
@@ -163,9 +163,9 @@ class Look:
         """Return whether a file is text, None where that is not known."""
         return self._index.is_text(entry)
 
-    def mark(self, start: str) -> int | None:
-        """Return the sum of the files' marks from a path on, None where `files` walks."""
-        return None if self._walks else self._index.mark(self._listed(), start)
+    def marks(self, most_bytes: int) -> Marks | None:
+        """Return the marks of the files that may be searched, None where `files` walks."""
+        return None if self._walks else self._index.marks(self._listed(), most_bytes)
 
     def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
         """Return how much there is to search; what the walk passed over is added to `skipped`."""

@@ -74,6 +74,9 @@ _FORGET: Final = "DELETE FROM grams WHERE rowid IN (SELECT value FROM json_each(
 _KEEP: Final = """
     INSERT INTO grams (rowid, text) SELECT cast(key AS integer), value FROM json_each(:texts)
 """
+_KEEP_LONG: Final = "INSERT INTO grams (rowid, text) VALUES (?, ?)"
+_LONG: Final = 1 << 20
+"""Characters of a text from which on one copy more of it matters."""
 _MATCHING: Final = "SELECT json_group_array(rowid) FROM grams WHERE grams MATCH ?"
 
 TEXT: Final = 0
@@ -132,7 +135,7 @@ class Postings:
             found = db.execute(
                 "SELECT path, id, size, mtime, ctime, inode, kind FROM files"
                 " WHERE change > ? AND +root = ?",  # by the changes, not by the paths
-                (since, root),
+                (since, _kept(root)),
             )
             return {
                 _text_of(path): Row(number, (size, mtime, ctime, inode), kind)
@@ -155,7 +158,7 @@ class Postings:
     def put(self, root: str, files: Sequence[Noted]) -> None:
         """Note files: all of them or none. Raises Busy where another process is writing."""
         rows = [(_kept(noted.path), *noted.stamp, noted.kind) for noted in files]
-        values: dict[str, Value] = {"root": root, "files": json.dumps(rows)}
+        values: dict[str, Value] = {"root": _kept(root), "files": json.dumps(rows)}
         with self._file.writing() as db:
             values["change"] = db.number(_NEXT_CHANGE)
             db.execute(_NOTE, values)
@@ -163,6 +166,8 @@ class Postings:
             db.execute(_FORGET, {"numbers": numbers})
             of = zip(json.loads(numbers), files, strict=True)
             texts = {number: noted.text for number, noted in of if noted.text}
+            for number in [number for number, text in texts.items() if len(text) > _LONG]:
+                db.execute(_KEEP_LONG, (number, texts.pop(number)))
             db.execute(_KEEP, {"texts": json.dumps(texts, ensure_ascii=False)})
 
     def forget(self, root: str, paths: Iterable[str]) -> None:
