@@ -72,11 +72,14 @@ def follow(tx: Tx, texts: list[str], asked: Asked, new: str) -> None:
     assert found(tx, asked) == set()
 
 
-@pytest.mark.parametrize("part", [5000, 4])
+@pytest.mark.parametrize("part", [5000, 7])
 def test_what_is_matched_is_what_is_said(
     database: Database, me: Scope, them: Scope, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With parts of four words, of which three are shared, long texts are those of five words."""
+    """With parts of seven words, of which six are shared, long texts are those of eight words.
+
+    A phrase has up to six: 日本 counts as two.
+    """
     monkeypatch.setattr(wholes, "_PART", part)
     monkeypatch.setattr(wholes, "_OVERLAP", min(part - 1, 64))
 
