@@ -296,6 +296,24 @@ def test_a_note_that_is_refused_keeps_no_other_back(
     assert server.live()[refused.id]["content"] == "changed again"
 
 
+def test_a_note_that_was_refused_is_tried_again_when_the_lists_are_compared(
+    device: Device, server: Bucket, simperium: Simperium, clock: Clock
+) -> None:
+    fill(server, 2)
+    device.sync()
+    device.queue("n0", to("changed"))
+    server.delete("n1", None, None)
+    device.queue("n1", to("changed, too"))
+    for _ in range(2):
+        simperium.faults.add("status", "post", status=413)
+    assert device.sync().tally.refused == 2
+    assert {note.sync_state for note in device.notes().values()} == {"conflict"}
+    clock.advance(days=2)
+    assert device.sync().tally.pushed == 2
+    live = {note_id: data["content"] for note_id, data in server.live().items()}
+    assert live == {"n0": "changed", "n1": "changed, too"}
+
+
 def test_what_is_written_while_its_note_is_being_sent_is_sent_after_it(
     device: Device, server: Bucket, simperium: Simperium
 ) -> None:

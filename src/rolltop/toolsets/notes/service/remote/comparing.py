@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.notes.clients.failures import BackendFailed
+from rolltop.toolsets.notes.service import changes
+from rolltop.toolsets.notes.service.changes import Backing
 from rolltop.toolsets.notes.service.remote import applying
 from rolltop.toolsets.notes.service.remote.applying import Applied, Told
 from rolltop.toolsets.notes.service.remote.link import change_account
@@ -107,7 +109,12 @@ def _take(
 
 
 def _compared(tx: Tx, link: Link) -> None:
+    """Note when it was; what the backend refused is tried again, for it may take it by now."""
     _change(tx, link, {"compared_at": tx.now.timestamp()})
+    for refused in reading.in_state(tx, link.notebook.account, ["conflict"], PAGE):
+        note = reading.hold(tx, link.notebook.account, refused.id)
+        if note is not None and note.sync_state == "conflict":
+            changes.mark(tx, note, Backing("pending", note.server_version, note.base))
 
 
 def _change(tx: Tx, link: Link, values: Mapping[str, float]) -> None:

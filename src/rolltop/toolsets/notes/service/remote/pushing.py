@@ -135,7 +135,7 @@ def _settle(tx: Tx, link: Link, note: Note, sent: Sent) -> Applied:
 
 
 def _refuse(tx: Tx, link: Link, sent: Note) -> None:
-    """Let a note that the backend does not take wait until it is changed."""
+    """Let a note that the backend does not take wait until it is changed, or lists are compared."""
     _prolong(tx, link)
     present = reading.hold(tx, link.notebook.account, sent.id)
     if present is not None and present.local_version == sent.local_version:
