@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core.roots import PathProblem, Roots, is_binary, opening
+from rolltop.core.roots import Located, PathProblem, Roots, is_binary, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +30,9 @@ def roots(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     return Roots.open({"code": tmp_path / "root"}, base=tmp_path)
 
 
-def code_of_opening(roots: Roots, path: str) -> str:
+def code_of_opening(roots: Roots, located: Located) -> str:
     with pytest.raises(PathProblem) as caught:
-        roots.open_regular(roots.locate(path))
+        roots.open_regular(located)
     return caught.value.code
 
 
@@ -53,7 +53,7 @@ def test_special_files_are_refused_and_never_waited_for(roots: Roots, tmp_path: 
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(tmp_path / "root/socket"))
         for path in ("fifo", "socket", "sub"):
-            assert code_of_opening(roots, path) == "FILE_UNREADABLE"
+            assert code_of_opening(roots, roots.locate(path)) == "FILE_UNREADABLE"
 
 
 def test_a_root_that_is_no_file_is_named(roots: Roots, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_root_that_is_no_file_is_named(roots: Roots, tmp_path: Path) -> None:
 
 def test_a_device_is_refused(tmp_path: Path) -> None:
     devices = Roots.open({"dev": "/dev"}, base=tmp_path)
-    assert code_of_opening(devices, "null") == "FILE_UNREADABLE"
+    assert code_of_opening(devices, devices.locate("null")) == "FILE_UNREADABLE"
 
 
 def test_a_file_swapped_for_a_link_out_is_not_opened(roots: Roots, tmp_path: Path) -> None:
@@ -79,9 +79,7 @@ def test_a_folder_swapped_for_a_link_out_is_not_entered(roots: Roots, tmp_path: 
     located = roots.locate("sub/f")
     (tmp_path / "root/sub").rename(tmp_path / "root/moved")
     (tmp_path / "root/sub").symlink_to(tmp_path / "outside")
-    with pytest.raises(PathProblem) as caught:
-        roots.open_regular(located)
-    assert caught.value.code == "FILE_NOT_FOUND"
+    assert code_of_opening(roots, located) == "FILE_NOT_FOUND"
 
 
 def test_a_folder_swapped_for_a_link_to_hidden_files_is_judged_anew(
@@ -90,17 +88,13 @@ def test_a_folder_swapped_for_a_link_to_hidden_files_is_judged_anew(
     located = roots.locate("sub/f")
     (tmp_path / "root/sub").rename(tmp_path / "root/.hidden")
     (tmp_path / "root/sub").symlink_to(".hidden")
-    with pytest.raises(PathProblem) as caught:
-        roots.open_regular(located)
-    assert caught.value.code == "FILE_NOT_FOUND"
+    assert code_of_opening(roots, located) == "FILE_NOT_FOUND"
 
 
 def test_a_file_that_went_away_is_not_found(roots: Roots, tmp_path: Path) -> None:
     located = roots.locate("sub/f")
     (tmp_path / "root/sub/f").unlink()
-    with pytest.raises(PathProblem) as caught:
-        roots.open_regular(located)
-    assert caught.value.code == "FILE_NOT_FOUND"
+    assert code_of_opening(roots, located) == "FILE_NOT_FOUND"
 
 
 class Swapping:
@@ -143,18 +137,14 @@ def test_a_link_to_a_file_beside_it_is_not_followed(roots: Roots, tmp_path: Path
     located = roots.locate("sub/f")
     (tmp_path / "root/sub/f").rename(tmp_path / "root/sub/g")
     (tmp_path / "root/sub/f").symlink_to("g")
-    with pytest.raises(PathProblem) as caught:
-        roots.open_regular(located)
-    assert caught.value.code == "FILE_UNREADABLE"
+    assert code_of_opening(roots, located) == "FILE_UNREADABLE"
 
 
 def test_a_folder_replaced_by_a_file_holds_nothing(roots: Roots, tmp_path: Path) -> None:
     located = roots.locate("sub/f")
     (tmp_path / "root/sub").rename(tmp_path / "root/moved")
     (tmp_path / "root/sub").write_text("a file")
-    with pytest.raises(PathProblem) as caught:
-        roots.open_regular(located)
-    assert caught.value.code == "FILE_NOT_FOUND"
+    assert code_of_opening(roots, located) == "FILE_NOT_FOUND"
 
 
 def test_binary_is_a_nul_byte_early_on_and_no_utf16_mark() -> None:

@@ -121,7 +121,7 @@ def _open_by_steps(path: str, admits: Admits) -> OpenFile:
     """
     folder, name = os.path.split(path)
     real_folder = os.path.realpath(folder)
-    real = os.path.join(real_folder, name)  # noqa: PTH118  # text, as the system names it
+    real = f"{real_folder.rstrip('/')}/{name}"
     at = _folder_by_steps(real_folder)
     try:
         before = os.stat(name, dir_fd=at, follow_symlinks=False)

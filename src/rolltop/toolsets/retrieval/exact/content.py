@@ -102,8 +102,10 @@ class Content:
         return found
 
     def _utf16(self) -> bytes:
-        size = os.fstat(self._descriptor).st_size
-        return os.pread(self._descriptor, size, 0).decode("utf-16", "replace").encode()
+        data = self._whole
+        if data is None:
+            data = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+        return data.decode("utf-16", "replace").encode()
 
     def _read(self, start: int, size: int) -> bytes:
         if self._converted is not None:
