@@ -44,7 +44,7 @@ def test_a_regular_file_opens(roots: Roots) -> None:
 def test_what_a_walk_comes_to_opens(roots: Roots) -> None:
     code = roots.named[0]
     (entry,) = roots.walk(code)
-    with roots.open_regular(roots.entry(code, entry)) as file:
+    with roots.open_entry(code, entry) as file:
         assert file.read() == b"fine"
 
 

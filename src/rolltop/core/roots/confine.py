@@ -148,22 +148,29 @@ class Roots:
             PathProblem: FILE_UNREADABLE for what is no regular file or may not be read,
                 FILE_NOT_FOUND for what is no longer there.
         """
+        shown = str(located.within) if located.relative == "." else located.relative
+        return self._opened(str(located.path), located.root, located.within, shown)
+
+    def open_entry(self, root: Root, entry: Entry) -> OpenFile:
+        """What a walk came to, open for reading, as `open_regular` opens what was located."""
+        path = f"{str(root.path).rstrip('/')}/{entry.relative}"
+        return self._opened(path, root, root.path, entry.relative)
+
+    def _opened(self, path: str, root: Root | None, within: Path, shown: str) -> OpenFile:
+        """The file at a real path in a directory; `shown` is what errors call it."""
+        # Whole trees are opened by this: paths stay texts, since `Path` takes longer than a file.
+        inside = f"{str(within).rstrip('/')}/"
 
         def admits(actual: str, status: os.stat_result) -> bool:
-            real = Path(actual)
-            hidden = self.stores.hide(real) or self.stores.own(status)
-            if hidden or not real.is_relative_to(located.within):
+            hidden = self.stores.hide(actual) or self.stores.own(status)
+            if hidden or not actual.startswith(inside):
                 return False
-            if real == located.path:
+            if actual == path:
                 return True
-            moved = Located(
-                located.root, real, real.relative_to(located.within).as_posix(), located.within
-            )
-            return self._shows(moved)
+            return self._shows(Located(root, Path(actual), actual.removeprefix(inside), within))
 
-        shown = str(located.within) if located.relative == "." else located.relative
         try:
-            return open_admitted(str(located.path), admits)
+            return open_admitted(path, admits)
         except NotRegularFile:
             raise unreadable(shown, "is not a regular file") from None
         except NotAdmitted:
@@ -182,7 +189,7 @@ class Roots:
         walk goes on. Names that are no UTF-8 come too; their text holds surrogate escapes,
         which `is_sendable` finds, and which `os.fsencode` turns back into the name.
         """
-        if self.stores.hide(root.path):
+        if self.stores.hide(str(root.path)):
             return iter(())
         return self._walk(root, skipped).entries("" if under == "." else under)
 
@@ -193,7 +200,7 @@ class Roots:
 
         A directory comes before those in it. `skipped` is counted up as the walk goes on.
         """
-        if self.stores.hide(root.path):
+        if self.stores.hide(str(root.path)):
             return iter(())
         return self._walk(root, skipped).directories(start)
 
@@ -208,7 +215,7 @@ class Roots:
 
         A directory of which git tracks or ignores nothing is chosen too, empty or not.
         """
-        if self.stores.hide(root.path):
+        if self.stores.hide(str(root.path)):
             return iter(())
         return self._walk(root, skipped).listing("" if under == "." else under, depth)
 
@@ -218,10 +225,6 @@ class Roots:
         `relative` is a real path as `Located.relative` gives it.
         """
         return self._walk(root).chooses("" if relative == "." else relative)
-
-    def entry(self, root: Root, entry: Entry) -> Located:
-        """What a walk came to, ready to be opened; it is judged anew if it has moved since."""
-        return Located(root, root.path / entry.relative, entry.relative, root.path)
 
     def _walk(self, root: Root, skipped: Skipped | None = None) -> Walk:
         return Walk(str(root.path), self.stores.names_by_directory, skipped)
@@ -306,7 +309,7 @@ class Roots:
         """The real path, if there is something that may be read."""
         if not real.is_relative_to(within):
             raise self._out_of_root(path, reader=root is None)
-        if self.stores.hide(real):
+        if self.stores.hide(str(real)):
             raise not_found(path)
         try:
             real.stat()

@@ -32,15 +32,17 @@ class HiddenStores:
             if path.name
             for ending in _SIBLING_ENDINGS
         )
+        self._texts = frozenset(map(str, self._paths))
+        self._above = tuple(f"{path}/" for path in self._texts)
         names: dict[str, set[str]] = {}
         for path in self._paths:
             names.setdefault(str(path.parent).rstrip("/"), set()).add(path.name)
         self.names_by_directory = {directory: frozenset(held) for directory, held in names.items()}
         """Directory (without a trailing slash) → names in it that are not there."""
 
-    def hide(self, path: Path) -> bool:
+    def hide(self, path: str) -> bool:
         """Whether the real path is, or lies in, one of the stores."""
-        return path in self._paths or not self._paths.isdisjoint(path.parents)
+        return path in self._texts or path.startswith(self._above)
 
     def own(self, status: os.stat_result) -> bool:
         """Whether the file is one of the stores' under another name, by a hard link."""

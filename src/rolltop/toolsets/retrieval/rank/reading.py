@@ -41,12 +41,14 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
         raise Unreadable
     for _ in range(_ATTEMPTS):
         try:
-            with roots.open_regular(roots.entry(root, entry)) as file:
+            with roots.open_entry(root, entry) as file:
                 stamp = _stamp(os.fstat(file.fileno()))
                 if keeping and is_held_for_writing(file.fileno()):
                     return _NO_STATE, ""
-                data = file.read(LARGEST + 1)
-                if _stamp(os.fstat(file.fileno())) != stamp:
+                size = stamp[0]
+                data = file.read(min(size, LARGEST) + 1)
+                if len(data) != size or _stamp(os.fstat(file.fileno())) != stamp:
+                    data += file.read(max(0, LARGEST + 1 - len(data)))
                     stamp = _NO_STATE
                 if settled(stamp) or names_still(f"{root.path}/{entry.relative}", file):
                     break

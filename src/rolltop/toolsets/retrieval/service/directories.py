@@ -180,7 +180,7 @@ def _kind(roots: Roots, root: Root | None, entry: Entry) -> str:
     if root is None or not entry.size:
         return "file"
     try:
-        with roots.open_regular(roots.entry(root, entry)) as file:
+        with roots.open_entry(root, entry) as file:
             return "binary" if is_binary(os.pread(file.fileno(), _PROBE, 0)) else "file"
     except PathProblem as problem:
         return "unreadable" if problem.code == "FILE_UNREADABLE" else "gone"

@@ -59,7 +59,7 @@ class Catalogue:
         """List nothing yet; `watch` allows to rely on the kernel's notes where they hold."""
         self._root: Final = str(root.path).rstrip("/")
         self._left_out: Final = roots.stores.names_by_directory
-        self._hidden: Final = roots.stores.hide(root.path)
+        self._hidden: Final = roots.stores.hide(str(root.path))
         self._lock: Final = Lock()
         self._may_watch: Final = watch
         self._watch: Watch | None = None
