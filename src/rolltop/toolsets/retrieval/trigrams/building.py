@@ -23,7 +23,7 @@ WORTH: Final = 8 << 20
 """Bytes to be read from which on a process of its own does it, out of this one's way."""
 _FACTORY: Final = "rolltop.toolsets.retrieval.trigrams.building:Reader"
 _NICE: Final = 5
-_WRITTEN_BYTES: Final = 8 << 20
+_WRITTEN_BYTES: Final = 2 << 20
 _WRITTEN_FILES: Final = 1000
 """Files that are noted together, while the next are read."""
 _MOST_STARTS: Final = 3
@@ -150,11 +150,13 @@ class Building:
             self._growth.tidy(whole, lambda: self._tidied(postings))
 
     def _tidied(self, postings: Postings) -> None:
-        """Tidy the index, by the process if there is one. Raises as `read`."""
-        child = self._child
-        if child is None:
+        """Tidy the index, by another process if one has read. Raises as `read`."""
+        if self._child is None:
             postings.tidy()
-        else:
+            return
+        self.rest()  # and with it go the 100 MB that reading took
+        child = self._started()
+        if child is not None:
             self._asked(child, None)
 
     def _asked(self, child: Child, request: Request | None) -> Refused | None:
@@ -163,6 +165,8 @@ class Building:
             child.send(request)
             answer = cast("Refused | Busy | Unusable", child.receive())
         except Ended:
+            if self._child is not child:
+                raise Busy from None  # it was put to rest: nobody waits for what it was doing
             self._starts -= 1
             self.rest()
             return None

@@ -31,9 +31,9 @@ _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
-_BATCH_BYTES: Final = 32 << 20
-_BATCH_FILES: Final = 4000
-"""Files that are read before it is asked again whether to go on."""
+_BATCH_BYTES: Final = 256 << 20
+_BATCH_FILES: Final = 32_000
+"""Files that are read before it is asked again whether to go on: a quarter of a minute's."""
 
 
 class RootIndex:

@@ -48,7 +48,7 @@ _SCHEMA: Final = """
     CREATE VIRTUAL TABLE grams USING fts5(
         text, content='', contentless_delete=1, detail=none, tokenize='trigram'
     );
-    INSERT INTO grams (grams, rank) VALUES ('hashsize', 16777216);
+    INSERT INTO grams (grams, rank) VALUES ('hashsize', 8388608);
     INSERT INTO grams (grams, rank) VALUES ('automerge', 16)
 """
 _LAST_CHANGE: Final = "SELECT coalesce(max(change), 0) FROM files"
