@@ -13,8 +13,8 @@ from rolltop.core.roots.states import Known, Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORTH: Final = 4_000
-"""Files that one process looks at as fast as several that have to be asked."""
+WORTH: Final = 1_000
+"""Files that take one process 5 ms. Others take less than half of that, and 26 MB of memory."""
 _MOST: Final = 4
 _FACTORY: Final = "rolltop.core.roots.states:Watchman"
 _HANDED: Final = 200
