@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import math
 import os
 import random
 import sqlite3
+import sys
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from rolltop.core.errors import Invalid
 from rolltop.core.roots import Skipped
 from rolltop.toolsets.retrieval import store
-from rolltop.toolsets.retrieval.exact import search
+from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.toolsets.retrieval.trigrams import building, postings
 from tests.campaign import examples
@@ -34,6 +36,22 @@ def indexed_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     made.build()
     yield made
     made.indexes.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("JSONDecodeErorr", "JSONDecodeError"), ("is_dataclasss(", "is_dataclass("),
+        ("Thread_Pool_Executor", "ThreadPoolExecutor"), ("threadnig", "threading"),
+        ("selff", "self"), ("zzqqxxzzqqxx", None),
+    ],
+)  # fmt: skip
+def test_of_a_large_tree_an_index_tells_a_spelling_that_occurs(
+    indexed_library: Indexed, monkeypatch: pytest.MonkeyPatch, text: str, found: str | None
+) -> None:
+    module = sys.modules["rolltop.toolsets.retrieval.exact.nearest"]
+    monkeypatch.setattr(module, "_SMALL", 0)
+    assert nearest(indexed_library.trees(), Query(text), math.inf) == found
 
 
 @settings(
