@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def test_a_spelling_that_occurs_is_named(code: Path, text: str, found: str | None) -> None:
     (code / "a").write_text("int mutex_lock(x);\nloadConfiguration()\nDie Größe\n")
-    assert nearest(trees_of(code), Query(text), math.inf) == found
+    assert nearest(trees_of(code), Query(text), 100, math.inf) == found
 
 
 def test_nothing_is_named_for_an_expression(code: Path) -> None:
     (code / "a").write_text("mutex_lock\n")
-    assert nearest(trees_of(code), Query("MUTEX_lock", regex=True), math.inf) is None
+    assert nearest(trees_of(code), Query("MUTEX_lock", regex=True), 100, math.inf) is None

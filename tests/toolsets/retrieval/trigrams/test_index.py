@@ -4,7 +4,6 @@ import math
 import os
 import random
 import sqlite3
-import sys
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -47,11 +46,9 @@ def indexed_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     ],
 )  # fmt: skip
 def test_of_a_large_tree_an_index_tells_a_spelling_that_occurs(
-    indexed_library: Indexed, monkeypatch: pytest.MonkeyPatch, text: str, found: str | None
+    indexed_library: Indexed, text: str, found: str | None
 ) -> None:
-    module = sys.modules["rolltop.toolsets.retrieval.exact.nearest"]
-    monkeypatch.setattr(module, "_SMALL", 0)
-    assert nearest(indexed_library.trees(), Query(text), math.inf) == found
+    assert nearest(indexed_library.trees(), Query(text), 1 << 30, math.inf) == found
 
 
 @settings(

@@ -27,8 +27,10 @@ _MOST_READ: Final = 500
 """Files of a large tree that are read for one spelling: what occurs often is in some of them."""
 
 
-def nearest(trees: Sequence[Tree], query: Query, deadline: float) -> str | None:
+def nearest(trees: Sequence[Tree], query: Query, size: int, deadline: float) -> str | None:
     """Return a text of the files that is much like the query, None where none is found.
+
+    `size` is how many bytes the search went over that found nothing.
 
     Tried in turn: other case, other signs between the words (`fooBar`, `foo_bar`, `foo-bar`),
     one letter too many, too few or wrong. Large trees are only asked through an index, and of
@@ -38,7 +40,7 @@ def nearest(trees: Sequence[Tree], query: Query, deadline: float) -> str | None:
     text = query.text.strip()
     if query.regex or not _SHORTEST <= len(text) <= _LONGEST:
         return None
-    small = _are_small(trees)
+    small = size <= _SMALL
     for likeness in likenesses(text):
         tried = replace(query, text=likeness.asked, regex=True, case="ignore", context=0)
         narrower = replace(tried, text=likeness.narrowing)
@@ -51,16 +53,6 @@ def nearest(trees: Sequence[Tree], query: Query, deadline: float) -> str | None:
         if (name := next(found, None)) is not None:
             return name
     return None
-
-
-def _are_small(trees: Sequence[Tree]) -> bool:
-    total = 0
-    for tree in trees:
-        for entry in tree.files(Skipped()):
-            total += entry.size
-            if total > _SMALL:
-                return False
-    return True
 
 
 def _narrowed(trees: Sequence[Tree], query: Query) -> list[Tree]:
@@ -92,6 +84,9 @@ class _Chosen:
     def is_text(self, entry: Entry) -> bool | None:
         """Return what the index itself knows."""
         return self.index.is_text(entry)
+
+    def texts(self, most_bytes: int) -> None:
+        """Keep no list: it is always proposed from."""
 
     def marks(self, most_bytes: int) -> None:  # as above
         """Know nothing of what is still to be read: nobody goes on."""

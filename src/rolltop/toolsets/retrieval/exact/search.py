@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.roots import Marks, is_sendable
@@ -23,7 +25,7 @@ from rolltop.toolsets.retrieval.exact.verifying import Verifier
 from rolltop.toolsets.retrieval.models import Found, Hit, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.trees import Tree
@@ -177,7 +179,9 @@ class _Search:
             if sweep is not None:
                 self._sweeps[listed.name] = sweep
                 return sweep.batches(), sweep.tally
-            entries = self._from_position(listed.name, self._wanted[listed.name])
+            texts = None if tree.index is None or self._glob else tree.index.texts(self._most_bytes)
+            files = self._wanted[listed.name] if texts is None else texts
+            entries = self._from_position(listed.name, files)
         listed.looks = Looks(tree, self._expression, self._deadline)
         return listed.looks.batches(self._without_large_binaries(tree, entries)), self._tally
 
@@ -322,6 +326,9 @@ class _Search:
 def _starting_at(path: str, entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield the files from the one at `path` on."""
     first = path.split("/")
+    if isinstance(entries, Sequence):
+        at = bisect_left(entries, first, key=lambda entry: entry.relative.split("/"))
+        return islice(entries, at, None)
     return dropwhile(lambda entry: entry.relative.split("/") < first, entries)
 
 

@@ -23,6 +23,13 @@ class Index(Protocol):
         """Return whether a file is text, None where that is not known."""
         ...
 
+    def texts(self, most_bytes: int) -> Sequence[Entry] | None:
+        """Return the files that may be searched, in order, without those known to be no text.
+
+        None where they are not kept.
+        """
+        ...
+
     def marks(self, most_bytes: int) -> Marks | None:
         """Return the marks of the files that may be searched, None where they are not kept."""
         ...

@@ -199,7 +199,10 @@ def _zero(text: str, looked: Sequence[_Looked], skipped: Passed) -> JsonObject:
             "changed": skipped.vanished,
         },
         "nearest": nearest(
-            [one.tree for one in looked], Query(text), time.monotonic() + _SECONDS_FOR_NEAREST
+            [one.tree for one in looked],
+            Query(text),
+            sum(searched),
+            time.monotonic() + _SECONDS_FOR_NEAREST,
         ),
     }
 

@@ -119,7 +119,7 @@ def _zero(found: Found, searched: Sequence[Tree], query: Query) -> JsonObject:
     return {
         "searched": {"files": found.files, "bytes": found.bytes},
         "skipped": asdict(found.skipped),
-        "nearest": nearest(searched, query, time.monotonic() + _SECONDS_FOR_NEAREST),
+        "nearest": nearest(searched, query, found.bytes, time.monotonic() + _SECONDS_FOR_NEAREST),
     }
 
 

@@ -60,7 +60,7 @@ class RootIndex:
         self._gone: Final[set[str]] = set()
         """Files that the index holds, and that are there no more."""
         self._binary: dict[str, Entry] = {}
-        self._counted: tuple[tuple[int, int, int], Totals] | None = None
+        self._counted: tuple[tuple[int, int, int], tuple[list[Entry], Totals]] | None = None
         self._marked: tuple[list[Entry], int, Marks] | None = None
         self._refused: Final[dict[Entry, float]] = {}
         """Files that could not be read into the index in the states they were in, and when to try
@@ -150,22 +150,29 @@ class RootIndex:
                 kept = self._marked = entries, most_bytes, Marks(entries, most_bytes)
             return kept[2]
 
+    def texts(self, entries: list[Entry], most_bytes: int) -> list[Entry]:
+        """Return those of the files that are searched, as far as is known."""
+        return self._judged(entries, most_bytes)[0]
+
     def totals(self, entries: list[Entry], most_bytes: int) -> Totals:
         """Return how much of the files is searched, as far as is known."""
+        return self._judged(entries, most_bytes)[1]
+
+    def _judged(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
         with self._lock:
             of = (id(entries), self._last_change, most_bytes)
             if self._counted is None or self._counted[0] != of or self._entries is not entries:
-                self._counted = of, self._count(entries, most_bytes)
+                self._counted = of, self._judge(entries, most_bytes)
             return self._counted[1]
 
-    def _count(self, entries: list[Entry], most_bytes: int) -> Totals:
+    def _judge(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
         sent = [entry for entry in entries if is_sendable(entry.relative)]
         fitting = [entry for entry in sent if entry.size <= most_bytes]
-        text = [entry.size for entry in fitting if entry.relative not in self._binary]
-        return Totals(
-            files=len(text),
-            bytes=sum(text),
-            binary=len(fitting) - len(text),
+        texts = [entry for entry in fitting if entry.relative not in self._binary]
+        return texts, Totals(
+            files=len(texts),
+            bytes=sum(entry.size for entry in texts),
+            binary=len(fitting) - len(texts),
             unreadable=len(entries) - len(sent),
             too_large=len(sent) - len(fitting),
         )

@@ -163,6 +163,10 @@ class Look:
         """Return whether a file is text, None where that is not known."""
         return self._index.is_text(entry)
 
+    def texts(self, most_bytes: int) -> list[Entry] | None:
+        """Return the files that may be searched, but those known to be no text; None as `marks`."""
+        return None if self._walks else self._index.texts(self._listed(), most_bytes)
+
     def marks(self, most_bytes: int) -> Marks | None:
         """Return the marks of the files that may be searched, None where `files` walks."""
         return None if self._walks else self._index.marks(self._listed(), most_bytes)
