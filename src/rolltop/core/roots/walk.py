@@ -60,9 +60,15 @@ class Marks:
 
     def since(self, path: str) -> int:
         """The sum of the marks of the files from the path on."""
-        parts = path.split("/")
-        first = bisect_left(self._entries, parts, key=lambda one: one.relative.split("/"))
-        return self._sums[len(self._entries) - first]
+        return self._sums[len(self._entries) - self._place(path)]
+
+    def hold(self, entry: Entry) -> bool:
+        """Whether the file is among them, in the same state."""
+        return entry in self._entries[(at := self._place(entry.relative)) : at + 1]
+
+    def _place(self, path: str) -> int:
+        """How many of the files come before the path."""
+        return bisect_left(self._entries, path.split("/"), key=lambda one: one.relative.split("/"))
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.errors import Invalid
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval.exact import Tree, search
 from rolltop.toolsets.retrieval.models import Hit, Query
@@ -17,9 +18,9 @@ from tests.core.roots.test_roots_locate import unprivileged
 from tests.toolsets.retrieval.exact.witness import trees_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from rolltop.core.roots import Listed, Skipped
+    from rolltop.core.roots import Entry, Listed, Skipped
 
 MANY = 80
 QUERIES = (
@@ -152,3 +153,35 @@ def test_a_file_that_may_not_be_read_is_counted() -> None:
         with unprivileged():
             found = search(trees_of(folder), Query("needle"), limit=1)
     assert (found.files, found.skipped.unreadable) == (MANY - 1, 1)
+
+
+def test_a_file_that_changes_before_all_are_listed_ends_the_paging(code: Path) -> None:
+    for name in "ab":
+        (code / f"{name}.txt").write_text("needle\n" * 3)
+    (tree,) = trees_of(code)
+
+    def files(skipped: Skipped) -> Iterable[Entry]:
+        """List the files as they are after the page was read."""
+        (code / "a.txt").write_text("needle\n" * 2)
+        return tree.files(skipped)
+
+    page = search([replace(tree, files=files)], Query("needle"), limit=2)
+    with pytest.raises(Invalid, match="changed"):
+        search([tree], Query("needle"), limit=9, after=page.resume(1))
+
+
+def test_one_that_stays_as_it_was_read_is_gone_on_with(code: Path) -> None:
+    for name in "ab":
+        (code / f"{name}.txt").write_text("needle\n" * 3)
+    (tree,) = trees_of(code)
+
+    def files(skipped: Skipped) -> Iterable[Entry]:
+        (code / "c.txt").write_text("needle\n")
+        return tree.files(skipped)
+
+    page = search([replace(tree, files=files)], Query("needle"), limit=2)
+    after = page.resume(1)
+    rest = search([tree], Query("needle"), limit=9, after=after)
+    assert [(hit.path, hit.line) for hit in rest.hits] == [
+        ("a.txt", 3), ("b.txt", 1), ("b.txt", 2), ("b.txt", 3), ("c.txt", 1),
+    ]  # fmt: skip

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 256 << 20
 _CHECKED_EVERY: Final = 1024
 """Files listed between looks at the clock."""
+_CHANGED: Final = -1
+"""No sum of marks: files have changed already."""
 
 
 def search(
@@ -133,6 +135,8 @@ class _Search:
         self._tally: Final = Tally()
         self._passed: Final = Passed()
         self._sweeps: Final[dict[str, Sweep]] = {}
+        self._read: Final[dict[tuple[str, str], Entry]] = {}
+        """Files with hits, as they were before they were read, where all are listed only later."""
         self._checks: Final[dict[tuple[str, str], int]] = {}
         self._listed: Final = [
             _Listed(tree, self._passed) for tree in _still_to_read(trees, position)
@@ -164,9 +168,16 @@ class _Search:
                 for batch in proposed:
                     for hits in self._verifier.matched(listed.tree, batch, tally, spots):
                         some = True
+                        if listed.name in self._sweeps:
+                            self._remember(hits[0], batch)
                         yield hits
         if not some:
             self._count_all()
+
+    def _remember(self, hit: Hit, batch: list[Entry]) -> None:
+        """Note the state that a file was in before it was read."""
+        entry = next(one for one in batch if one.relative == hit.path)
+        self._read[hit.repo, hit.path] = entry
 
     def _begin(self, listed: _Listed) -> tuple[Generator[list[Entry], None, None], Tally]:
         """Return the files to be read, a batch at a time and in order, and what counts them."""
@@ -278,10 +289,11 @@ class _Search:
         if (repo, path) in self._checks:
             return self._checks[repo, path]
         names = [listed.name for listed in self._listed]
-        marks = [
-            (listed.name, self._marks(listed).since(path if listed.name == repo else ""))
-            for listed in self._listed[names.index(repo) :]
-        ]
+        first, *others = self._listed[names.index(repo) :]
+        read = self._read.get((repo, path))
+        changed = read is not None and not self._marks(first).hold(read)
+        marks = [(repo, _CHANGED if changed else self._marks(first).since(path))]
+        marks += [(listed.name, self._marks(listed).since("")) for listed in others]
         return self._checks.setdefault((repo, path), resume.check(self._query, marks))
 
     def _marks(self, listed: _Listed) -> Marks:
