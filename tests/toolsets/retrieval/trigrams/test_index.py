@@ -420,3 +420,23 @@ def test_the_catalogue_counts_what_it_passes_over(indexed: Indexed, code: Path) 
         (tree,) = indexed.trees()
         assert [entry.relative for entry in tree.files(skipped)] == ["f"]
         assert skipped.special == 1
+
+
+def test_a_search_that_began_earlier_does_not_hide_a_file_from_a_later_one(
+    indexed: Indexed, code: Path
+) -> None:
+    for name in "acdefg":
+        (code / f"{name}.txt").write_text("nothing\n")
+    (code / "b.txt").write_bytes(b"\0needle\n")
+    indexed.build()
+    (root,) = indexed.roots.named
+    earlier = indexed.indexes.look(root)
+    list(earlier.files(Skipped()))
+    (code / "b.txt").write_text("needle, as text\n")
+    later = indexed.indexes.look(root)
+    assert later.candidates(NEEDLE) is not None
+    assert earlier.candidates(NEEDLE) is not None
+    texts = later.texts(1 << 20)
+    assert texts is not None
+    assert [entry.relative for entry in texts] == [f"{name}.txt" for name in "abcdefg"]
+    assert later.totals(Skipped(), 1 << 20).files == 7

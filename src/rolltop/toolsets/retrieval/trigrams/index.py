@@ -59,8 +59,9 @@ class RootIndex:
         self._stale: dict[str, Entry] = {}
         self._gone: Final[set[str]] = set()
         """Files that the index holds, and that are there no more."""
-        self._binary: dict[str, Entry] = {}
-        self._counted: tuple[tuple[int, int, int], tuple[list[Entry], Totals]] | None = None
+        self._judged_last: (
+            tuple[list[Entry], tuple[int, int], tuple[list[Entry], Totals]] | None
+        ) = None
         self._marked: tuple[list[Entry], int, Marks] | None = None
         self._refused: Final[dict[Entry, float]] = {}
         """Files that could not be read into the index in the states they were in, and when to try
@@ -138,9 +139,8 @@ class RootIndex:
 
     def is_text(self, entry: Entry) -> bool | None:
         """Return whether a file is text, None where the index does not know it as it is."""
-        if entry.relative in self._stale or entry.relative not in self._rows:
-            return None
-        return entry.relative not in self._binary
+        row = self._rows.get(entry.relative)
+        return row.kind != BINARY if row is not None and row.is_of(entry) else None
 
     def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
         """Return the marks of those of the files that may be searched."""
@@ -160,15 +160,15 @@ class RootIndex:
 
     def _judged(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
         with self._lock:
-            of = (id(entries), self._last_change, most_bytes)
-            if self._counted is None or self._counted[0] != of or self._entries is not entries:
-                self._counted = of, self._judge(entries, most_bytes)
-            return self._counted[1]
+            of, kept = (self._last_change, most_bytes), self._judged_last
+            if kept is None or kept[0] is not entries or kept[1] != of:
+                kept = self._judged_last = entries, of, self._judge(entries, most_bytes)
+            return kept[2]
 
     def _judge(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
         sent = [entry for entry in entries if is_sendable(entry.relative)]
         fitting = [entry for entry in sent if entry.size <= most_bytes]
-        texts = [entry for entry in fitting if entry.relative not in self._binary]
+        texts = [entry for entry in fitting if self.is_text(entry) is not False]
         return texts, Totals(
             files=len(texts),
             bytes=sum(entry.size for entry in texts),
@@ -243,7 +243,6 @@ class RootIndex:
         """Put a file among the fresh or the stale."""
         entry, row = self._known.get(path), self._rows.get(path)
         self._stale.pop(path, None)
-        self._binary.pop(path, None)
         if row is not None:
             self._fresh.pop(row.number, None)
         self._gone.discard(path)
@@ -255,5 +254,3 @@ class RootIndex:
             self._stale[path] = entry
             return
         self._fresh[row.number] = entry
-        if row.kind == BINARY:
-            self._binary[path] = entry
