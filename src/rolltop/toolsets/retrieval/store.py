@@ -8,10 +8,11 @@ locks.
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import apsw
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
+_Item = TypeVar("_Item")
 _GIVEN_UP: Final = ".damaged"
 _BUSY_MS: Final = 2000
 _CACHE_KIB: Final = 16 * 1024
@@ -125,6 +127,16 @@ class Growth:
             raise
         except (Busy, Unusable):
             pass
+
+
+def begun_anywhere(work: list[_Item]) -> list[_Item]:
+    """Return the same work, begun anywhere in it and gone round.
+
+    Processes that begin to fill one index together then share the work: each passes by what
+    another has done.
+    """
+    start = random.randrange(len(work)) if work else 0  # noqa: S311  # nothing hangs on where
+    return work[start:] + work[:start]
 
 
 class IndexFile:

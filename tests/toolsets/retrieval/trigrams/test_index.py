@@ -5,7 +5,7 @@ import os
 import random
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +17,7 @@ from rolltop.toolsets.retrieval import store
 from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.toolsets.retrieval.trigrams import building, postings
+from rolltop.toolsets.retrieval.trigrams.reading import Unsettled
 from tests.campaign import examples
 from tests.toolsets.retrieval.exact.drawn import queries
 from tests.toolsets.retrieval.trigrams import builder
@@ -440,3 +441,26 @@ def test_a_search_that_began_earlier_does_not_hide_a_file_from_a_later_one(
     assert texts is not None
     assert [entry.relative for entry in texts] == [f"{name}.txt" for name in "abcdefg"]
     assert later.totals(Skipped(), 1 << 20).files == 7
+
+
+def test_what_another_process_has_read_is_not_read_again(
+    indexed: Indexed, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (code / f"{name}.txt").write_text("needle\n")
+    indexed.build()
+    (code / "b.txt").write_text("needle and thread\n")
+    (root,) = indexed.roots.named
+    entries = sorted(indexed.roots.walk(root))
+    read: list[str] = []
+
+    def reading(*given: Any) -> Any:
+        read.append(given[2].relative)
+        raise Unsettled
+
+    monkeypatch.setattr(building, "read", reading)
+    kept = postings.Postings(indexed.kept)
+    refused = building.into(kept, indexed.roots, root, entries)
+    kept.close()
+    assert read == ["b.txt"]
+    assert [entry.relative for entry in refused] == ["b.txt"]

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.rank.reading import settled
-from rolltop.toolsets.retrieval.store import Growth
+from rolltop.toolsets.retrieval.store import Growth, begun_anywhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,7 +82,7 @@ class RootUnits:
         if gone:
             file.forget(gone)
         self._growth.add(sum(entry.size for entry in stale))
-        for _ in building.run("words", [(0, entry) for entry in stale]):
+        for _ in building.run("words", [(0, entry) for entry in begun_anywhere(stale)]):
             if stopped():
                 return
         self._update_units(file, building, stopped)

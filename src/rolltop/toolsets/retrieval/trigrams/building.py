@@ -68,7 +68,7 @@ class Reader:
 
 
 def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Refused:
-    """Read files into the index; return which could not be.
+    """Read files into the index, but for those another process has; return which could not be.
 
     Some are read while those before them are written. Raises Busy, Damaged or Unusable.
     """
@@ -77,7 +77,8 @@ def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Re
     written: Future[None] | None = None
     try:
         for some in batches(batch, _WRITTEN_BYTES, _WRITTEN_FILES):
-            noted = list(_noted(roots, root, some, refused))
+            lacking = postings.lacking(str(root.path), some)
+            noted = list(_noted(roots, root, lacking, refused))
             if written is not None:
                 written.result()
             if noted:

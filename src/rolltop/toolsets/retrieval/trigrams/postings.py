@@ -70,6 +70,12 @@ _NUMBERS: Final = """
         ON files.root = :root AND files.path = one.value ->> 0 ORDER BY one.key
     )
 """
+_THERE: Final = """
+    SELECT json_group_array(one.key) FROM json_each(:files) AS one CROSS JOIN files
+    ON files.root = :root AND files.path = one.value ->> 0
+    WHERE size = one.value ->> 1 AND mtime = one.value ->> 2 AND ctime = one.value ->> 3
+        AND inode = one.value ->> 4
+"""
 _FORGET: Final = "DELETE FROM grams WHERE rowid IN (SELECT value FROM json_each(:numbers))"
 _KEEP: Final = """
     INSERT INTO grams (rowid, text) SELECT cast(key AS integer), value FROM json_each(:texts)
@@ -154,6 +160,15 @@ class Postings:
             change = db.number(_LAST_CHANGE)
             ((numbers,),) = db.execute(_MATCHING, (expression,))
             return change, set(json.loads(numbers))
+
+    def lacking(self, root: str, entries: Sequence[Entry]) -> list[Entry]:
+        """Return those of the files that are not noted in the state they are in."""
+        rows = [(_kept(entry.relative), *entry[1:5]) for entry in entries]
+        with self._file.reading() as db:
+            values = {"root": _kept(root), "files": json.dumps(rows)}
+            ((there,),) = db.execute(_THERE, values)
+        known = set(json.loads(there))
+        return [entry for number, entry in enumerate(entries) if number not in known]
 
     def put(self, root: str, files: Sequence[Noted]) -> None:
         """Note files: all of them or none. Raises Busy where another process is writing."""
