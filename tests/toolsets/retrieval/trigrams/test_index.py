@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import Invalid
-from rolltop.core.roots import Skipped
+from rolltop.core.roots import Roots, Skipped
 from rolltop.toolsets.retrieval import store
 from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.trigrams import building, postings
+from rolltop.toolsets.retrieval.trigrams import building, postings, reading
 from rolltop.toolsets.retrieval.trigrams.reading import Unsettled
 from tests.campaign import examples
 from tests.toolsets.retrieval.exact.drawn import queries
@@ -464,3 +464,15 @@ def test_what_another_process_has_read_is_not_read_again(
     kept.close()
     assert read == ["b.txt"]
     assert [entry.relative for entry in refused] == ["b.txt"]
+
+
+def test_a_file_that_holds_more_than_it_says_is_never_taken_as_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    roots = Roots.open({"kernel": "/proc/sys/kernel"}, base=tmp_path)
+    entry = roots.state(roots.named[0], "ostype", Skipped())
+    assert entry is not None
+    assert entry.size == 0
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", -(1 << 62))  # always long ago
+    with pytest.raises(Unsettled):
+        reading.read(roots, roots.named[0], entry)
