@@ -64,7 +64,8 @@ class Marks:
 
     def hold(self, entry: Entry) -> bool:
         """Whether the file is among them, in the same state."""
-        return entry in self._entries[(at := self._place(entry.relative)) : at + 1]
+        at = self._place(entry.relative)
+        return self._entries[at : at + 1] == [entry]
 
     def _place(self, path: str) -> int:
         """How many of the files come before the path."""

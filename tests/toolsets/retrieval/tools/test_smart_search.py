@@ -115,6 +115,16 @@ def test_no_hit_names_a_spelling_that_does_occur(forest: Forest) -> None:
     assert forest.ok("repo_smart_search", query="harbuor")["meta"]["nearest"] == "Harbour"
 
 
+def test_no_hit_names_no_spelling_of_files_that_were_not_wanted(forest: Forest) -> None:
+    forest.put("code/a.c", "int mutexlocker(x);\n")
+    forest.put("code/b.md", "hello world\n")
+    meta = forest.ok("repo_smart_search", query="mutexlokcer", file_glob="*.md")["meta"]
+    assert "nearest" not in meta
+    meta = forest.ok("repo_smart_search", query="mutexlokcer", file_glob="*.m?")["meta"]
+    assert "nearest" not in meta
+    assert forest.ok("repo_smart_search", query="mutexlokcer")["meta"]["nearest"] == "mutexlocker"
+
+
 def test_no_hit_says_what_was_searched(planted: Forest) -> None:
     meta = planted.ok("repo_smart_search", query="xylophone")["meta"]
     assert meta["searched"]["files"] == 40

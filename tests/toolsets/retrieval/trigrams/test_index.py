@@ -4,7 +4,9 @@ import math
 import os
 import random
 import sqlite3
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -337,6 +339,48 @@ def test_a_reading_process_that_keeps_ending_is_done_without(
         indexed.build()
     assert indexed.proposed(Query("text2")) == ["f2"]
     indexed.indexes.close()
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_reading_process_it_is_asked_now_and_then_whether_to_go_on(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index.WORTH", 0)
+    monkeypatch.setattr(building, "_FACTORY", f"{building.__name__}:nothing_of_that_name")
+    monkeypatch.setattr(building, "_HERE_FILES", 2)
+    indexed = Indexed(code.parent / "kept", code)
+    for number in range(10):
+        (code / f"f{number}").write_text(f"text{number}\n")
+    list(indexed.trees()[0].files(Skipped()))
+    read: list[str] = []
+    here = building.read
+
+    def reading(*given: Any) -> Any:
+        answer = here(*given)
+        read.append(given[2].relative)
+        return answer
+
+    monkeypatch.setattr(building, "read", reading)
+    end = time.monotonic() + 60
+    while not read:
+        assert time.monotonic() < end
+        indexed.indexes.update(lambda: bool(read))
+    assert len(read) == 2
+    indexed.indexes.close()
+
+
+def test_a_spelling_is_looked_for_in_files_that_a_glob_lets_through(
+    indexed: Indexed, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rolltop.toolsets.retrieval.exact.nearest"], "_MOST_READ", 1)
+    for name in ("a.c", "b.c", "c.py", "d.md", "e.md", "f.md", "g.md"):
+        (code / name).write_text("nothing\n" if name.endswith("md") else "mutex_lock\n")
+    indexed.build()
+    for text in ("MUTEX_LOCK", "mutexLock", "mutex_lokc"):
+        query = Query(text, file_glob="*.py")
+        assert nearest(indexed.trees(), query, 1 << 30, math.inf) == "mutex_lock"
+        query = Query(text, file_glob="*.md")
+        assert nearest(indexed.trees(), query, 1 << 30, math.inf) is None
 
 
 class Changing:

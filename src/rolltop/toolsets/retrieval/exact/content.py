@@ -13,7 +13,9 @@ from rolltop.toolsets.retrieval.models import Line
 PREVIEW: Final = 400
 """The longest preview in code points, its marks of cutting counted."""
 
-_MARK: Final = "…"
+CUT: Final = "…"
+"""What stands where a preview was cut."""
+
 _BEFORE_MATCH: Final = 100
 """Code points shown before a match that lies beyond the start of a long line, at least."""
 _HEAD: Final = 8192
@@ -152,17 +154,17 @@ class Content:
         text = ahead + behind
         if window.starts and window.ends and len(text) <= PREVIEW:
             return text
-        room = PREVIEW - 2 * len(_MARK)
+        room = PREVIEW - 2 * len(CUT)
         first = 0
         if not window.starts or len(ahead) > room - _BEFORE_MATCH:
             first = max(0, len(ahead) - _BEFORE_MATCH)
             if window.ends:
                 first = max(0, min(first, len(text) - room))
         cut_before = first > 0 or not window.starts
-        room = PREVIEW - len(_MARK) * cut_before
+        room = PREVIEW - len(CUT) * cut_before
         if window.ends and len(text) - first <= room:
-            return _MARK * cut_before + text[first:]
-        return _MARK * cut_before + text[first : first + room - len(_MARK)] + _MARK
+            return CUT * cut_before + text[first:]
+        return CUT * cut_before + text[first : first + room - len(CUT)] + CUT
 
     def _text(self, data: bytes, *, starts: bool, ends: bool) -> str:
         """Return the bytes as text: UTF-8, or what the file seems to be written in."""

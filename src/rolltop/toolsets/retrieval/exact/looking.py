@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from bisect import bisect_right
 from collections import deque
-from itertools import accumulate, chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.roots.settling import is_settled
@@ -134,15 +133,18 @@ class Looks:
         # Ripgrep takes as long to compile an expression as to look for it in hundreds of files.
         sizes = iter(_LOOKED_AT_ONCE[-2:] if self._lists else (READ_AT_ONCE, *_LOOKED_AT_ONCE))
         size = next(sizes)
-        while some := list(islice(entries, size)):
-            names = [encoded(entry.relative) for entry in some]
-            ends = list(accumulate(len(name) + POINTER for name in names))
-            fitting = bisect_right(ends, ARGUMENT_BYTES)
-            if fitting < len(some):
-                entries = chain(some[fitting:], entries)
-            yield dict(zip(names[:fitting], some[:fitting], strict=True))
-            self._check_time()
-            size = next(sizes, size)
+        group: dict[bytes, Entry] = {}
+        length = 0
+        for entry in entries:
+            name = encoded(entry.relative)
+            group[name] = entry
+            length += len(name) + POINTER
+            if len(group) == size or length > ARGUMENT_BYTES:
+                yield group
+                self._check_time()
+                group, length, size = {}, 0, next(sizes, size)
+        if group:
+            yield group
 
     def _check_time(self) -> None:
         """Raise TimedOut past the deadline."""

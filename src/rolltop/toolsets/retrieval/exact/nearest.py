@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.errors import Invalid, TimedOut
 from rolltop.core.roots import Skipped
+from rolltop.toolsets.retrieval.exact.content import CUT
+from rolltop.toolsets.retrieval.exact.globs import FileGlob
 from rolltop.toolsets.retrieval.exact.search import search
 from rolltop.toolsets.retrieval.exact.spellings import likenesses
 from rolltop.toolsets.retrieval.models import Totals
@@ -33,9 +36,8 @@ def nearest(trees: Sequence[Tree], query: Query, size: int, deadline: float) -> 
     `size` is how many bytes the search went over that found nothing.
 
     Tried in turn: other case, other signs between the words (`fooBar`, `foo_bar`, `foo-bar`),
-    one letter too many, too few or wrong. Large trees are only asked through an index, and of
-    many files that it proposes the first are read, so that this costs little more than the search
-    that found nothing.
+    one letter too many, too few or wrong. Of large trees a few files are read, those first that an
+    index proposes, so that this costs little more than the search that found nothing.
     """
     text = query.text.strip()
     if query.regex or not _SHORTEST <= len(text) <= _LONGEST:
@@ -49,24 +51,27 @@ def nearest(trees: Sequence[Tree], query: Query, size: int, deadline: float) -> 
             hits = search(some, tried, limit=likeness.lines, deadline=deadline).hits if some else ()
         except (TimedOut, Invalid):
             return None
-        found = filter(None, (likeness.named(hit.preview) for hit in hits))
-        if (name := next(found, None)) is not None:
-            return name
+        for hit in hits:
+            name = likeness.named(hit.preview.strip(CUT))
+            if name is not None or time.monotonic() >= deadline:
+                return name
     return None
 
 
 def _narrowed(trees: Sequence[Tree], query: Query) -> list[Tree]:
     """Return the trees with a few of the files that may match, those without any left out.
 
-    Nothing where there is a tree without an index.
+    The first of all files where an index cannot tell; nothing where there is to be none.
     """
+    glob = None if query.file_glob is None else FileGlob(query.file_glob)
     some: list[Tree] = []
     for tree in trees:
         if tree.index is None:
             return []
         candidates = tree.index.candidates(query)
         files = tree.files(Skipped()) if candidates is None else candidates
-        if chosen := list(islice(files, _MOST_READ)):
+        admitted = (entry for entry in files if glob is None or glob.chooses(entry.relative))
+        if chosen := list(islice(admitted, _MOST_READ)):
             some.append(replace(tree, index=_Chosen(tree.index, chosen)))
     return some
 

@@ -84,7 +84,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
-    zero = {} if wanted else _zero(ranked.text, looked, skipped)
+    zero = {} if wanted else _zero(ranked, looked, skipped)
     meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **zero)
     return Page(
         [_data(place) for place in wanted],
@@ -182,25 +182,25 @@ def _indexes(desk: Desk) -> rank.UnitIndexes:
         return _known[desk]
 
 
-def _zero(text: str, looked: Sequence[_Looked], skipped: Passed) -> JsonObject:
+def _zero(ranked: Ranked, looked: Sequence[_Looked], skipped: Passed) -> JsonObject:
     """Return what is said where nothing was found, as exact search says it."""
     chosen = [
         (one.tree, entry) for one in looked for entry in one.entries if one.chooses(entry.relative)
     ]
-    ranked = [(tree, entry) for tree, entry in chosen if entry.size <= rank.LARGEST]
-    searched = [entry.size for tree, entry in ranked if not _is_binary(tree, entry)]
+    read = [(tree, entry) for tree, entry in chosen if entry.size <= rank.LARGEST]
+    searched = [entry.size for tree, entry in read if not _is_binary(tree, entry)]
     return {
         "searched": {"files": len(searched), "bytes": sum(searched)},
         "skipped": {
-            "binary": len(ranked) - len(searched),
+            "binary": len(read) - len(searched),
             "unreadable": skipped.unreadable,
             "special": skipped.special,
-            "too_large": len(chosen) - len(ranked),
+            "too_large": len(chosen) - len(read),
             "changed": skipped.vanished,
         },
         "nearest": nearest(
             [one.tree for one in looked],
-            Query(text),
+            Query(ranked.text, file_glob=ranked.file_glob),
             sum(searched),
             time.monotonic() + _SECONDS_FOR_NEAREST,
         ),

@@ -26,6 +26,9 @@ _NICE: Final = 5
 _WRITTEN_BYTES: Final = 2 << 20
 _WRITTEN_FILES: Final = 1000
 """Files that are noted together, while the next are read."""
+_HERE_BYTES: Final = 32 << 20
+_HERE_FILES: Final = 4000
+"""Files that this process reads before it asks again whether to go on."""
 _MOST_STARTS: Final = 3
 """How many processes may end by themselves: after that this one reads."""
 
@@ -126,8 +129,18 @@ class Building:
         self._starts = _MOST_STARTS
         self._growth: Final = Growth()
 
-    def read(self, postings: Postings, root: Root, batch: list[Entry], *, many: bool) -> Refused:
+    def read(
+        self,
+        postings: Postings,
+        root: Root,
+        batch: list[Entry],
+        stopped: Callable[[], bool],
+        *,
+        many: bool,
+    ) -> Refused:
         """Read files into the index: in another process, where there are `many` to come.
+
+        Another one is ended by `rest`; this one asks whether it is `stopped`.
 
         Raises:
             Busy: another process is writing.
@@ -135,10 +148,14 @@ class Building:
 
         """
         with self._lock:
-            child = self._started() if many else None
-            refused = child and self._asked(child, (root.name, batch))
+            refused: Refused | None = None
+            while refused is None and many and (child := self._started()) is not None:
+                refused = self._asked(child, (root.name, batch))
             if refused is None:
-                refused = into(postings, self._roots, root, batch)
+                refused = {}
+                for some in batches(batch, _HERE_BYTES, _HERE_FILES):
+                    if not stopped():
+                        refused |= into(postings, self._roots, root, some)
             self._growth.add(sum(entry.size for entry in batch))
             return refused
 

@@ -199,7 +199,7 @@ class RootIndex:
         for batch in batches(begun_anywhere(stale) if many else stale, _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
-            self._refuse(self._building.read(postings, self.root, batch, many=many))
+            self._refuse(self._building.read(postings, self.root, batch, stopped, many=many))
 
     def _readable(self, entry: Entry) -> bool:
         """Return whether reading the file is worth trying."""
