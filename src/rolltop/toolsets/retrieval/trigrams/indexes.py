@@ -61,16 +61,15 @@ class Indexes:
             for index in waiting:
                 if not stopped():
                     index.update(postings, stopped)
-            if stopped():
-                return  # the process that reads goes on at the next call
-            self._building.tidy(postings, self._size)
+            if not stopped():
+                self._building.tidy(postings, self._size)
+                self._built = True
         except Busy:
-            return  # the other process reads the same files
+            pass  # the other process reads the same files
         except Unusable as problem:
             self.failed(postings, problem)
-            return
-        self._building.rest()
-        self._built = True
+        finally:
+            self._building.rest()  # what is read next costs less than the memory it would hold
 
     def _size(self) -> int:
         return sum(index.size for index in self._indexes.values())
