@@ -36,6 +36,10 @@ class Root:
     name: str
     path: Path
 
+    def place(self, relative: str) -> str:
+        """The path of what lies in it, as text: `Path` takes longer than opening a file."""
+        return f"{str(self.path).rstrip('/')}/{relative}"
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -153,12 +157,10 @@ class Roots:
 
     def open_entry(self, root: Root, entry: Entry) -> OpenFile:
         """What a walk came to, open for reading, as `open_regular` opens what was located."""
-        path = f"{str(root.path).rstrip('/')}/{entry.relative}"
-        return self._opened(path, root, root.path, entry.relative)
+        return self._opened(root.place(entry.relative), root, root.path, entry.relative)
 
     def _opened(self, path: str, root: Root | None, within: Path, shown: str) -> OpenFile:
         """The file at a real path in a directory; `shown` is what errors call it."""
-        # Whole trees are opened by this: paths stay texts, since `Path` takes longer than a file.
         inside = f"{str(within).rstrip('/')}/"
 
         def admits(actual: str, status: os.stat_result) -> bool:

@@ -32,8 +32,7 @@ class HiddenStores:
             if path.name
             for ending in _SIBLING_ENDINGS
         )
-        self._texts = frozenset(map(str, self._paths))
-        self._above = tuple(f"{path}/" for path in self._texts)
+        self._beginnings = tuple(f"{path}/" for path in self._paths)
         names: dict[str, set[str]] = {}
         for path in self._paths:
             names.setdefault(str(path.parent).rstrip("/"), set()).add(path.name)
@@ -42,7 +41,7 @@ class HiddenStores:
 
     def hide(self, path: str) -> bool:
         """Whether the real path is, or lies in, one of the stores."""
-        return path in self._texts or path.startswith(self._above)
+        return f"{path}/".startswith(self._beginnings)
 
     def own(self, status: os.stat_result) -> bool:
         """Whether the file is one of the stores' under another name, by a hard link."""

@@ -17,7 +17,7 @@ from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rule
 from rolltop.core.roots.names import is_sendable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _BY_NAME = attrgetter("name")
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -44,6 +44,11 @@ class Entry(NamedTuple):
         return hash((path, *self[1:])) & 0xFFFFFFFF  # of numbers alone, so not seeded
 
 
+def count_before(entries: Sequence[Entry], path: str) -> int:
+    """How many of the files, ordered by path components, come before the path."""
+    return bisect_left(entries, path.split("/"), key=lambda one: one.relative.split("/"))
+
+
 class Marks:
     """The marks of files that may be searched, summed up: has any from a path on changed?
 
@@ -60,16 +65,12 @@ class Marks:
 
     def since(self, path: str) -> int:
         """The sum of the marks of the files from the path on."""
-        return self._sums[len(self._entries) - self._place(path)]
+        return self._sums[len(self._entries) - count_before(self._entries, path)]
 
     def hold(self, entry: Entry) -> bool:
         """Whether the file is among them, in the same state."""
-        at = self._place(entry.relative)
+        at = count_before(self._entries, entry.relative)
         return self._entries[at : at + 1] == [entry]
-
-    def _place(self, path: str) -> int:
-        """How many of the files come before the path."""
-        return bisect_left(self._entries, path.split("/"), key=lambda one: one.relative.split("/"))
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ locks.
 from __future__ import annotations
 
 import os
-import random
+import secrets
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from threading import RLock
@@ -135,7 +135,7 @@ def begun_anywhere(work: list[_Item]) -> list[_Item]:
     Processes that begin to fill one index together then share the work: each passes by what
     another has done.
     """
-    start = random.randrange(len(work)) if work else 0  # noqa: S311  # nothing hangs on where
+    start = secrets.randbelow(len(work)) if work else 0
     return work[start:] + work[:start]
 
 

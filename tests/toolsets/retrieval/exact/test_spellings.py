@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,10 +9,8 @@ from hypothesis import strategies as st
 from rolltop.toolsets.retrieval.exact.spellings import likenesses
 from tests.campaign import examples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _NAMES = st.text("abcdexyz_AB0129", min_size=4, max_size=60)
+_EDITS = ("missing", "too many", "wrong", "swapped")
 _LETTERS = st.sampled_from("abqz_Z7")
 
 
@@ -30,33 +27,29 @@ def found(text: str, line: str) -> str | None:
     return None
 
 
-def missing(text: str, at: int, letter: str) -> str:
-    """Return the text as it was before a letter was left out."""
-    return text[:at] + letter + text[at:]
-
-
-def too_many(text: str, at: int, letter: str) -> str:  # noqa: ARG001
-    return text[:at] + text[at + 1 :]
-
-
-def wrong(text: str, at: int, letter: str) -> str:
-    return text[:at] + letter + text[at + 1 :]
-
-
-def swapped(text: str, at: int, letter: str) -> str:  # noqa: ARG001
-    at = min(at, len(text) - 2)
-    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+def edited(text: str, at: int, letter: str, how: str) -> str:
+    """Return what occurs where a text has one letter missing, too many, wrong or swapped."""
+    pair = min(at, len(text) - 2)
+    return {
+        "missing": text[:at] + letter + text[at:],
+        "too many": text[:at] + text[at + 1 :],
+        "wrong": text[:at] + letter + text[at + 1 :],
+        "swapped": text[:pair] + text[pair + 1] + text[pair] + text[pair + 2 :],
+    }[how]
 
 
 @settings(max_examples=examples(300), deadline=None)
-@given(_NAMES, st.integers(0, 59), _LETTERS, st.sampled_from([missing, too_many, wrong, swapped]))
-@example("mutex_lok", 8, "c", missing)
-@example("struct_mutxe", 10, "", swapped)
-@example("netdev_alolc_skb", 3, "_", wrong)
-def test_one_letter_off_is_found(
-    text: str, at: int, letter: str, edit: Callable[[str, int, str], str]
-) -> None:
-    occurring = edit(text, at % len(text), letter)
+@given(
+    _NAMES,
+    st.integers(0, 59),
+    _LETTERS,
+    st.sampled_from(["missing", "too many", "wrong", "swapped"]),
+)
+@example("mutex_lok", 8, "c", "missing")
+@example("struct_mutxe", 10, "", "swapped")
+@example("netdev_alolc_skb", 3, "_", "wrong")
+def test_one_letter_off_is_found(text: str, at: int, letter: str, how: str) -> None:
+    occurring = edited(text, at % len(text), letter, how)
     if text.lower() not in occurring.lower():
         name = found(text, f"static int ({occurring});")
         assert name is not None

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let any file be worth a reading process."""
+    monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index.WORTH", 0)
+
+
+@pytest.mark.usefixtures("quick", "few_are_many")
 def test_many_files_are_read_by_another_process(
     code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index.WORTH", 0)
     monkeypatch.setattr(building, "_FACTORY", f"{builder.__name__}:quick_reader")
     monkeypatch.setattr(building, "read", None)  # nothing is read here
     indexed = Indexed(code.parent / "kept", code)
@@ -32,11 +37,10 @@ def test_many_files_are_read_by_another_process(
     indexed.indexes.close()
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick", "few_are_many")
 def test_a_reading_process_that_keeps_ending_is_done_without(
     code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index.WORTH", 0)
     monkeypatch.setattr(building, "_FACTORY", f"{building.__name__}:nothing_of_that_name")
     indexed = Indexed(code.parent / "kept", code)
     for number in range(4):
@@ -46,12 +50,12 @@ def test_a_reading_process_that_keeps_ending_is_done_without(
     indexed.indexes.close()
 
 
+@pytest.mark.usefixtures("few_are_many")
 def test_without_a_reading_process_it_is_asked_now_and_then_whether_to_go_on(
     code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.trigrams.index.WORTH", 0)
     monkeypatch.setattr(building, "_FACTORY", f"{building.__name__}:nothing_of_that_name")
-    monkeypatch.setattr(building, "_HERE_FILES", 2)
+    monkeypatch.setattr(building, "_WRITTEN_FILES", 2)
     monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", -(1 << 62))  # always long ago
     indexed = Indexed(code.parent / "kept", code)
     for number in range(10):
@@ -87,7 +91,7 @@ def test_what_another_process_has_read_is_not_read_again(
 
     monkeypatch.setattr(building, "read", reading)
     kept = postings.Postings(indexed.kept)
-    refused = building.into(kept, indexed.roots, root, entries)
+    refused = building.into(kept, indexed.roots, root, entries, lambda: False)
     kept.close()
     assert read == ["b.txt"]
     assert [entry.relative for entry in refused] == ["b.txt"]

@@ -79,7 +79,7 @@ class Opened:
         for _ in range(_ATTEMPTS):
             self._drop_copy()
             self._copy()
-            if names_still(_path(self._root, self.entry), self._original):
+            if names_still(self._root.place(self.entry.relative), self._original):
                 return True
             try:
                 other = _admitted(self._roots, self._root, self.entry)
@@ -147,16 +147,12 @@ def begins_binary(roots: Roots, root: Root, entry: Entry) -> bool:
 
 def _admitted(roots: Roots, root: Root, entry: Entry) -> BinaryIO:
     """Return the file, open, if it still lies where it was chosen and is no store of ours."""
-    path = _path(root, entry)
+    path = root.place(entry.relative)
 
     def admits(actual: str, status: os.stat_result) -> bool:
         return actual == path and not roots.stores.own(status)
 
     return open_admitted(path, admits)
-
-
-def _path(root: Root, entry: Entry) -> str:
-    return f"{str(root.path).rstrip('/')}/{entry.relative}"
 
 
 def _open(roots: Roots, root: Root, entry: Entry, tally: Tally) -> Opened | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,7 +11,7 @@ from functools import partial
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.roots import Marks, is_sendable
+from rolltop.core.roots import Marks, count_before, is_sendable
 from rolltop.core.roots import Skipped as Passed
 from rolltop.toolsets.retrieval.exact import resume, ripgrep
 from rolltop.toolsets.retrieval.exact.expression import NUL, expression
@@ -190,7 +189,9 @@ class _Search:
             if sweep is not None:
                 self._sweeps[listed.name] = sweep
                 return sweep.batches(), sweep.tally
-            texts = None if tree.index is None or self._glob else tree.index.texts(self._most_bytes)
+            texts = None
+            if tree.index is not None and self._glob is None:
+                texts = tree.index.texts(self._most_bytes)
             files = self._wanted[listed.name] if texts is None else texts
             entries = self._from_position(listed.name, files)
         listed.looks = Looks(tree, self._expression, self._deadline)
@@ -337,10 +338,9 @@ class _Search:
 
 def _starting_at(path: str, entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield the files from the one at `path` on."""
-    first = path.split("/")
     if isinstance(entries, Sequence):
-        at = bisect_left(entries, first, key=lambda entry: entry.relative.split("/"))
-        return islice(entries, at, None)
+        return islice(entries, count_before(entries, path), None)
+    first = path.split("/")
     return dropwhile(lambda entry: entry.relative.split("/") < first, entries)
 
 

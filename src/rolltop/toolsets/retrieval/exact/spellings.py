@@ -116,12 +116,9 @@ def _one_letter_off(text: str) -> str:
     places = range(len(text))
     around = [(re.escape(text[:at]), text[at], re.escape(text[at + 1 :])) for at in places]
     missing = [f"{before}[{_SIGNS}]{re.escape(letter)}{after}" for before, letter, after in around]
-    swapped = [_swapped(text, at) for at in places[:-1]]
+    swapped = [
+        re.escape(text[:at] + text[at + 1] + text[at] + text[at + 2 :]) for at in places[:-1]
+    ]
     wrong = [f"{before}[{_SIGNS}]{after}" for before, _, after in around]
     too_many = [before + after for before, _, after in around]
     return "|".join([*missing, *swapped, *wrong, *too_many])
-
-
-def _swapped(text: str, at: int) -> str:
-    """Return an expression for the text with two letters in each other's place."""
-    return re.escape(text[:at] + text[at + 1] + text[at] + text[at + 2 :])

@@ -50,7 +50,7 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
                 if len(data) != size or _stamp(os.fstat(file.fileno())) != stamp:
                     data += file.read(max(0, LARGEST + 1 - len(data)))
                     stamp = _NO_STATE
-                if settled(stamp) or names_still(f"{root.path}/{entry.relative}", file):
+                if settled(stamp) or names_still(root.place(entry.relative), file):
                     break
         except (OSError, PathProblem):
             raise Unreadable from None

@@ -26,9 +26,6 @@ _NICE: Final = 5
 _WRITTEN_BYTES: Final = 2 << 20
 _WRITTEN_FILES: Final = 1000
 """Files that are noted together, while the next are read."""
-_HERE_BYTES: Final = 32 << 20
-_HERE_FILES: Final = 4000
-"""Files that this process reads before it asks again whether to go on."""
 _MOST_STARTS: Final = 3
 """How many processes may end by themselves: after that this one reads."""
 
@@ -62,7 +59,7 @@ class Reader:
             root = self._roots.root(name)
             if root is None:
                 return dict.fromkeys(batch, False)
-            return into(self._postings, self._roots, root, batch)
+            return into(self._postings, self._roots, root, batch, lambda: False)
         except Busy as problem:
             return problem
         except Unusable as problem:
@@ -70,8 +67,16 @@ class Reader:
             return type(problem)()
 
 
-def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Refused:
-    """Read files into the index, but for those another process has; return which could not be.
+def into(
+    postings: Postings,
+    roots: Roots,
+    root: Root,
+    batch: list[Entry],
+    stopped: Callable[[], bool],
+) -> Refused:
+    """Read files into the index until stopped; return which could not be.
+
+    Those that another process has read are passed by.
 
     Some are read while those before them are written. Raises Busy, Damaged or Unusable.
     """
@@ -80,6 +85,8 @@ def into(postings: Postings, roots: Roots, root: Root, batch: list[Entry]) -> Re
     written: Future[None] | None = None
     try:
         for some in batches(batch, _WRITTEN_BYTES, _WRITTEN_FILES):
+            if stopped():
+                break
             lacking = postings.lacking(str(root.path), some)
             noted = list(_noted(roots, root, lacking, refused))
             if written is not None:
@@ -152,10 +159,7 @@ class Building:
             while refused is None and many and (child := self._started()) is not None:
                 refused = self._asked(child, (root.name, batch))
             if refused is None:
-                refused = {}
-                for some in batches(batch, _HERE_BYTES, _HERE_FILES):
-                    if not stopped():
-                        refused |= into(postings, self._roots, root, some)
+                refused = into(postings, self._roots, root, batch, stopped)
             self._growth.add(sum(entry.size for entry in batch))
             return refused
 

@@ -196,7 +196,7 @@ class RootIndex:
             for entry in self._refused.keys() - set(self._stale.values()):
                 del self._refused[entry]
         many = sum(entry.size for entry in stale) >= WORTH
-        for batch in batches(begun_anywhere(stale) if many else stale, _BATCH_BYTES, _BATCH_FILES):
+        for batch in batches(begun_anywhere(stale), _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
             self._refuse(self._building.read(postings, self.root, batch, stopped, many=many))
