@@ -68,4 +68,4 @@ class Lines:
     def _start(self, line: int) -> int:
         if line > len(self.starts):
             return len(self.text)
-        return self.starts[max(line, 1) - 1]
+        return self.starts[line - 1 if line > 1 else 0]

@@ -27,6 +27,10 @@ class Language:
     declaration without a body is a section too. `bare_functions`: no keyword begins a function,
     so a name may turn out to be a keyword. `arrows`: `=> expression;` may stand for a body.
     `nameless` is found before the brace of a container that has no name and is no section.
+
+    Bodies that have nothing else in them are passed over in one go: besides names, strings and
+    comments what `inside` lists, which begins with one of `marks`, a slash or a line break. No
+    string there may follow a character of `prefixes`.
     """
 
     container: re.Pattern[str]
@@ -37,6 +41,9 @@ class Language:
     bare_functions: bool = False
     arrows: bool = False
     nameless: re.Pattern[str] | None = None
+    marks: str = ""
+    inside: tuple[str, ...] = ("/",)
+    prefixes: str = ""
 
 
 def _words(*words: str) -> str:
@@ -86,6 +93,8 @@ JAVASCRIPT: Final = Language(
     hidden=r"//[^\n]*+|\{[ \t]*+\}(?=[ \t]*+[>,])|`(?:[^`\\]++|\\.)*`"
     r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
     r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
+    marks="`",
+    inside=(r"`(?:[^`\\]++|\\.)*`",),
 )
 
 JAVA: Final = Language(
@@ -96,6 +105,8 @@ JAVA: Final = Language(
     function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
     method=re.compile(_MEMBER),
     hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
+    inside=("/", r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?', r"\n[ \t]*+\#[^\n]*+"),
+    prefixes="@",
 )
 
 CSHARP: Final = replace(JAVA, arrows=True)
@@ -111,6 +122,7 @@ KOTLIN: Final = Language(
     ),
     hidden=r'//[^\n]*+|"""(?:[^"]++|"(?!""))*(?:""")?',
     bodiless=True,
+    inside=("/", r'"""(?:[^"]++|"(?!""))*(?:""")?'),
 )
 
 SWIFT: Final = Language(
@@ -121,6 +133,7 @@ SWIFT: Final = Language(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
     hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?',
+    inside=("/", r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?'),
 )
 
 C: Final = Language(
@@ -143,6 +156,8 @@ C: Final = Language(
     r"|(?<!\w)(?:u8|[uUL])?R\"(?P<d>[^()\\\s]{0,16})\((?>.*?\)(?P=d)\"|.*)",
     bare_functions=True,
     nameless=re.compile(r"\b(?:namespace|extern[ \t]++\"C(?:\+\+)?\")[ \t\r\n]*+$"),
+    inside=("/", r"\n[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*"),
+    prefixes="R",
 )
 
 GO: Final = Language(
@@ -150,6 +165,8 @@ GO: Final = Language(
     function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
     hidden=r"//[^\n]*+|`[^`]*+`|\b(?:interface|struct)[ \t]*+\{[ \t]*+\}",
     bodiless=True,
+    marks="`",
+    inside=("/", r"`[^`]*+`"),
 )
 
 RUST: Final = Language(
@@ -165,6 +182,8 @@ RUST: Final = Language(
     ),
     hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
     bodiless=True,
+    inside=("/", r"'(?:\\[^\n']{1,10}|[^\\\n'])'", r"'\w++"),
+    prefixes=r"r\#",
 )
 
 PHP: Final = Language(
@@ -178,4 +197,6 @@ PHP: Final = Language(
     ),
     hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+"
     r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+    marks=r"\#<",
+    inside=("/", r"\#(?!\[)[^\n]*+", r"\#", "<(?!<<)"),
 )

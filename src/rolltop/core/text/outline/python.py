@@ -11,24 +11,51 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.text.lines import Lines
+from rolltop.core.text.outline.patterns import repeated
 from rolltop.core.text.outline.sections import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Strings, comments, continued lines and simple brackets are passed over; other brackets are
-# counted, so that a line inside them is never taken for the start of a statement.
+_STRING: Final = r"""(?:\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
+    | '''(?:[^'\\]++|\\.|'(?!''))*(?:''')?
+    | "(?:[^"\\\n]++|\\.)*"?
+    | '(?:[^'\\\n]++|\\.)*'?)"""
+_PLAIN: Final = r"""[^()\[\]{}"'\#\\\n]++"""
+_COMMENT: Final = r"\#[^\n]*+"
+_DECLARATION: Final = r"(?:class|def|async[ \t]++def)[ \t\\]++\w"
+
+
+def _brackets(deepest: int) -> str:
+    """Return what matches brackets that are closed, with up to `deepest` levels inside them.
+
+    A class or def at the margin is never inside: it ends a bracket that was never closed.
+    """
+    deeper = (_brackets(deepest - 1),) if deepest else ()
+    inside = repeated(_PLAIN, _STRING, _COMMENT, r"\\", rf"\n(?!{_DECLARATION})", *deeper)
+    return rf"[(\[{{]{inside}[)\]}}]"
+
+
+# Deeper ones are counted. A bracket that is never closed is looked through once for each level.
+_BRACKETS: Final = _brackets(1)
+_CONTINUED: Final = rf"\\\r?\n(?!{_DECLARATION})[ \t]*+"
+_CODE: Final = repeated(_PLAIN, _STRING, _BRACKETS, _CONTINUED, r"\\")
+_LINE_END: Final = rf"[ \t\f\r]*+(?:{_COMMENT})?\n"
+_LINES: Final = repeated(
+    rf"{_LINE_END}{repeated(_LINE_END)}"
+    rf"(?P=indent)[ \t\f]*+(?!class|def|async|@)(?=[^\s\#\\]){_CODE}"
+)
+
+# A statement takes in the lines after it that begin as deep or deeper, since they end no block that
+# it does not end: all of a function's body is mostly one match.
 _TOKEN: Final = re.compile(
-    r"""^(?P<indent>[ \t\f]*+)
-        (?:(?P<word>class|def|async[ \t]++def)[ \t\\]++(?P<name>\w++)|(?P<at>@)|(?=[^\s\#\\]))
-      | (?P<comment>\#[^\n]*+)
-      | (?P<skip>\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
-        | '''(?:[^'\\]++|\\.|'(?!''))*(?:''')?
-        | "(?:[^"\\\n]++|\\.)*"?
-        | '(?:[^'\\\n]++|\\.)*'?
-        | \([^()\[\]{}"'\#\n]*+\) | \[[^()\[\]{}"'\#\n]*+\]
-        | \\\r?\n[ \t]*+)
-      | (?P<open>[(\[{]) | (?P<close>[)\]}])""",
+    rf"""^(?P<indent>[ \t\f]*+)
+        (?:(?P<word>class|def|async[ \t]++def)[ \t\\]++(?P<name>\w++)
+          | (?P<at>@)
+          | (?=[^\s\#\\]){_CODE}{_LINES})
+      | (?P<plain>{_PLAIN}|{_COMMENT})
+      | (?P<skip>(?:{_STRING}|{_BRACKETS}|{_CONTINUED}){_CODE})
+      | (?P<open>[(\[{{]) | (?P<close>[)\]}}])""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
 _INSIDE: Final = {"skip": 0, "open": 1, "close": -1}
@@ -69,17 +96,16 @@ def _blocks(text: str) -> list[_Block]:
     depth = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
-        if kind == "comment":
+        if kind == "plain":
             continue
         if kind in _INSIDE:
             depth = max(0, depth + _INSIDE[kind])
-            scan.last_code = token.end() - 1
-            continue
-        indent = len(token["indent"].expandtabs(_TAB))
-        if not depth or (indent == 0 and token["word"]):
-            depth = 0  # a class or def at the margin ends a bracket that was never closed
-            _take_statement(scan, token, indent)
-            scan.last_code = token.end()
+        else:
+            indent = len(token["indent"].expandtabs(_TAB))
+            if not depth or (indent == 0 and token["word"]):
+                depth = 0  # a class or def at the margin ends a bracket that was never closed
+                _take_statement(scan, token, indent)
+        scan.last_code = token.end() - 1
     _end_blocks(scan, 0)
     return scan.found
 

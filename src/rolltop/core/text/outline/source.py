@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.text.lines import Lines
 from rolltop.core.text.outline import declarations
+from rolltop.core.text.outline.patterns import repeated
 from rolltop.core.text.outline.sections import Heading
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ _GOES_ON: Final = ("{", "where", ":", "=", "->", ")")
 """What a line begins with that goes on with the declaration before it."""
 
 _TAB: Final = 8
+_DEEPEST: Final = 5
+"""Levels of braces inside a body that is passed over in one go."""
+_DEEPEST_MARGIN: Final = 8
+"""Characters before it: for each number of them there is an expression."""
 
 
 @dataclass(slots=True)
@@ -68,7 +74,11 @@ class _Block:
 
 @dataclass(slots=True)
 class _Scan:
-    """The sections found in order, the blocks that are open, the declaration without its brace."""
+    """The sections found in order, the blocks that are open, the declaration without its brace.
+
+    `indent` is the width of the white space before the line, `margin` that before the line on which
+    the innermost parentheses were opened, or before the same line.
+    """
 
     language: Language
     found: list[_Block] = field(default_factory=list["_Block"])
@@ -76,6 +86,7 @@ class _Scan:
     waiting: _Block | None = None
     parentheses: int = 0
     indent: int = 0
+    margin: str = ""
     last_code: int = 0
 
 
@@ -91,15 +102,37 @@ def _tokens(language: Language) -> re.Pattern[str]:
     )
 
 
+@cache
+def _body(language: Language, margin: int) -> re.Pattern[str]:
+    """Return what matches a body from its brace to the line that closes it.
+
+    No line in between begins with a brace behind `margin` characters or fewer: where braces do not
+    match, it is that one that closes the body.
+    """
+    string = f"(?<![{language.prefixes}])" if language.prefixes else ""
+    line_break = rf"\n(?![ \t]{{0,{margin}}}\}})"
+    inside = [
+        rf"""[^{{}}"'/\n{language.marks}]++""",
+        r"//[^\n]*+",
+        r"/\*(?:[^*]++|\*(?!/))*(?:\*/)?",
+        *language.inside,
+        line_break,
+        rf'{string}"(?:[^"\\\n]++|\\.)*"?',
+        r"'(?:[^'\\\n]++|\\.)*'?",
+    ]
+    nested = repeated(*inside)
+    for _ in range(_DEEPEST):
+        nested = repeated(*inside, rf"\{{{nested}\}}")
+    return re.compile(rf"\{{{nested}\n(?=[ \t]{{0,{margin}}}\}})", re.DOTALL)
+
+
 def headings(text: str, kind: str) -> Iterator[Heading]:
     """Yield the declarations of a text in a language with braces; `kind` is one of LANGUAGES."""
     lines = Lines(text)
     scan = _Scan(LANGUAGES[kind])
-    for token in _tokens(scan.language).finditer(text):
-        if token.lastgroup == "indent":
-            _begin_line(scan, text, token)
-        elif token["mark"]:
-            _take_mark(scan, text, token["mark"], token.start())
+    at: int | None = 0
+    while at is not None:
+        at = _scanned(scan, text, at)
     at_end = len(text.rstrip())
     _settle(scan, at_end)
     while scan.opened:
@@ -109,11 +142,38 @@ def headings(text: str, kind: str) -> Iterator[Heading]:
         yield Heading(block.name, block.level, start, max(start, end))
 
 
+def _scanned(scan: _Scan, text: str, at: int) -> int | None:
+    """Take in the text from an offset; return where to go on, None at its end."""
+    for token in _tokens(scan.language).finditer(text, at):
+        if token.lastgroup == "indent":
+            _begin_line(scan, text, token)
+        elif token["mark"]:
+            _take_mark(scan, text, token["mark"], token.start())
+            if token["mark"] == "{" and (end := _end_of_body(scan, text, token.start())):
+                return end
+    return None
+
+
+def _end_of_body(scan: _Scan, text: str, at: int) -> int | None:
+    """Return where the line begins that closes the body at an offset; None where it is not plain.
+
+    Nothing is declared in it, so that no brace inside it need be looked at.
+    """
+    if scan.waiting or len(scan.margin) > _DEEPEST_MARGIN or scan.opened[-1].container:
+        return None
+    if not all(block.container for block in islice(scan.opened, len(scan.opened) - 1)):
+        return None
+    found = _body(scan.language, len(scan.margin)).match(text, at)
+    return None if found is None else found.end()
+
+
 def _begin_line(scan: _Scan, text: str, token: re.Match[str]) -> None:
     """Take in the start of a line of code: what it closes, what it may declare."""
     at = token.end()
     before, scan.last_code = scan.last_code, at
-    scan.indent = len(token["indent"].expandtabs(_TAB))
+    scan.indent = _width(token["indent"])
+    if text[at] == "}" or not scan.parentheses:
+        scan.margin = token["indent"]
     if text[at] == "}":
         # The last block further in may be what it closes: one that begins on a continued line.
         while len(scan.opened) > 1 and scan.opened[-2].indent >= scan.indent:
@@ -212,7 +272,8 @@ def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:
     if block is None or is_value:
         scan.waiting = block
         around, scan.parentheses = scan.parentheses, 0
-        block = _Block(scan.indent, container=container, around=around, is_value=is_value)
+        indent = _width(scan.margin)
+        block = _Block(indent, container=container, around=around, is_value=is_value)
         scan.opened.append(block)
         return
     block.level = 1 + sum(bool(around.name) for around in scan.opened)
@@ -226,6 +287,10 @@ def _close_block(scan: _Scan, at: int) -> None:
     scan.parentheses = scan.opened[-1].around if scan.opened else 0
     if scan.opened:
         _end_block(scan, at)
+
+
+def _width(margin: str) -> int:
+    return len(margin.expandtabs(_TAB))
 
 
 def _settle(scan: _Scan, end: int) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.store import Connection
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
 _GONE: Final = (-1, 0, 0, 0)

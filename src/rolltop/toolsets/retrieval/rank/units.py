@@ -104,12 +104,15 @@ def _with_comments(lines: Lines, runs: list[_Run]) -> list[_Run]:
     """Give a declaration the comment right before it."""
     for at in range(1, len(runs)):
         before, run = runs[at - 1], runs[at]
+        if not run.begins:
+            continue
         lowest = max(before.first + before.begins, run.first - _MOST_COMMENT_LINES)
         first = run.first
-        while run.begins and first > lowest and _is_comment(lines, first - 1):
+        while first > lowest and _is_comment(lines, first - 1):
             first -= 1
-        runs[at - 1] = before._replace(last=first - 1)
-        runs[at] = run._replace(first=first)
+        if first < run.first:
+            runs[at - 1] = before._replace(last=first - 1)
+            runs[at] = run._replace(first=first)
     return [run for run in runs if run.first <= run.last]
 
 
@@ -136,18 +139,31 @@ def _blocks(lines: Lines, section: Section | None, first: int, last: int) -> Ite
     """Yield the lines in runs of whole paragraphs, without the blank lines around them."""
     name = "" if section is None else section.title
     scope = "" if section is None else _scope(section)
-    begun = filled = 0
-    size = 0
-    for line in range(first, last + 2):
-        start, end = lines.span(line, line) if line <= last else (0, 0)
-        blank = not lines.text[start:end].strip()
-        if begun and (size >= LONGEST_BLOCK or (blank and (size >= BLOCK or line > last))):
-            yield Unit(name, scope, begun, filled, *lines.span(begun, filled))
+    for begun, filled in _paragraphs(lines, first, last):
+        yield Unit(name, scope, begun, filled, *lines.span(begun, filled))
+
+
+def _paragraphs(lines: Lines, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of each run of whole paragraphs."""
+    text = lines.between(first, last)
+    if len(text) < BLOCK:  # most are: they are one run, or none
+        code = text.strip()
+        if code:
+            begun = first + text.count("\n", 0, text.find(code[0]))
+            yield begun, begun + code.count("\n")
+        return
+    begun = filled = size = 0
+    for number, line in enumerate(text.split("\n"), first):
+        blank = not line or line.isspace()
+        if begun and (size >= LONGEST_BLOCK or (blank and size >= BLOCK)):
+            yield begun, filled
             begun = size = 0
         if not blank:
-            begun, filled = begun or line, line
+            begun, filled = begun or number, number
         if begun:
-            size += end - start
+            size += len(line) + 1
+    if begun:
+        yield begun, filled
 
 
 def _scope(section: Section) -> str:
