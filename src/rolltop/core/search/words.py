@@ -27,7 +27,7 @@ MOST_PARTS: Final = 8
 
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_KEPT: Final = 1 << 16  # split names remembered
+_KEPT: Final = 1 << 14  # split names remembered: more make no difference that shows
 _LONGEST_NUMBER: Final = 5
 _SEPARATORS: Final = {
     code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import math
 import mmap
 import os
@@ -172,6 +173,46 @@ def test_much_is_read_in_another_process(kept: Kept, monkeypatch: pytest.MonkeyP
         threading.Event().wait(0.2)
         kept.update()
     assert kept.find("quagga")[0].path == "m7.py"
+
+
+def test_what_processes_were_asked_is_finished_before_they_are_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_FEW_BYTES", 0)
+    monkeypatch.setattr(building, "_BATCH_FILES", 1)
+    monkeypatch.setattr(building, "_MOST_CHILDREN", 2)
+    code = Path(email.__file__).parent  # its files were not changed just now
+    roots = Roots.open({"code": code}, base=code)
+    sources = [entry for entry in roots.walk(roots.named[0]) if entry.relative.endswith(".py")]
+    work = [(0, entry) for entry in sources[:12]]
+    file = unitfile.UnitFile(tmp_path, "kept")
+    made = building.Building(roots, roots.named[0], file, tmp_path, "kept")
+    next(made.run("words", work))
+    assert len(file.rows(0)[0]) == 2
+    list(made.run("words", work))
+    numbers = {path: row.number for path, row in file.rows(0)[0].items()}
+    assert numbers.keys() == {entry.relative for _, entry in work}
+    list(made.run("units", [(numbers[entry.relative], entry) for _, entry in work]))
+    assert file.cut_of(numbers.values()) == set(numbers.values())
+    made.close()
+    file.close()
+
+
+def test_what_another_process_has_kept_is_not_read_again(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = kept.indexes.file(kept.root)
+    assert file is not None
+    rows = file.rows(0)[0]
+
+    def read_again(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(building, "read", read_again)
+    entries = kept.entries()
+    building.do(kept.roots, kept.root, file, "words", [(0, entry) for entry in entries])
+    numbered = [(rows[entry.relative].number, entry) for entry in entries]
+    building.do(kept.roots, kept.root, file, "units", numbered)
 
 
 def test_the_death_of_that_process_costs_nothing(

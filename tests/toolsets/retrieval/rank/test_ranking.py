@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.retrieval.service import ranking
+from rolltop.toolsets.retrieval.service import indexing, ranking
 from tests.campaign import examples
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
@@ -67,6 +67,7 @@ def build(forest: Forest) -> None:
     indexes = ranking._indexes(forest.desk)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # no call waits for the job
     while True:
         forest.ok("repo_smart_search", query="anything")
+        indexing.update(forest.desk)
         ranking.update(forest.desk)
         units = [indexes.units(root) for root in forest.desk.roots.named]
         if not any(one.waiting for one in units):

@@ -1,7 +1,10 @@
-"""Files read into what is kept of a root: in this process, or in a child of ours."""
+"""Files read into what is kept of a root: in this process, or in children of ours."""
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -23,10 +26,13 @@ Task = Literal["words", "units", "tidy"]
 Work = tuple[int, Entry]
 """A file with the number it is kept by; 0 where it is to be noted."""
 
-_BATCH_BYTES: Final = 16 << 20
+_BATCH_BYTES: Final = 2 << 20
 _BATCH_FILES: Final = 2_000
 _FEW_BYTES: Final = 1 << 20
 """What is read in this process: starting another one takes longer."""
+_MOST_CHILDREN: Final = min(2, os.cpu_count() or 1)
+_ATTEMPTS: Final = 5
+"""How often what was read is tried to be kept, while other processes write: seconds each time."""
 
 _FACTORY: Final = f"{__name__}:child"
 _LOWEST: Final = 19
@@ -36,7 +42,7 @@ _PROBLEMS: Final[dict[str, type[Exception]]] = {
 
 
 class Building:
-    """The reading of a root's files, in one go or several: in a process where there is much."""
+    """The reading of a root's files, in one go or several: in processes where there is much."""
 
     def __init__(self, roots: Roots, root: Root, file: UnitFile, folder: Path, name: str) -> None:
         """Take the root, what is kept of it, and the folder and name it is kept by."""
@@ -44,48 +50,70 @@ class Building:
         self._root: Final = root
         self._file: Final = file
         self._where: Final = [str(root.path), str(folder), name]
-        self._child: Child | None = None
+        self._children: Final[dict[int, Child]] = {}
         self._closed = False
 
     def run(self, task: Task, work: Sequence[Work]) -> Iterator[None]:
-        """Do the work in batches, each of which is kept whole. Raises Busy or Unusable."""
-        large = self._child is not None or sum(one.size for _, one in work) > _FEW_BYTES
-        for batch in _batches(work):
-            if not (large and self._asked(task, batch)):
-                do(self._roots, self._root, self._file, task, batch)
-            yield
+        """Do the work in batches, each of which is kept whole. Raises Busy or Unusable.
+
+        What was begun is finished where the rest is not asked for.
+        """
+        large = self._children or sum(one.size for _, one in work) > _FEW_BYTES
+        most = _MOST_CHILDREN if large else 0
+        asked: deque[tuple[Child | None, list[Work]]] = deque()
+        try:
+            for number, batch in enumerate(_batches(work)):
+                if asked and len(asked) >= most:
+                    self._finish(task, *asked.popleft())
+                    yield
+                asked.append((self._asked(number % most, task, batch) if most else None, batch))
+            while asked:
+                self._finish(task, *asked.popleft())
+                yield
+        finally:
+            for child, _ in asked:
+                if child is not None:
+                    with suppress(Ended):
+                        child.receive()
 
     def tidy(self) -> None:
-        """Give back the room on disk that much reading left, by the process if there is one.
+        """Give back the room on disk that much reading left, by a process if there is one.
 
         Raises Busy or Unusable.
         """
-        if self._child is None:
-            self._file.tidy()
-        else:
-            self._asked("tidy", ())
+        self._finish("tidy", self._asked(0, "tidy", ()) if self._children else None, ())
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the processes, whatever they are doing."""
         self._closed = True
-        if self._child is not None:
-            self._child.kill()
-            self._child = None
+        while self._children:
+            self._children.popitem()[1].kill()
 
-    def _asked(self, task: Task, batch: Sequence[Work]) -> bool:
-        """Have the process do it; return whether it did."""
+    def _asked(self, number: int, task: Task, batch: Sequence[Work]) -> Child | None:
+        """Have one of the processes do it; return which, None where that cannot be."""
         try:
-            if self._child is None:
-                self._child = Child(_FACTORY, *self._where, nice=_LOWEST)
-            self._child.send((task, batch))
-            problem = self._child.receive()
+            child = self._children.get(number)
+            if child is None:
+                child = self._children[number] = Child(_FACTORY, *self._where, nice=_LOWEST)
+            child.send((task, batch))
         except (Ended, OSError):
+            return None
+        return child
+
+    def _finish(self, task: Task, child: Child | None, batch: Sequence[Work]) -> None:
+        """Wait until a process has done it, and do here what none does. Raises as `run`."""
+        problem: object = None
+        try:
+            if child is not None:
+                problem = child.receive()
+        except Ended:
+            child = None
+        if child is None:
             if self._closed:
-                raise Unusable from None  # the server is stopping
-            return False
-        if isinstance(problem, str):
+                raise Unusable  # the server is stopping
+            do(self._roots, self._root, self._file, task, batch)
+        elif isinstance(problem, str):
             raise _PROBLEMS[problem]
-        return True
 
 
 def child(top: str, folder: str, name: str) -> Callable[[tuple[Task, Sequence[Work]]], str | None]:
@@ -106,25 +134,36 @@ def child(top: str, folder: str, name: str) -> Callable[[tuple[Task, Sequence[Wo
 
 
 def do(roots: Roots, root: Root, file: UnitFile, task: Task, batch: Sequence[Work]) -> None:
-    """Keep the words or the units of some files, all or none. Raises Busy or Unusable."""
+    """Keep the words or the units of some files, all or none. Raises Busy or Unusable.
+
+    What another process has kept meanwhile is passed by.
+    """
     if task == "tidy":
         file.tidy()
     elif task == "words":
-        _note(roots, root, file, batch)
+        kept = file.rows_of(entry.relative for _, entry in batch)
+        lacking = [
+            entry
+            for _, entry in batch
+            if entry.relative not in kept or kept[entry.relative].stamp != entry[1:5]
+        ]
+        noted = [one for entry in lacking if (one := _noted(roots, root, entry)) is not None]
+        _keep(lambda: file.put(noted))
     else:
-        cut = [(number, _cut(roots, root, entry)) for number, entry in batch]
-        file.keep_units((number, units) for number, units in cut if units is not None)
+        known = file.cut_of(number for number, _ in batch)
+        cut = [(number, _cut(roots, root, entry)) for number, entry in batch if number not in known]
+        kept_units = [(number, units) for number, units in cut if units is not None]
+        _keep(lambda: file.keep_units(kept_units))
 
 
-def _note(roots: Roots, root: Root, file: UnitFile, batch: Sequence[Work]) -> None:
-    """Keep the words of files, but for those that another process has noted meanwhile."""
-    kept = file.rows_of(entry.relative for _, entry in batch)
-    lacking = [
-        entry
-        for _, entry in batch
-        if entry.relative not in kept or kept[entry.relative].stamp != entry[1:5]
-    ]
-    file.put([one for entry in lacking if (one := _noted(roots, root, entry)) is not None])
+def _keep(write: Callable[[], None]) -> None:
+    """Write what took longer to read than others take to write. Raises Busy or Unusable."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return write()
+        except Busy:
+            pass
+    return write()
 
 
 def _noted(roots: Roots, root: Root, entry: Entry) -> Noted | None:

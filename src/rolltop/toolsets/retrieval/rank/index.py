@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.rank.reading import settled
-from rolltop.toolsets.retrieval.store import Growth, begun_anywhere
+from rolltop.toolsets.retrieval.store import Growth, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.rank.unitfile import Row, UnitFile
 
-_AT_ONCE: Final = 2_000
+_AT_ONCE: Final = 10_000
 """Files whose units are cut ahead in one go."""
 
 
@@ -82,7 +82,7 @@ class RootUnits:
         if gone:
             file.forget(gone)
         self._growth.add(sum(entry.size for entry in stale))
-        for _ in building.run("words", [(0, entry) for entry in begun_anywhere(stale)]):
+        for _ in building.run("words", [(0, entry) for entry in scattered(stale)]):
             if stopped():
                 return
         self._update_units(file, building, stopped)
@@ -104,7 +104,7 @@ class RootUnits:
                 for row in lacking.values()
                 if (entry := self._fresh.get(row.number)) is not None
             ]
-            for _ in building.run("units", work):
+            for _ in building.run("units", scattered(work)):
                 if stopped():
                     return
             self._cut_ahead = max(row.number for row in lacking.values())

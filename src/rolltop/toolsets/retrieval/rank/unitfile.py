@@ -173,6 +173,12 @@ class UnitFile:
             row = next(db.execute("SELECT units FROM cuts WHERE file = ?", (number,)), None)
         return None if row is None else _unpacked(row[0])
 
+    def cut_of(self, numbers: Iterable[int]) -> set[int]:
+        """Return those files, by their numbers, of which units are kept."""
+        statement = "SELECT file FROM cuts WHERE file = ?"
+        with self._file.reading() as db:
+            return {one for number in numbers for (one,) in db.execute(statement, (number,))}
+
     def keep_units(self, cut: Iterable[tuple[int, Sequence[Unit]]]) -> None:
         """Keep the units of files by their numbers, while these stand for them. Raises Busy."""
         packed = [(_packed(units), number) for number, units in cut]

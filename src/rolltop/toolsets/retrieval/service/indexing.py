@@ -42,6 +42,11 @@ def update(desk: Desk) -> None:
     _indexes(desk).update(lambda: desk.stopping or time.monotonic() > end)
 
 
+def is_made(desk: Desk) -> bool:
+    """Return whether the index was filled once, or will not be by this process."""
+    return not desk.settings["retrieval.index"] or _indexes(desk).made
+
+
 def _indexes(desk: Desk) -> Indexes:
     with _lock:
         if desk not in _known:

@@ -17,7 +17,7 @@ from rolltop.toolsets.retrieval import rank
 from rolltop.toolsets.retrieval.exact import FileGlob, nearest
 from rolltop.toolsets.retrieval.exact.holding import holding
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.service import meanings
+from rolltop.toolsets.retrieval.service import indexing, meanings
 from rolltop.toolsets.retrieval.service.indexing import trees
 from rolltop.toolsets.retrieval.service.paging import Pages, compared_before
 from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.service.answers import Clock
     from rolltop.toolsets.retrieval.service.searching import Asked
 
-_AT_A_TIME: Final = 3.0
-"""Seconds that one run cuts files; a worker thread is taken for as long."""
+_AT_A_TIME: Final = 30.0
+"""Seconds that one run cuts files: a worker thread waits for as long, for many files are cut by
+processes of their own."""
 _LONGEST_CUTTING: Final = 10.0
 """Seconds that one search may read files which the index does not hold."""
 _SECONDS_FOR_NEAREST: Final = 1.0
@@ -95,8 +96,11 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
 
 
 def update(desk: Desk) -> None:
-    """Cut into units what is not in the index as it is, for a few seconds."""
-    if not desk.settings["retrieval.index"]:
+    """Cut into units what is not in the index as it is, for a few seconds.
+
+    The exact index comes first: it takes a tenth of the time, and both at once take more memory.
+    """
+    if not desk.settings["retrieval.index"] or not indexing.is_made(desk):
         return
     end = time.monotonic() + _AT_A_TIME
     for tree in trees(desk, desk.roots.named):

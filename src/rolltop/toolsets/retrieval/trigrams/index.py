@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
-from rolltop.toolsets.retrieval.store import begun_anywhere
+from rolltop.toolsets.retrieval.store import scattered
 from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, Row
@@ -196,7 +196,7 @@ class RootIndex:
             for entry in self._refused.keys() - set(self._stale.values()):
                 del self._refused[entry]
         many = sum(entry.size for entry in stale) >= WORTH
-        for batch in batches(begun_anywhere(stale), _BATCH_BYTES, _BATCH_FILES):
+        for batch in batches(scattered(stale), _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
             self._refuse(self._building.read(postings, self.root, batch, stopped, many=many))

@@ -43,6 +43,11 @@ class Indexes:
             root.name: RootIndex(roots, root, self._building, watch=watch) for root in roots.named
         }
 
+    @property
+    def made(self) -> bool:
+        """Whether all that was there has been read in once, or there can be no index."""
+        return self._built or self._given_up
+
     def look(self, root: Root) -> Look:
         """Return a root as it is from now on, for one search."""
         return Look(self, self._indexes[root.name])
