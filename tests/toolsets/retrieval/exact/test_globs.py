@@ -47,9 +47,8 @@ def test_a_glob_means_what_it_means_in_a_gitignore_file(repository: Path, glob: 
     positive = glob.removeprefix("!")
     if not positive.strip("/ "):
         return
-    # git takes trailing spaces, a leading # and a leading ! of the line as its own signs.
-    line = positive.rstrip(" ") + "\\ " * (len(positive) - len(positive.rstrip(" ")))
-    line = f"\\{line}" if line.startswith(("#", "!")) else line
+    # git takes a leading # and a leading ! of the line as its own signs.
+    line = f"\\{positive}" if positive.startswith(("#", "!")) else positive
     (repository / ".git" / "info" / "exclude").write_bytes(os.fsencode(line) + b"\n")
     asked = "\0".join(_PATHS).encode()
     done = subprocess.run(

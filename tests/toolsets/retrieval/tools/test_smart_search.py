@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.campaign import examples
-from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.desks import call_tool
+from tests.toolsets.retrieval.forest import SOMEBODY, Forest, make_forest
 
 TYPED = [
     "harbour storms",
@@ -175,12 +176,101 @@ def test_each_wrong_argument_has_its_code(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"query": "masts"}, {"order": "path"}, {"limit": 6}, {"repo": "code"}]
+    "wrong", [{"query": "masts"}, {"order": "path"}, {"file_glob": "*.py"}, {"repo": "code"}]
 )
 def test_a_cursor_of_another_search_is_refused(planted: Forest, wrong: dict[str, Any]) -> None:
     first = planted.ok("repo_smart_search", query="storm masts", limit=5)
     asked = first["meta"]["next"]["arguments"]
     assert planted.code("repo_smart_search", **{**asked, **wrong}) == "CURSOR_INVALID"
+
+
+def test_a_page_may_have_another_limit_than_the_one_before(planted: Forest) -> None:
+    whole = places(planted.ok("repo_smart_search", query="storm masts", limit=12))
+    first = planted.ok("repo_smart_search", query="storm masts", limit=5)
+    asked = first["meta"]["next"]["arguments"]
+    assert places(planted.ok("repo_smart_search", **{**asked, "limit": 7})) == whole[5:]
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    order=st.sampled_from(["rank", "path"]),
+    changes=st.lists(
+        st.tuples(st.sampled_from(["remove", "create", "edit"]), st.integers(0, 24)), max_size=2
+    ),
+    limit=st.integers(2, 9),
+)
+def test_pages_that_go_on_after_a_change_are_those_of_one_answer(
+    order: str, changes: list[tuple[str, int]], limit: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        planted = plant(make_forest(Path(name), "docs", "code"))
+        asked = {"query": "storm masts", "order": order, "limit": limit}
+        given = planted.ok("repo_smart_search", **asked)
+        joined = places(given)
+        for change, n in changes:
+            path = f"code/fleet/voyage_{n:02}.py"
+            if change == "remove":
+                planted.top.joinpath(path).unlink(missing_ok=True)
+            else:
+                text = "masts" if change == "edit" else "storm masts " * n
+                planted.put(path, f"def take(storm):\n    return {text!r}\n")
+        while "next" in given["meta"]:
+            following = given["meta"]["next"]["arguments"]
+            answer = call_tool(planted.desk, SOMEBODY, "repo_smart_search", **following)
+            given = answer.structured
+            if answer.is_error:
+                assert given["error"]["code"] == "CURSOR_INVALID"
+                assert changes
+                return
+            joined += places(given)
+        now = places(planted.ok("repo_smart_search", **{**asked, "limit": 100}))
+        assert sorted(joined) == sorted(now)
+        assert order == "path" or joined == now
+
+
+def test_a_file_of_more_units_than_a_number_has_halves_is_ranked(forest: Forest) -> None:
+    forest.put("docs/glossary.md", "".join(f"## Mast {n}\n\nOf ship {n}.\n" for n in range(1_200)))
+    best = forest.ok("repo_smart_search", query="Mast 1100")["result"][0]
+    assert best["line"] == 1 + 3 * 1100
+
+
+def test_a_file_over_the_limit_is_not_ranked(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "docs", settings={"retrieval.max_file_bytes": 100})
+    forest.put("docs/large.md", "tall masts " * 20)
+    forest.put("docs/small.md", "short masts")
+    answer = forest.ok("repo_smart_search", query="masts")
+    assert [path for _, path, _ in places(answer)] == ["small.md"]
+    zero = forest.ok("repo_smart_search", query="tall")["meta"]
+    assert zero["skipped"]["too_large"] == 1
+    assert "nearest" not in zero
+    assert "nearest" not in forest.ok("repo_search", query="TALL")["meta"]
+
+
+def test_a_huge_file_is_found_by_its_name_and_its_beginning(forest: Forest) -> None:
+    forest.put("docs/ledger.txt", "cargo of wool\n" + "bales and bales\n" * 600_000)
+    for query in ("ledger.txt", "cargo of wool"):
+        best = forest.ok("repo_smart_search", query=query)["result"][0]
+        assert (best["path"], best["line"]) == ("ledger.txt", 1)
+
+
+def test_a_place_in_a_class_of_that_name_is_found_by_a_name(forest: Forest) -> None:
+    forest.put("code/a.py", "class Capstan:\n    def turn(self):\n        return 1\n")
+    found = {
+        place["line"]: place["why"]
+        for place in forest.ok("repo_smart_search", query="capstan")["result"]
+    }
+    assert found[2] == ["name"]
+
+
+def test_a_long_line_is_shown_around_what_matched(forest: Forest) -> None:
+    words = " ".join(f"word{n}" for n in range(200))
+    forest.put("docs/one.txt", f"{words} kangaroo {words}")
+    forest.put("docs/two.md", f"# Animals\n\n{words} wallaby {words}\n")
+    for query in ("kangaroo", "wallaby"):
+        preview = forest.ok("repo_smart_search", query=query)["result"][0]["preview"]
+        assert query in preview
+        assert len(preview) <= 400
+        assert preview.endswith("…")
 
 
 def test_without_roots_the_settings_are_named(tmp_path: Path) -> None:

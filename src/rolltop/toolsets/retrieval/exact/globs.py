@@ -135,9 +135,7 @@ def _bracket_end(pattern: str, at: int) -> int:
 
 def _as_line(pattern: str) -> str:
     """Return the line of an ignore file that holds the pattern and nothing else."""
-    text = pattern.rstrip(" ")
-    text += "\\ " * (len(pattern) - len(text))
-    return f"\\{text}" if text.startswith(("#", "!")) else text
+    return f"\\{pattern}" if pattern.startswith(("#", "!")) else pattern
 
 
 def _malformed(glob: str, why: str) -> Invalid:

@@ -11,7 +11,7 @@ from rolltop.core.errors import Invalid, TimedOut
 from rolltop.core.roots import Skipped
 from rolltop.toolsets.retrieval.exact.content import CUT
 from rolltop.toolsets.retrieval.exact.globs import FileGlob
-from rolltop.toolsets.retrieval.exact.search import search
+from rolltop.toolsets.retrieval.exact.search import MOST_BYTES, search
 from rolltop.toolsets.retrieval.exact.spellings import likenesses
 from rolltop.toolsets.retrieval.models import Totals
 
@@ -30,10 +30,13 @@ _MOST_READ: Final = 500
 """Files of a large tree that are read for one spelling: what occurs often is in some of them."""
 
 
-def nearest(trees: Sequence[Tree], query: Query, size: int, deadline: float) -> str | None:
+def nearest(
+    trees: Sequence[Tree], query: Query, size: int, deadline: float, *, most_bytes: int = MOST_BYTES
+) -> str | None:
     """Return a text of the files that is much like the query, None where none is found.
 
-    `size` is how many bytes the search went over that found nothing.
+    `size` is how many bytes the search went over that found nothing. Files larger than `most_bytes`
+    are passed by.
 
     Tried in turn: other case, other signs between the words (`fooBar`, `foo_bar`, `foo-bar`),
     one letter too many, too few or wrong. Of large trees a few files are read, those first that an
@@ -48,10 +51,12 @@ def nearest(trees: Sequence[Tree], query: Query, size: int, deadline: float) -> 
         narrower = replace(tried, text=likeness.narrowing)
         some = trees if small else _narrowed(trees, narrower)
         try:
-            hits = search(some, tried, limit=likeness.lines, deadline=deadline).hits if some else ()
+            found = search(
+                some, tried, limit=likeness.lines, deadline=deadline, most_bytes=most_bytes
+            )
         except (TimedOut, Invalid):
             return None
-        for hit in hits:
+        for hit in found.hits:
             name = likeness.named(hit.preview.strip(CUT))
             if name is not None or time.monotonic() >= deadline:
                 return name

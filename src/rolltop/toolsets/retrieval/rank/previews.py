@@ -13,17 +13,18 @@ PREVIEW: Final = 400
 _HEAD: Final = 160
 _MARK: Final = "…"
 _MOST_LINES: Final = 400
-_LONGEST_LINE: Final = 400
+_LONGEST_LINE: Final = 4_000
 
 
 def preview(own: str, wanted: Collection[str]) -> str:
     """Return the first line of a unit and the lines with most of what is wanted, `…` between them.
 
-    `wanted` are texts in small letters.
+    A line that is too long is cut around what is wanted in it. `wanted` are texts in small letters.
     """
     lines = [line[:_LONGEST_LINE].rstrip() for line in own.split("\n", _MOST_LINES)[:_MOST_LINES]]
     at = next((at for at, line in enumerate(lines) if line.strip(" \t@#/*-=")), 0)
-    head = _cut(lines[at].strip(), _HEAD)
+    alone = not any(line.strip() for line in lines[at + 1 :])
+    head = _cut(lines[at].strip(), PREVIEW if alone else _HEAD, wanted)
     best = _best(lines, at + 1, wanted)
     shown = [head]
     if best > at + 1:
@@ -34,7 +35,7 @@ def preview(own: str, wanted: Collection[str]) -> str:
         room = PREVIEW - sum(map(len, shown)) - len(shown)
         if room < _HEAD // 4:
             break
-        shown.append(_cut(line, room))
+        shown.append(_cut(line, room, wanted))
     return "\n".join(shown)
 
 
@@ -49,5 +50,16 @@ def _best(lines: Sequence[str], first: int, wanted: Collection[str]) -> int:
     return best
 
 
-def _cut(line: str, room: int) -> str:
-    return line if len(line) <= room else line[: room - 1] + _MARK
+def _cut(line: str, room: int, wanted: Collection[str]) -> str:
+    """Return at most `room` code points of a line, those around the first text that is wanted."""
+    if len(line) <= room:
+        return line
+    lowered = line.lower()
+    found = [(at, len(text)) for text in wanted if (at := lowered.find(text)) >= 0]
+    at, length = min(found, default=(0, 0))
+    if at + length < room:
+        return line[: room - 1] + _MARK
+    start = max(0, at - (room - length) // 2)
+    if start + room > len(line):
+        return _MARK + line[1 - room :]
+    return _MARK + line[start : start + room - 2] + _MARK

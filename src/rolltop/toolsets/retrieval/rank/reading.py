@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
 
 LARGEST: Final = 8 << 20
-"""Bytes of the largest file whose words are ranked."""
+"""Bytes of the largest file all of whose text is ranked: larger ones are data, or generated."""
+
+_BEGINNING: Final = 1 << 20
+"""Bytes of a larger one that are, so that it is found by its name and by what it is."""
 
 _ATTEMPTS: Final = 3
 _LARGEST_INTEGER: Final = (1 << 63) - 1
@@ -29,26 +32,24 @@ _NO_STATE: Final = (-1, 0, 0, 0)
 
 
 class Unreadable(Exception):
-    """The file is gone, too large, no text, or may not be read."""
+    """The file is gone, no text, or may not be read."""
 
 
 def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tuple[Stamp, str]:
     """Return a file's state and its text; for `keeping` one that nobody is writing to.
 
-    Raises Unreadable.
+    Of a file larger than `LARGEST` it is the beginning. Raises Unreadable.
     """
-    if entry.size > LARGEST:
-        raise Unreadable
     for _ in range(_ATTEMPTS):
         try:
             with roots.open_entry(root, entry) as file:
                 stamp = _stamp(os.fstat(file.fileno()))
                 if keeping and is_held_for_writing(file.fileno()):
                     return _NO_STATE, ""
-                size = stamp[0]
-                data = file.read(min(size, LARGEST) + 1)
-                if len(data) != size or _stamp(os.fstat(file.fileno())) != stamp:
-                    data += file.read(max(0, LARGEST + 1 - len(data)))
+                most = _BEGINNING if stamp[0] > LARGEST else LARGEST
+                data = file.read(min(stamp[0], most) + 1)
+                if len(data) != min(stamp[0], most + 1) or _stamp(os.fstat(file.fileno())) != stamp:
+                    data += file.read(max(0, most - len(data)))
                     stamp = _NO_STATE
                 if settled(stamp) or names_still(root.place(entry.relative), file):
                     break
@@ -56,8 +57,10 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
             raise Unreadable from None
     else:
         raise Unreadable
-    if is_binary(data) or len(data) > LARGEST:
+    if is_binary(data):
         raise Unreadable
+    if len(data) > most:
+        data = data[: data.rfind(b"\n", 0, most) + 1 or most]
     return stamp, decode(data).text
 
 

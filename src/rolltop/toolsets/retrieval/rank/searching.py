@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from math import log
+from math import ldexp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.models import Place
@@ -56,7 +56,7 @@ class Tree:
     """A root at the time of a search.
 
     `entries` are its chosen files as they are now, `units` what is known of them, and `file` what
-    is kept on disk, None where nothing is. `chooses(path)` says which files are wanted, and
+    is kept on disk, None where nothing is. `chooses(entry)` says which files are wanted, and
     `holding(text, entries)` which of some files hold a text in any case.
     """
 
@@ -64,7 +64,7 @@ class Tree:
     units: RootUnits
     file: UnitFile | None
     entries: Sequence[Entry]
-    chooses: Callable[[str], bool]
+    chooses: Callable[[Entry], bool]
     holding: Holding
 
     @property
@@ -112,7 +112,7 @@ def search(
         worth = _files_worth(weighed)
         for (path, unit, own, _), (score, why) in weighed:
             if score > 0:
-                whole = round(score + weights.file_mates * worth[path], 6)
+                whole = round(score + weights.file_mates * worth[path], 4)
                 place = Place(tree.root.name, path, unit.line, unit.end_line, own, whole, why)
                 places.append(((-whole, number, path.split("/"), unit.line), place))
     places.sort(key=lambda pair: pair[0])
@@ -129,16 +129,14 @@ def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, flo
     for candidate, (score, _) in weighed:
         scores.setdefault(candidate.path, []).append(score)
     return {
-        path: sum(score / 2**at for at, score in enumerate(sorted(of_file, reverse=True)))
+        path: sum(ldexp(score, -at) for at, score in enumerate(sorted(of_file, reverse=True)))
         for path, of_file in scores.items()
     }
 
 
 def _shown(place: Place, sought: Sought) -> Place:
     shown = preview(place.preview, frozenset(sought.literals.values()) or {sought.phrase})
-    return Place(
-        place.repo, place.path, place.line, place.end_line, shown, round(place.score, 4), place.why
-    )
+    return replace(place, preview=shown)
 
 
 class _Found(NamedTuple):
@@ -156,7 +154,7 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
         known = occurring(tree.file, sought)
         units, occurrences = known.pieces, dict(known.words)
         candidates += _indexed(tree, tree.file, sought, known)
-    wanted = [entry for entry in stale if tree.chooses(entry.relative)]
+    wanted = [entry for entry in stale if tree.chooses(entry)]
     if len(wanted) > _FEW_FILES or sum(entry.size for entry in wanted) > _FEW_BYTES:
         held = _held(tree, sought, wanted)
         units += len(wanted)
@@ -207,7 +205,7 @@ def _pieces(
     count, best = 0, 0.0
     for score, number, place in proposed(file, sought, known):
         entry = tree.units.entry(number)
-        if entry is None or not tree.chooses(entry.relative):
+        if entry is None or not tree.chooses(entry):
             continue
         best = best or score
         if count >= (_PROPOSED if score > _MUCH_LESS * best else _SURELY_PROPOSED):

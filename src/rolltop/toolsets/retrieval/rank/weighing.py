@@ -8,6 +8,7 @@ from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
+from rolltop.toolsets.retrieval.rank.pieces import path_words
 from rolltop.toolsets.retrieval.rank.words import plain
 
 if TYPE_CHECKING:
@@ -78,12 +79,15 @@ class Scale:
         lengths = [field.count(" ") + 1 for field in fields]
         score = self._words(counts, lengths) / self._most
         signs = self._signs(path, unit, own, fields)
+        names, around, words = counts
+        # What stands around a unit is the path and the names of what it lies in.
+        paths = _counts(path_words(path), self._sought.terms) if any(around.values()) else around
         why = [
             kind
             for kind, found in (
-                ("words", any(counts[2].values()) or signs.phrase > 0),
-                ("name", any(counts[0].values()) or signs.named > 0),
-                ("path", any(counts[1].values()) or signs.file > 0),
+                ("words", any(words.values()) or signs.phrase > 0),
+                ("name", any(names.values()) or around != paths or signs.named > 0),
+                ("path", any(paths.values()) or signs.file > 0),
             )
             if found
         ]

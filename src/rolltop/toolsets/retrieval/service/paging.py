@@ -29,10 +29,10 @@ class Position:
 class Pages:
     """The places a search found, best first, `limit` to a page.
 
-    A page ordered by path holds the same places as one ordered by rank. `names` are the roots in
-    order; `said` is whatever else the search was asked, so that no other goes on with its cursor.
-    `compared` are the places that were ordered by their meaning: the cursor carries them, since
-    others may have vectors by the time it comes back.
+    A page ordered by path holds the same places as one ordered by rank, and is gone on with by the
+    same limit. `names` are the roots in order; `said` is whatever else the search was asked, so
+    that no other goes on with its cursor. `compared` are the places that were ordered by their
+    meaning: the cursor carries them, since others may have vectors by the time it comes back.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class Pages:
             case _:
                 pass
         raise Invalid(
-            "cursor is not one that this search answered, or the files changed since",
+            "cursor is not one that this search answered, or what it answered before has changed: "
+            "files did, or the index holds more of them now",
             code="CURSOR_INVALID",
             hint="Leave cursor out to start again.",
         )
@@ -88,8 +89,8 @@ class Pages:
     def cursor(self, at: Position, given: int) -> str:
         """Return the cursor that goes on after the first `given` places of `rest(at)`."""
         start, inside = at.start, at.inside + given
-        if inside == self._limit:
-            start, inside = start + self._limit, 0
+        if inside == self._limit or not self._by_path:
+            start, inside = start + inside, 0
         return compact([self._mark(Position(start, inside)), start, inside, self._compared])
 
     def _page(self, start: int) -> list[Place]:
@@ -102,12 +103,11 @@ class Pages:
         return self._names.index(place.repo), place.path.split("/"), place.line
 
     def _mark(self, at: Position) -> str:
-        """Return what stands for the search and for the last place given before a position."""
-        before = self._page(at.start)[: at.inside]
-        if not at.inside and at.start:
-            before = self._page(at.start - self._limit)
-        last = [(place.repo, place.path, place.line) for place in before[-1:]]
-        asked = [self._said, self._limit, self._names, self._by_path, self._compared, last]
+        """Return what stands for the search and for all the places given before a position."""
+        before = [*self._places[: at.start], *self._page(at.start)[: at.inside]]
+        given = [(place.repo, place.path, place.line) for place in before]
+        limit = self._limit if self._by_path else None
+        asked = [self._said, limit, self._names, self._by_path, self._compared, given]
         return blake2b(repr(asked).encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 

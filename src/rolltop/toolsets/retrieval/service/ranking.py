@@ -71,7 +71,8 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
         )
     glob = None if ranked.file_glob is None else FileGlob(ranked.file_glob)
     skipped = Passed()
-    looked = [_Looked.at(tree, skipped, glob) for tree in trees(desk, roots)]
+    most_bytes = desk.settings["retrieval.max_file_bytes"]
+    looked = [_Looked.at(tree, skipped, glob, most_bytes) for tree in trees(desk, roots)]
     meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
     places = _places(desk, ranked.text, looked, meaning)
     compared = meanings.compared(desk, meaning)
@@ -85,7 +86,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
-    zero = {} if wanted else _zero(ranked, looked, skipped)
+    zero = {} if wanted else _zero(ranked, looked, skipped, most_bytes)
     meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **zero)
     return Page(
         [_data(place) for place in wanted],
@@ -126,12 +127,17 @@ class _Looked:
     tree: Tree
     entries: Sequence[Entry]
     glob: FileGlob | None
+    most_bytes: int
 
     @classmethod
-    def at(cls, tree: Tree, skipped: Passed, glob: FileGlob | None) -> _Looked:
-        return cls(tree, _entries(tree, skipped), glob)
+    def at(cls, tree: Tree, skipped: Passed, glob: FileGlob | None, most_bytes: int) -> _Looked:
+        return cls(tree, _entries(tree, skipped), glob, most_bytes)
 
-    def chooses(self, path: str) -> bool:
+    def chooses(self, entry: Entry) -> bool:
+        return entry.size <= self.most_bytes and self.names(entry.relative)
+
+    def names(self, path: str) -> bool:
+        """Return whether a path can be sent and is one of those asked for."""
         return is_sendable(path) and (self.glob is None or self.glob.chooses(path))
 
     def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
@@ -186,12 +192,18 @@ def _indexes(desk: Desk) -> rank.UnitIndexes:
         return _known[desk]
 
 
-def _zero(ranked: Ranked, looked: Sequence[_Looked], skipped: Passed) -> JsonObject:
-    """Return what is said where nothing was found, as exact search says it."""
+def _zero(
+    ranked: Ranked, looked: Sequence[_Looked], skipped: Passed, most_bytes: int
+) -> JsonObject:
+    """Return what is said where nothing was found, as exact search says it.
+
+    A file of which only the beginning is ranked counts as too large.
+    """
     chosen = [
-        (one.tree, entry) for one in looked for entry in one.entries if one.chooses(entry.relative)
+        (one.tree, entry) for one in looked for entry in one.entries if one.names(entry.relative)
     ]
-    read = [(tree, entry) for tree, entry in chosen if entry.size <= rank.LARGEST]
+    largest = min(most_bytes, rank.LARGEST)
+    read = [(tree, entry) for tree, entry in chosen if entry.size <= largest]
     searched = [entry.size for tree, entry in read if not _is_binary(tree, entry)]
     return {
         "searched": {"files": len(searched), "bytes": sum(searched)},
@@ -207,6 +219,7 @@ def _zero(ranked: Ranked, looked: Sequence[_Looked], skipped: Passed) -> JsonObj
             Query(ranked.text, file_glob=ranked.file_glob),
             sum(searched),
             time.monotonic() + _SECONDS_FOR_NEAREST,
+            most_bytes=most_bytes,
         ),
     }
 

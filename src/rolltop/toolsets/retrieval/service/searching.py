@@ -55,20 +55,21 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
     roots = chosen_roots(desk.roots, repo)
     after = None if asked.cursor is None else _values(asked.cursor)
     searched = trees(desk, roots)
+    most_bytes = desk.settings["retrieval.max_file_bytes"]
     found = search(
         searched,
         query,
         limit=asked.room(_LEAST_HIT),
         after=after,
         deadline=time.monotonic() + desk.settings["call_timeout"],
-        most_bytes=desk.settings["retrieval.max_file_bytes"],
+        most_bytes=most_bytes,
     )
     matches = [_match(hit) for hit in found.hits]
     kept = _kept(matches, asked.budget, tokens.count(query.text))
     more = found.more or kept < len(matches)
     if more:
         found.resume(kept - 1)  # may look at every file still to be read: here, on a worker
-    zero = {} if matches else _zero(found, searched, query)
+    zero = {} if matches else _zero(found, searched, query, most_bytes)
     meta = clock.meta(repo_of(roots), **zero)
     return Page(
         matches[:kept],
@@ -114,12 +115,18 @@ def _values(cursor: str) -> list[Any]:
     return cast("list[Any]", values)
 
 
-def _zero(found: Found, searched: Sequence[Tree], query: Query) -> JsonObject:
+def _zero(found: Found, searched: Sequence[Tree], query: Query, most_bytes: int) -> JsonObject:
     """Return what is said of no hit: what was searched, what was not, and what does occur."""
     return {
         "searched": {"files": found.files, "bytes": found.bytes},
         "skipped": asdict(found.skipped),
-        "nearest": nearest(searched, query, found.bytes, time.monotonic() + _SECONDS_FOR_NEAREST),
+        "nearest": nearest(
+            searched,
+            query,
+            found.bytes,
+            time.monotonic() + _SECONDS_FOR_NEAREST,
+            most_bytes=most_bytes,
+        ),
     }
 
 
