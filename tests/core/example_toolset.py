@@ -42,7 +42,7 @@ async def say(call: Call, text: str) -> dict[str, Any]:
     return {"said": f"{text} for {call.scope.user_id}"}
 
 
-async def count(call: Call, last: int) -> Page:
+async def count(call: Call, last: int, note: str = "") -> Page:  # noqa: ARG001  # may be long
     """Answer numbers up to the last."""
     start = int(call.cursor or 0)
     items = [{"n": n} for n in range(start, last)]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from rolltop.core import budget, logs
-from rolltop.core.invoke import Answer, invoke
+from rolltop.core.errors import NotFound
+from rolltop.core.invoke import Answer, failed, invoke
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
@@ -116,6 +117,33 @@ def test_errors_take_the_toolsets_shape(desk: Desk) -> None:
 
 
 @pytest.mark.usefixtures("logging_restored")
+@pytest.mark.parametrize("details", [{}, {"path": "龘" * 500}, {"known": ["龘" * 100] * 9}])
+def test_errors_keep_to_the_budget_that_was_asked_for(desk: Desk, details: dict[str, Any]) -> None:
+    error = NotFound("There is none of " + "龘" * 300, hint="Look " * 300, data=details)
+    answer = failed(desk, EXAMPLE, error, 200)
+    assert budget.count(answer.structured) <= 200
+    assert answer.structured["problem"].startswith("There is")
+    assert answer.structured["hint"].startswith("Look")
+    assert failed(desk, EXAMPLE, error).structured["problem"] == error.message
+
+
+def test_arguments_too_long_to_be_repeated_are_gone_on_with_by_the_cursor(desk: Desk) -> None:
+    long = "word " * 300
+    assert "max_tokens" in call_tool(desk, ME, "count", last=99, note=long, max_tokens=200).text
+    seen: list[int] = []
+    small, cursor = _desk(max_result_tokens=250), {}
+    while True:
+        answer = call_tool(small, ME, "count", last=99, note=long, **cursor)
+        assert budget.count(answer.structured) <= 250
+        seen += [item["n"] for item in answer.structured["items"]]
+        if "next_cursor" not in answer.structured:
+            break
+        assert answer.structured["truncated"]
+        assert "next" not in answer.structured
+        cursor = {"cursor": answer.structured["next_cursor"]}
+    assert seen == list(range(99))
+
+
 def test_a_fault_of_ours_shows_a_reference_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
     logs.configure(level="trace", file=tmp_path / "log")
     answer = call_tool(desk, ME, "fail", how="fault")

@@ -64,10 +64,10 @@ async def invoke(
         answer = await _run(desk, offer, scope, arguments, report)
     except RolltopError as failure:
         outcome, error = "error", failure
-        return failed(desk, offer.toolset, failure)
+        return failed(desk, offer.toolset, failure, _asked(arguments))
     except Exception as failure:  # noqa: BLE001  # the one guard of every tool
         outcome, error = "fault", unexpected(failure, request_id)
-        return failed(desk, offer.toolset, error)
+        return failed(desk, offer.toolset, error, _asked(arguments))
     else:
         outcome, result = "ok", answer.structured
         return answer
@@ -93,14 +93,24 @@ def unexpected(failure: Exception, request_id: str = "") -> RolltopError:
     )
 
 
-def failed(desk: Desk, toolset: Toolset, error: RolltopError) -> Answer:
-    """Return an error as an answer in the toolset's own shape, within the budget."""
+def failed(
+    desk: Desk, toolset: Toolset, error: RolltopError, max_tokens: int | None = None
+) -> Answer:
+    """Return an error as an answer in the toolset's own shape, within the budget.
+
+    Its texts are cut where they are too long for that, then its details left out.
+    """
     code = _code(toolset, error)
-    shown = RolltopError(error.message, hint=error.hint, code=code, data=error.data)
-    shaped = toolset.shape_error(shown)
-    limit = desk.settings["max_result_tokens"]
-    if limit and budget.count(shaped) > limit:
-        shaped = budget.shorten(shaped, limit) or shaped
+    limit = _limit(desk.settings["max_result_tokens"], max_tokens)
+    shaped: JsonObject = {}
+    for data in (error.data, None):
+        shown = RolltopError(error.message, hint=error.hint, code=code, data=data)
+        shaped = toolset.shape_error(shown)
+        if budget.within(shaped, limit):
+            break
+        if shorter := budget.shorten(shaped, limit):
+            shaped = shorter
+            break
     return _answer(shaped, is_error=True, code=code)
 
 
@@ -153,8 +163,39 @@ def _answered(
         kept = not _reads(offer, given)
         part = budget.fit_shortened(made, limit, was_kept=kept, larger=larger)
     else:
-        part = budget.fit_part(made, limit, finish)
+        part = _fitted(made, limit, most, finish)
     return _answer(part, is_error=False)
+
+
+def _fitted(
+    made: budget.Page | budget.Text, limit: int, most: int, finish: budget.Finish
+) -> JsonObject:
+    """Return what fits of a list or a text; `most` is the largest budget a caller may name.
+
+    Where that is too small for arguments that are repeated in `next`, the cursor goes on alone.
+    """
+    try:
+        return budget.fit_part(made, limit, finish)
+    except Invalid:
+        if not most or (limit < most and _fits(made, most, finish)):
+            raise
+
+    def by_cursor(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+        answer = finish(part, changed, cursor)
+        for place in (answer, answer.get("meta")):
+            if isinstance(place, dict) and "next_cursor" in place:
+                cast("JsonObject", place).pop("next", None)
+        return answer
+
+    return budget.fit_part(made, limit, by_cursor)
+
+
+def _fits(made: budget.Page | budget.Text, limit: int, finish: budget.Finish) -> bool:
+    try:
+        budget.fit_part(made, limit, finish)
+    except Invalid:
+        return False
+    return True
 
 
 def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:
@@ -162,6 +203,12 @@ def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:
     actions = offer.tool.actions
     chosen = {**given, **offer.fixed}.get(actions.parameter) if actions else None
     return offer.tool.reads or (actions is not None and chosen in actions.reading)
+
+
+def _asked(arguments: object) -> int | None:
+    """Return the budget that a call named, None where it named none that may be."""
+    given = cast("JsonObject", arguments).get("max_tokens") if isinstance(arguments, dict) else None
+    return given if type(given) is int and given >= budget.MINIMUM else None
 
 
 def _limit(setting: int, asked: int | None) -> int:
