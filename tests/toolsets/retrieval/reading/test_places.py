@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from rolltop.core.roots import Roots
 from tests.core.roots.test_roots_locate import unprivileged
+from tests.desks import make_desk
 from tests.toolsets.retrieval.forest import Forest, make_forest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READS: list[tuple[str, dict[str, int]]] = [
     ("repo_open_file", {}),
@@ -184,3 +183,10 @@ def test_the_roots_own_folder_is_never_shown(forest: Forest) -> None:
     error = forest.fails("repo_open_file", path=str(inside))
     assert error["code"] == "PATH_OUT_OF_ROOT"
     assert error["details"] == {}
+
+
+def test_what_the_kernel_refuses_to_read_is_unreadable(tmp_path: Path) -> None:
+    store = make_forest(tmp_path)
+    roots = Roots.open({"docs": Path("/proc/self")}, base=tmp_path)
+    forest = Forest(tmp_path, make_desk(store.desk.database, roots=roots))
+    assert forest.code("repo_open_file", path="mem") == "FILE_UNREADABLE"

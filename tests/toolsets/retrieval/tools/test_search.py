@@ -247,6 +247,17 @@ def test_a_root_that_becomes_something_else_leads_nowhere(
         assert forest.code(tool, **asked) in {"FILE_NOT_FOUND", "DIR_NOT_FOUND", "PATH_OUT_OF_ROOT"}
 
 
+@pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search"])
+def test_a_search_of_roots_that_were_moved_away_says_so(forest: Forest, tool: str) -> None:
+    forest.put("code/b.txt", "a needle\n")
+    (forest.top / "docs").rename(forest.top / "elsewhere")
+    error = forest.fails(tool, query="needle", repo="docs")
+    assert (error["code"], error["details"]["reason"]) == ("CONFIG_INVALID", "ROOT_NOT_FOUND")
+    assert len(forest.ok(tool, query="needle")["result"]) == 1
+    (forest.top / "code").rename(forest.top / "elsewhere too")
+    assert forest.code(tool, query="needle") == "CONFIG_INVALID"
+
+
 def test_a_change_just_before_the_call_is_seen(forest: Forest) -> None:
     path = forest.put("code/a.py", "needle\n")
     assert len(forest.ok("repo_search", query="needle")["result"]) == 1

@@ -115,6 +115,9 @@ def read_file(desk: Desk, located: Located, use: Callable[[Survey, Windows], T])
                     return used
         except PathProblem as problem:
             raise explained(problem, desk.roots, repo, path) from None
+        except OSError:
+            unreadable = PathProblem("FILE_UNREADABLE", "The file cannot be read", hint="")
+            raise explained(unreadable, desk.roots, repo, path) from None
         except Changed:
             _known(desk).forget(str(located.path))
     raise NotFound(

@@ -42,14 +42,16 @@ def chosen_roots(roots: Roots, repo: str | None) -> tuple[Root, ...]:
     """Return the roots a search looks through: the one that is named, or all.
 
     Raises:
-        ConfigInvalid: no root is configured.
+        ConfigInvalid: no root is configured, or none of those meant is there any more.
         Invalid: REPO_INVALID, no root of that name.
 
     """
     require_roots(roots)
-    if repo is None or repo == BOTH:
-        return roots.named
-    return (_root(roots, repo, allowed=[BOTH, *(root.name for root in roots.named)]),)
+    chosen = roots.named
+    if repo is not None and repo != BOTH:
+        chosen = (_root(roots, repo, allowed=[BOTH, *(root.name for root in roots.named)]),)
+    _require_present(chosen)
+    return chosen
 
 
 def repo_of(roots: Sequence[Root]) -> str:
@@ -97,6 +99,17 @@ def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -
         details["path"] = cut(path)
     message = _WHAT[problem.code].format(path="of that name" if absolute else shown(path))
     return NotFound(message, code=problem.code, hint=hint, data=details)
+
+
+def _require_present(roots: Sequence[Root]) -> None:
+    """Raise CONFIG_INVALID where all of these roots were moved or removed since the start."""
+    if any(root.path.is_dir() for root in roots):
+        return
+    raise ConfigInvalid(
+        f"The folder of {repo_of(roots)} is no longer where it was when the server started",
+        hint="Put it back; or correct the setting that names it, and start the server again.",
+        data={"reason": "ROOT_NOT_FOUND", "repo": repo_of(roots)},
+    )
 
 
 def _root(roots: Roots, repo: str, allowed: Sequence[str]) -> Root:
