@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,15 @@ def test_no_hit_says_what_was_searched(planted: Forest) -> None:
     assert meta["skipped"] == {
         "binary": 0, "unreadable": 0, "special": 0, "too_large": 0, "changed": 0
     }  # fmt: skip
+
+
+def test_no_hit_counts_files_whose_names_no_answer_can_hold(forest: Forest) -> None:
+    forest.put("docs/" + os.fsdecode(b"bad\xff.txt"), "mast")
+    forest.put("docs/" + os.fsdecode(b"bad\xff.md"), "mast")
+    for tool in ("repo_search", "repo_smart_search"):
+        assert forest.ok(tool, query="mast")["meta"]["skipped"]["unreadable"] == 2
+        meta = forest.ok(tool, query="mast", file_glob="*.md")["meta"]
+        assert meta["skipped"]["unreadable"] == 1
 
 
 @pytest.mark.parametrize("query", TYPED)

@@ -138,7 +138,11 @@ class _Looked:
 
     def names(self, path: str) -> bool:
         """Return whether a path can be sent and is one of those asked for."""
-        return is_sendable(path) and (self.glob is None or self.glob.chooses(path))
+        return is_sendable(path) and self.admits(path)
+
+    def admits(self, path: str) -> bool:
+        """Return whether a path is one of those asked for."""
+        return self.glob is None or self.glob.chooses(path)
 
     def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
         """Return which of the files hold a text: the trigrams narrow what is looked at."""
@@ -202,6 +206,11 @@ def _zero(
     chosen = [
         (one.tree, entry) for one in looked for entry in one.entries if one.names(entry.relative)
     ]
+    unsendable = sum(
+        not is_sendable(entry.relative) and one.admits(entry.relative)
+        for one in looked
+        for entry in one.entries
+    )
     largest = min(most_bytes, rank.LARGEST)
     read = [(tree, entry) for tree, entry in chosen if entry.size <= largest]
     searched = [entry.size for tree, entry in read if not _is_binary(tree, entry)]
@@ -209,7 +218,7 @@ def _zero(
         "searched": {"files": len(searched), "bytes": sum(searched)},
         "skipped": {
             "binary": len(read) - len(searched),
-            "unreadable": skipped.unreadable,
+            "unreadable": skipped.unreadable + unsendable,
             "special": skipped.special,
             "too_large": len(chosen) - len(read),
             "changed": skipped.vanished,
