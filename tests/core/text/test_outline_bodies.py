@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.text.outline import outline
+from rolltop.core.text.outline.patterns import repeated
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -137,3 +139,14 @@ def test_a_body_in_python_ends_with_its_last_line(body: list[str]) -> None:
         ("first", 1, len(head)),
         ("second", len(head) + 3, len(head) + 4),
     ]
+
+
+@given(text=st.text("abc", max_size=12))
+@settings(max_examples=examples(200))
+def test_what_is_repeated_is_matched_as_in_an_atomic_group(text: str) -> None:
+    for parts in (("ab?c",), ("a+b", "c"), ("ab", "abc"), ("a(?:bc)*a", "b")):
+        expected = re.match(rf"(?>(?:{'|'.join(parts)})*)", text)
+        found = re.match(repeated(*parts), text)
+        assert found is not None
+        assert expected is not None
+        assert found.end() == expected.end()
