@@ -107,6 +107,18 @@ def test_a_file_of_two_names_is_looked_at_each_time(both: Both, code: Path) -> N
     both.agree()
 
 
+def test_a_file_that_is_given_another_name_here_is_looked_at_by_both(
+    both: Both, code: Path
+) -> None:
+    (code / "other" / "second").hardlink_to(code / "sub" / "b")
+    assert both.agree() == 5
+    (code / "other" / "second").write_text("written under the new name\n")
+    both.agree()
+    (code / "other" / "second").unlink()
+    (code / "sub" / "b").write_text("written under the first\n")
+    assert both.agree() == 4
+
+
 def test_a_look_at_all_finds_what_was_written_through_a_map(both: Both, code: Path) -> None:
     with (code / "sub" / "b").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         both.agree()

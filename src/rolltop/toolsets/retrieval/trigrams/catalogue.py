@@ -127,7 +127,11 @@ class Catalogue:
             folder = pending.pop()
             if folder.gone:
                 continue
+            linked = folder.linked
             self._update(folder)
+            if self._watch is not None and not everything and folder.linked - linked:
+                everything, pending = True, [top]  # where the other name lies, nothing was noted
+                continue
             below = folder.folders.values()
             pending.extend(child for child in below if everything or child.identity == _NEVER)
         return top

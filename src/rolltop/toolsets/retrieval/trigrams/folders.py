@@ -44,8 +44,8 @@ class Folder:
     identity: tuple[int, int] = (0, 0)
     """Inode and device of the directory that was last looked at; zeros before."""
     watch: int | None = None
-    linked: bool = False
-    """Whether a file has another name, through which it may change unnoticed here."""
+    linked: frozenset[int] = frozenset()
+    """Inodes of files with another name, through which they may change unnoticed here."""
     gone: bool = False
 
     def listed(self) -> Iterator[list[Entry]]:
@@ -66,7 +66,7 @@ class Folder:
             Entry(prefix + name, *state[:5]) for name, state in zip(self.files, states, strict=True)
         )
         self.states = states
-        self.linked = any(links > 1 for *_, links in states)
+        self.linked = frozenset(state[3] for state in states if state[5] > 1)
         self.entries = [before.get(entry, entry) for entry in made]
 
     def rule_names(self) -> list[str]:
