@@ -199,6 +199,28 @@ def test_every_change_is_seen_at_once(planted: Forest) -> None:
     assert all(place["path"] != "src/box_store.py" or place["line"] == 1 for place in found)
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_small_tree_answers_the_same_before_its_index_is_made_and_after(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "docs", "code")
+    plant(forest)
+    forest.put("docs/茶.md", "# 茶\n\n日本の茶は美味しい\n\n# Tea\n\nthe tea of findHeaviest\n")
+    queries = [
+        "heaviest boxes first",
+        "find_heaviest",
+        "moving house",
+        "unit 7",
+        "weather",
+        "茶",
+        "日本の茶",
+    ]
+    before = [forest.ok("repo_smart_search", query=query)["result"] for query in queries]
+    build(forest)
+    after = [forest.ok("repo_smart_search", query=query)["result"] for query in queries]
+    ranking.close(forest.desk)
+    assert before == after
+    assert all(before)
+
+
 def test_without_an_index_the_files_with_the_rare_words_are_cut(tmp_path: Path) -> None:
     forest = make_forest(tmp_path, "docs", "code", settings={"retrieval.index": False})
     plant(forest)

@@ -11,7 +11,7 @@ from rolltop.toolsets.retrieval.rank.pieces import NAME, PATH
 from rolltop.toolsets.retrieval.rank.unitfile import quoted, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rolltop.toolsets.retrieval.rank.unitfile import UnitFile
     from rolltop.toolsets.retrieval.rank.words import Sought
@@ -50,6 +50,23 @@ def occurring(file: UnitFile, sought: Sought) -> Occurring:
             words[term] += len(file.meeting(_sought(sought, term), MOST))
     named = file.occurrences(f"{NAME}{term}" for term in terms)
     return Occurring(file.pieces(), words, {term: named[f"{NAME}{term}"] for term in terms})
+
+
+def occurring_in(pieces: Sequence[str], sought: Sought) -> Occurring:
+    """Return how often the words of a query occur in pieces, by the words of each: as `occurring`.
+
+    Names are not looked for.
+    """
+    counts = dict.fromkeys(sought.terms, 0)
+    for held in pieces:
+        words = frozenset(held.split())
+        for term in sought.terms:
+            counts[term] += term in words
+            if term in sought.wholes:
+                counts[term] += words.issuperset(sought.wholes[term])
+            elif is_beginning(term):
+                counts[term] += any(word.startswith(term) for word in words)
+    return Occurring(len(pieces), counts, {})
 
 
 def proposed(file: UnitFile, sought: Sought, known: Occurring) -> Iterator[tuple[float, int, int]]:

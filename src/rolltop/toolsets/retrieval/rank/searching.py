@@ -15,9 +15,9 @@ from math import ldexp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.models import Place
-from rolltop.toolsets.retrieval.rank.pieces import ends_of, span_of
+from rolltop.toolsets.retrieval.rank.pieces import ends_of, span_of, words_of
 from rolltop.toolsets.retrieval.rank.previews import preview
-from rolltop.toolsets.retrieval.rank.proposing import Occurring, occurring, proposed
+from rolltop.toolsets.retrieval.rank.proposing import Occurring, occurring, occurring_in, proposed
 from rolltop.toolsets.retrieval.rank.reading import Unreadable, read
 from rolltop.toolsets.retrieval.rank.units import units_of
 from rolltop.toolsets.retrieval.rank.weighing import CHOSEN, Scale, Statistics, Weighed, Weights
@@ -155,7 +155,8 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
         units, occurrences = known.pieces, dict(known.words)
         candidates += _indexed(tree, tree.file, sought, known)
     wanted = [entry for entry in stale if tree.chooses(entry)]
-    if len(wanted) > _FEW_FILES or sum(entry.size for entry in wanted) > _FEW_BYTES:
+    few = len(wanted) <= _FEW_FILES and sum(entry.size for entry in wanted) <= _FEW_BYTES
+    if not few:
         held = _held(tree, sought, wanted)
         units += len(wanted)
         for term, entries in held.items():
@@ -164,7 +165,13 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
     for entry in wanted:
         if time.monotonic() > deadline:
             break
-        candidates += _cut(tree, entry)
+        text = _read(tree, entry)[1]
+        candidates += _units(entry.relative, text)
+        if few:  # the index will count the same of them
+            counted = occurring_in(words_of(entry.relative, text), sought)
+            units += counted.pieces
+            for term, count in counted.words.items():
+                occurrences[term] = occurrences.get(term, 0) + count
     return _Found(candidates, Statistics(units, occurrences))
 
 
@@ -245,12 +252,8 @@ def _read(tree: Tree, entry: Entry) -> tuple[Stamp, str]:
         return (-1, 0, 0, 0), ""
 
 
-def _cut(tree: Tree, entry: Entry) -> Iterator[_Candidate]:
-    """Yield the units of a file as it is now."""
-    return _units(entry.relative, _read(tree, entry)[1])
-
-
 def _units(path: str, text: str) -> Iterator[_Candidate]:
+    """Yield the units of a file by its text."""
     for unit in units_of(path, text):
         own = text[unit.start : unit.end]
         yield _Candidate(path, unit, own, fields_of(path, unit, own))
