@@ -116,7 +116,6 @@ def test_errors_take_the_toolsets_shape(desk: Desk) -> None:
     }
 
 
-@pytest.mark.usefixtures("logging_restored")
 @pytest.mark.parametrize("details", [{}, {"path": "龘" * 500}, {"known": ["龘" * 100] * 9}])
 def test_errors_keep_to_the_budget_that_was_asked_for(desk: Desk, details: dict[str, Any]) -> None:
     error = NotFound("There is none of " + "龘" * 300, hint="Look " * 300, data=details)
@@ -144,6 +143,7 @@ def test_arguments_too_long_to_be_repeated_are_gone_on_with_by_the_cursor(desk: 
     assert seen == list(range(99))
 
 
+@pytest.mark.usefixtures("logging_restored")
 def test_a_fault_of_ours_shows_a_reference_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
     logs.configure(level="trace", file=tmp_path / "log")
     answer = call_tool(desk, ME, "fail", how="fault")

@@ -13,7 +13,7 @@ from tests.forks import Forked
 UNITS: Final = [
     "a", " ", "\n", "[", "{", '"', "'", "/*", "<a ", "<!--", "<script>", "a: {", 'a: "', '"""',
     "\\section{", "\\verb|", "def f(", "class A {", "void f(", "template <", 'R"(', 'r#"', "a=(",
-    "@A(", "1. ",
+    "@A(", "1. ", "class A {\n", "[,#\\`",
 ]  # fmt: skip
 
 LENGTH: Final = 100_000
@@ -24,10 +24,13 @@ resource.setrlimit(resource.RLIMIT_CPU, (6, 6))
 from rolltop.core.text.outline import outline
 for unit in {UNITS!r}:
     outline(unit * ({LENGTH} // len(unit)), sys.argv[1])
+outline("namespace {{" * 20_000 + "{{}}" * 100_000, sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("kind", ["html", "latex", "python", "c", "rust", "json", "text"])
+@pytest.mark.parametrize(
+    "kind", ["html", "latex", "python", "c", "rust", "javascript", "json", "text"]
+)
 def test_repeated_marks_are_read_within_seconds_of_processor_time(kind: str) -> None:
     # A scanner that is quadratic needs minutes for these; the system ends it after six seconds.
     Forked(["-c", PROGRAM, kind]).output()

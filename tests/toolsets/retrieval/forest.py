@@ -40,7 +40,7 @@ class Forest:
         assert tokens.count(answer.text) <= arguments.get("max_tokens", 20_000)
         assert set(answer.structured) == {"result", "meta"}
         meta = answer.structured["meta"]
-        assert meta["truncated"] is ("next" in meta)
+        assert meta["truncated"] is ("next" in meta or "next_cursor" in meta)
         assert meta["duration_ms"] >= 0
         assert str(self.top) not in answer.text
         return answer.structured

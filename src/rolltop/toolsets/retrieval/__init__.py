@@ -51,7 +51,7 @@ TOOLSET: Final = Toolset(
         "LIMIT_INVALID": "The limit is outside its range.",
         "REPO_INVALID": "There is no root of that name, or both is not taken here.",
         "FILE_GLOB_INVALID": "The glob is malformed, or no text.",
-        "CURSOR_INVALID": "The cursor is not of this list, or the files changed: start again.",
+        "CURSOR_INVALID": "The cursor is not of this list, or what it goes on from changed.",
         "PATH_EMPTY": "The path is blank.",
         "PATH_OUT_OF_ROOT": "The path is absolute or leads out of its root.",
         "PATH_AMBIGUOUS": "Several roots have the path; details.candidates lists them.",

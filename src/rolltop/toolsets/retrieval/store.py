@@ -29,6 +29,7 @@ MUCH: Final = 1 << 20
 """Bytes of text read, at least, after which an index is tidied."""
 _TOGETHER: Final = 300
 """Files that are read one after the other: they are alike, and take less room together."""
+_LEAST_RUNS: Final = 16
 _SHARE: Final = 4
 """One byte of text in so many has to have been read since, too."""
 _SETTINGS: Final = f"""
@@ -137,9 +138,10 @@ def scattered(work: Sequence[_Item]) -> list[_Item]:
     Processes that fill one index together then share the work, since each passes by what another
     has done. They would do the same things at the same time if they did not part by chance.
     """
-    starts = list(range(0, len(work), _TOGETHER))
+    together = min(_TOGETHER, 1 + len(work) // _LEAST_RUNS)
+    starts = list(range(0, len(work), together))
     secrets.SystemRandom().shuffle(starts)
-    return [one for start in starts for one in work[start : start + _TOGETHER]]
+    return [one for start in starts for one in work[start : start + together]]
 
 
 class IndexFile:

@@ -198,6 +198,26 @@ def test_what_processes_were_asked_is_finished_before_they_are_asked_again(
     file.close()
 
 
+def test_a_process_that_died_is_replaced(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "_FEW_BYTES", 0)
+    monkeypatch.setattr(building, "_BATCH_FILES", 20)
+    file = kept.indexes.file(kept.root)
+    assert file is not None
+    made = building.Building(kept.roots, kept.root, file, kept.folder, "other")
+    work = [(0, entry) for entry in kept.entries()]
+    assert list(made.run("words", work)) == [None] * 3
+    for process in made._children.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        os.kill(process.pid, signal.SIGKILL)
+    assert list(made.run("words", work)) == [None] * 3
+
+    def read_here(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(building, "do", read_here)
+    assert list(made.run("words", work)) == [None] * 3
+    made.close()
+
+
 def test_what_another_process_has_kept_is_not_read_again(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:

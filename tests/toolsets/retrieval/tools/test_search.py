@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.roots import Roots
 from tests.core.roots.test_roots_locate import unprivileged
+from tests.desks import make_desk
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
 if TYPE_CHECKING:
@@ -256,6 +258,21 @@ def test_a_search_of_roots_that_were_moved_away_says_so(forest: Forest, tool: st
     assert len(forest.ok(tool, query="needle")["result"]) == 1
     (forest.top / "code").rename(forest.top / "elsewhere too")
     assert forest.code(tool, query="needle") == "CONFIG_INVALID"
+
+
+def test_a_root_that_may_no_longer_be_reached_hides_no_other(open_forest: Forest) -> None:
+    open_forest.put("shut/docs/a.txt", "a needle\n")
+    open_forest.put("code/b.txt", "a needle\n")
+    folders = {"docs": open_forest.top / "shut/docs", "code": open_forest.top / "code"}
+    roots = Roots.open(folders, base=open_forest.top)
+    store, data = open_forest.desk.database, open_forest.desk.settings["data_dir"]
+    forest = Forest(open_forest.top, make_desk(store, roots=roots, settings={"data_dir": data}))
+    (open_forest.top / "shut").chmod(0o000)
+    with unprivileged():
+        for tool in ("repo_search", "repo_smart_search"):
+            assert forest.code(tool, query="needle", repo="docs") == "CONFIG_INVALID"
+            assert len(forest.ok(tool, query="needle")["result"]) == 1
+    (open_forest.top / "shut").chmod(0o755)
 
 
 def test_a_change_just_before_the_call_is_seen(forest: Forest) -> None:

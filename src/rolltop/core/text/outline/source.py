@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.text.lines import Lines
@@ -77,12 +76,15 @@ class _Scan:
     """The sections found in order, the blocks that are open, the declaration without its brace.
 
     `indent` is the width of the white space before the line, `margin` that before the line on which
-    the innermost parentheses were opened, or before the same line.
+    the innermost parentheses were opened, or before the same line. `bodies` and `named` count open
+    blocks: those that are no containers, and the sections.
     """
 
     language: Language
     found: list[_Block] = field(default_factory=list["_Block"])
     opened: list[_Block] = field(default_factory=list["_Block"])
+    bodies: int = 0
+    named: int = 0
     waiting: _Block | None = None
     parentheses: int = 0
     indent: int = 0
@@ -159,9 +161,9 @@ def _end_of_body(scan: _Scan, text: str, at: int) -> int | None:
 
     Nothing is declared in it, so that no brace inside it need be looked at.
     """
-    if scan.waiting or len(scan.margin) > _DEEPEST_MARGIN or scan.opened[-1].container:
+    if scan.waiting or len(scan.margin) > _DEEPEST_MARGIN:
         return None
-    if not all(block.container for block in islice(scan.opened, len(scan.opened) - 1)):
+    if scan.bodies != 1 or scan.opened[-1].container:
         return None
     found = _body(scan.language, len(scan.margin)).match(text, at)
     return None if found is None else found.end()
@@ -186,7 +188,7 @@ def _begin_line(scan: _Scan, text: str, token: re.Match[str]) -> None:
         return
     if _ends_waiting(scan, text, at):
         _settle(scan, before)
-    if scan.parentheses or not all(block.container for block in scan.opened):
+    if scan.parentheses or scan.bodies:
         return
     block = _declared(scan, text, at)
     if block is not None:
@@ -273,12 +275,17 @@ def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:
         scan.waiting = block
         around, scan.parentheses = scan.parentheses, 0
         indent = _width(scan.margin)
-        block = _Block(indent, container=container, around=around, is_value=is_value)
-        scan.opened.append(block)
+        _enter(scan, _Block(indent, container=container, around=around, is_value=is_value))
         return
-    block.level = 1 + sum(bool(around.name) for around in scan.opened)
+    block.level = 1 + scan.named
     scan.found.append(block)
+    _enter(scan, block)
+
+
+def _enter(scan: _Scan, block: _Block) -> None:
     scan.opened.append(block)
+    scan.bodies += not block.container
+    scan.named += bool(block.name)
 
 
 def _close_block(scan: _Scan, at: int) -> None:
@@ -298,9 +305,12 @@ def _settle(scan: _Scan, end: int) -> None:
     block, scan.waiting = scan.waiting, None
     if block is not None and (scan.language.bodiless or block.arrow):
         block.end = end
-        block.level = 1 + sum(bool(around.name) for around in scan.opened)
+        block.level = 1 + scan.named
         scan.found.append(block)
 
 
 def _end_block(scan: _Scan, at: int) -> None:
-    scan.opened.pop().end = at
+    block = scan.opened.pop()
+    block.end = at
+    scan.bodies -= not block.container
+    scan.named -= bool(block.name)

@@ -63,7 +63,7 @@ def _patterns(glob: str, given: str) -> list[str]:
         raise _malformed(given, "a [ is not closed, or it ends in a backslash") from None
     except (_Unbalanced, UnicodeEncodeError) as problem:
         raise _malformed(given, str(problem) or "it holds half a character") from None
-    naming = [pattern for pattern in alternatives if pattern.strip("/")]
+    naming = [pattern for pattern in alternatives if pattern.strip("/ ")]
     if not naming:
         raise _malformed(given, "it names no file")
     return naming

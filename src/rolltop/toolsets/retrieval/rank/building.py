@@ -31,6 +31,8 @@ _BATCH_FILES: Final = 2_000
 _FEW_BYTES: Final = 1 << 20
 """What is read in this process: starting another one takes longer."""
 _MOST_CHILDREN: Final = min(2, os.cpu_count() or 1)
+_MOST_FAILURES: Final = 3
+"""How many of them may end by themselves: after that this process reads."""
 _ATTEMPTS: Final = 5
 """How often what was read is tried to be kept, while other processes write: seconds each time."""
 
@@ -50,7 +52,8 @@ class Building:
         self._root: Final = root
         self._file: Final = file
         self._where: Final = [str(root.path), str(folder), name]
-        self._children: Final[dict[int, Child]] = {}
+        self._children: dict[int, Child] = {}
+        self._starts = _MOST_FAILURES
         self._closed = False
 
     def run(self, task: Task, work: Sequence[Work]) -> Iterator[None]:
@@ -91,14 +94,23 @@ class Building:
 
     def _asked(self, number: int, task: Task, batch: Sequence[Work]) -> Child | None:
         """Have one of the processes do it; return which, None where that cannot be."""
+        if self._closed or not self._starts:
+            return None
+        child = self._children.get(number)
         try:
-            child = self._children.get(number)
             if child is None:
                 child = self._children[number] = Child(_FACTORY, *self._where, nice=_LOWEST)
             child.send((task, batch))
         except (Ended, OSError):
-            return None
+            return self._buried(child)
         return child
+
+    def _buried(self, child: Child | None) -> None:
+        """Let go of a process that has ended: the next batch has another one, a few times."""
+        if child is not None and child in self._children.values():
+            child.kill()
+            self._starts -= 1
+            self._children = {n: one for n, one in self._children.items() if one is not child}
 
     def _finish(self, task: Task, child: Child | None, batch: Sequence[Work]) -> None:
         """Wait until a process has done it, and do here what none does. Raises as `run`."""
@@ -107,7 +119,7 @@ class Building:
             if child is not None:
                 problem = child.receive()
         except Ended:
-            child = None
+            child = self._buried(child)
         if child is None:
             if self._closed:
                 raise Unusable  # the server is stopping

@@ -62,7 +62,7 @@ class UnitIndexes:
         The first time all its files are looked at, later only what a search found changed.
         """
         units = self._units[root.name]
-        if root.name in self._built and not units.pending:
+        if stopped() or (root.name in self._built and not units.pending):
             return
         file = self.file(root, begin=True)
         if file is None:
@@ -70,11 +70,11 @@ class UnitIndexes:
         building = self._building.get(root.name)
         if building is None:
             building = Building(self._roots, root, file, self._folder, kept_name("units", root))
+            self._building[root.name] = building
         try:
             units.update(files(), file, building, stopped)
             if stopped():
-                self._building[root.name] = building  # its process goes on at the next call
-                return
+                return  # its processes go on at the next call
         except Busy:
             pass  # the other process reads the same files
         except Unusable as problem:

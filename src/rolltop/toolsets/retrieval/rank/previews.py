@@ -54,12 +54,13 @@ def _cut(line: str, room: int, wanted: Collection[str]) -> str:
     """Return at most `room` code points of a line, those around the first text that is wanted."""
     if len(line) <= room:
         return line
-    lowered = line.lower()
+    lowered = line.lower() if len(line.lower()) == len(line) else line
     found = [(at, len(text)) for text in wanted if (at := lowered.find(text)) >= 0]
     at, length = min(found, default=(0, 0))
-    if at + length < room:
+    if not at or at + length < room:
         return line[: room - 1] + _MARK
-    start = max(0, at - (room - length) // 2)
-    if start + room > len(line):
+    inside = room - 2 * len(_MARK)
+    start = min(at, max(1, at - (inside - length) // 2))
+    if start + inside + 1 >= len(line):
         return _MARK + line[1 - room :]
-    return _MARK + line[start : start + room - 2] + _MARK
+    return _MARK + line[start : start + inside] + _MARK

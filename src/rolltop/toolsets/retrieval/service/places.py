@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -103,10 +104,11 @@ def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -
 
 def _require_present(roots: Sequence[Root]) -> None:
     """Raise CONFIG_INVALID where all of these roots were moved or removed since the start."""
-    if any(root.path.is_dir() for root in roots):
+    if any(os.path.isdir(root.path) for root in roots):  # noqa: PTH112  # Path's raises
         return
+    names = ", ".join(root.name for root in roots)
     raise ConfigInvalid(
-        f"The folder of {repo_of(roots)} is no longer where it was when the server started",
+        f"Of {names} there is no folder any more where it was when the server started",
         hint="Put it back; or correct the setting that names it, and start the server again.",
         data={"reason": "ROOT_NOT_FOUND", "repo": repo_of(roots)},
     )
