@@ -12,10 +12,11 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.children import Child
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval import rank
 from rolltop.toolsets.retrieval.rank import building, unitfile
@@ -203,10 +204,17 @@ def test_a_process_that_died_is_replaced(kept: Kept, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(building, "_BATCH_FILES", 20)
     file = kept.indexes.file(kept.root)
     assert file is not None
+    started: list[Child] = []
+
+    def recorded(*arguments: Any, **more: Any) -> Child:
+        started.append(Child(*arguments, **more))
+        return started[-1]
+
+    monkeypatch.setattr(building, "Child", recorded)
     made = building.Building(kept.roots, kept.root, file, kept.folder, "other")
     work = [(0, entry) for entry in kept.entries()]
     assert list(made.run("words", work)) == [None] * 3
-    for process in made._children.values():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    for process in started:
         os.kill(process.pid, signal.SIGKILL)
     assert list(made.run("words", work)) == [None] * 3
 

@@ -54,6 +54,9 @@ def _words(*words: str) -> str:
     return rf"(?=(?P<words>(?:(?:{'|'.join(words)})[ \t]++)*))(?P=words)"
 
 
+_TEMPLATE: Final = r"`(?:[^`\\]++|\\.)*`?"
+_TEXT_BLOCK: Final = r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?'
+_RAW_TEXT_BLOCK: Final = r'"""(?:[^"]++|"(?!""))*(?:""")?'
 _JS_WORDS = _words("export", "default", "declare", "abstract", "async", "const")
 _JS_MEMBER = _words(
     "public", "private", "protected", "static", "readonly", "override", "abstract", "async",
@@ -90,11 +93,11 @@ JAVASCRIPT: Final = Language(
     method=re.compile(
         rf"{_JS_MEMBER}\*?[ \t]*+(?P<name>\#?[\w$]++)[ \t]*+\??(?:<[^\n(){{}};]{{0,200}}>)?\("
     ),
-    hidden=r"//[^\n]*+|\{[ \t]*+\}(?=[ \t]*+[>,])|`(?:[^`\\]++|\\.)*`?"
+    hidden=rf"//[^\n]*+|\{{[ \t]*+\}}(?=[ \t]*+[>,])|{_TEMPLATE}"
     r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
     r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
     marks="`",
-    inside=(r"`(?:[^`\\]++|\\.)*`?",),
+    inside=(_TEMPLATE,),
 )
 
 JAVA: Final = Language(
@@ -104,8 +107,8 @@ JAVA: Final = Language(
     ),
     function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
     method=re.compile(_MEMBER),
-    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
-    inside=("/", r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?', r"\n[ \t]*+\#[^\n]*+"),
+    hidden=rf'//[^\n]*+|{_TEXT_BLOCK}|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
+    inside=("/", _TEXT_BLOCK, r"\n[ \t]*+\#[^\n]*+"),
     prefixes="@",
 )
 
@@ -120,9 +123,9 @@ KOTLIN: Final = Language(
         rf"{_JVM_WORDS}fun[ \t]++(?:<[^\n(){{}}]{{0,200}}>[ \t]++)?(?:[\w.<>?, ]{{1,200}}\.)?"
         r"(?P<name>\w++|`[^`\n]++`)[ \t]*+\("
     ),
-    hidden=r'//[^\n]*+|"""(?:[^"]++|"(?!""))*(?:""")?',
+    hidden=rf"//[^\n]*+|{_RAW_TEXT_BLOCK}",
     bodiless=True,
-    inside=("/", r'"""(?:[^"]++|"(?!""))*(?:""")?'),
+    inside=("/", _RAW_TEXT_BLOCK),
 )
 
 SWIFT: Final = Language(
@@ -132,8 +135,8 @@ SWIFT: Final = Language(
     function=re.compile(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
-    hidden=r'//[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?',
-    inside=("/", r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?'),
+    hidden=rf"//[^\n]*+|{_TEXT_BLOCK}",
+    inside=("/", _TEXT_BLOCK),
 )
 
 C: Final = Language(

@@ -43,6 +43,10 @@ LONGEST_NAMELESS: Final = 60
 _GOES_ON: Final = ("{", "where", ":", "=", "->", ")")
 """What a line begins with that goes on with the declaration before it."""
 
+_COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*(?:\*/)?"
+_DOUBLE: Final = r'"(?:[^"\\\n]++|\\.)*"?'
+_SINGLE: Final = r"'(?:[^'\\\n]++|\\.)*'?"
+
 _TAB: Final = 8
 _DEEPEST: Final = 5
 """Levels of braces inside a body that is passed over in one go."""
@@ -97,8 +101,7 @@ def _tokens(language: Language) -> re.Pattern[str]:
     hidden, arrow = language.hidden, "|=>" if language.arrows else ""
     return re.compile(
         rf"""^(?P<indent>[ \t]*+)(?:/\*[^*\n]*+\*/[ \t]*+)?(?=[^\s/\#*])
-          | (?P<skip>{hidden}|/\*(?:[^*]++|\*(?!/))*(?:\*/)?
-            |"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?)
+          | (?P<skip>{hidden}|{_COMMENT}|{_DOUBLE}|{_SINGLE})
           | (?P<mark>[{{}}();]{arrow})""",
         re.VERBOSE | re.MULTILINE | re.DOTALL,
     )
@@ -116,11 +119,11 @@ def _body(language: Language, margin: int) -> re.Pattern[str]:
     inside = [
         rf"""[^{{}}"'/\n{language.marks}]++""",
         r"//[^\n]*+",
-        r"/\*(?:[^*]++|\*(?!/))*(?:\*/)?",
+        _COMMENT,
         *language.inside,
         line_break,
-        rf'{string}"(?:[^"\\\n]++|\\.)*"?',
-        r"'(?:[^'\\\n]++|\\.)*'?",
+        string + _DOUBLE,
+        _SINGLE,
     ]
     nested = repeated(*inside)
     for _ in range(_DEEPEST):

@@ -50,6 +50,8 @@ def nearest(
         tried = replace(query, text=likeness.asked, regex=True, case="ignore", context=0)
         narrower = replace(tried, text=likeness.narrowing)
         some = trees if small else _narrowed(trees, narrower)
+        if not some:
+            continue
         try:
             found = search(
                 some, tried, limit=likeness.lines, deadline=deadline, most_bytes=most_bytes

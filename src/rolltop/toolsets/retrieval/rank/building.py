@@ -31,7 +31,7 @@ _BATCH_FILES: Final = 2_000
 _FEW_BYTES: Final = 1 << 20
 """What is read in this process: starting another one takes longer."""
 _MOST_CHILDREN: Final = min(2, os.cpu_count() or 1)
-_MOST_FAILURES: Final = 3
+_MOST_STARTS: Final = 3
 """How many of them may end by themselves: after that this process reads."""
 _ATTEMPTS: Final = 5
 """How often what was read is tried to be kept, while other processes write: seconds each time."""
@@ -53,7 +53,7 @@ class Building:
         self._file: Final = file
         self._where: Final = [str(root.path), str(folder), name]
         self._children: dict[int, Child] = {}
-        self._starts = _MOST_FAILURES
+        self._starts = _MOST_STARTS
         self._closed = False
 
     def run(self, task: Task, work: Sequence[Work]) -> Iterator[None]:

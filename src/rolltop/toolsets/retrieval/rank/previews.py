@@ -54,7 +54,9 @@ def _cut(line: str, room: int, wanted: Collection[str]) -> str:
     """Return at most `room` code points of a line, those around the first text that is wanted."""
     if len(line) <= room:
         return line
-    lowered = line.lower() if len(line.lower()) == len(line) else line
+    lowered = line.lower()
+    if len(lowered) != len(line):
+        lowered = line  # its places would be others
     found = [(at, len(text)) for text in wanted if (at := lowered.find(text)) >= 0]
     at, length = min(found, default=(0, 0))
     if not at or at + length < room:

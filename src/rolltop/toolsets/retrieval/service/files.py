@@ -12,6 +12,7 @@ from rolltop.core.arguments import shown
 from rolltop.core.errors import Invalid, NotFound
 from rolltop.core.roots import PathProblem
 from rolltop.core.roots.opening import names_still
+from rolltop.core.roots.problems import unreadable
 from rolltop.core.roots.settling import is_settled
 from rolltop.toolsets.retrieval.formats import Binary, Changed, Survey, Windows, survey
 from rolltop.toolsets.retrieval.service.places import explained, name_of
@@ -116,8 +117,8 @@ def read_file(desk: Desk, located: Located, use: Callable[[Survey, Windows], T])
         except PathProblem as problem:
             raise explained(problem, desk.roots, repo, path) from None
         except OSError:
-            unreadable = PathProblem("FILE_UNREADABLE", "The file cannot be read", hint="")
-            raise explained(unreadable, desk.roots, repo, path) from None
+            problem = unreadable(path, "may not be read")
+            raise explained(problem, desk.roots, repo, path) from None
         except Changed:
             _known(desk).forget(str(located.path))
     raise NotFound(

@@ -43,8 +43,8 @@ def update(desk: Desk) -> None:
 
 
 def is_made(desk: Desk) -> bool:
-    """Return whether the index was filled once, or will not be by this process."""
-    return not desk.settings["retrieval.index"] or _indexes(desk).made
+    """Return whether the index was filled once, or cannot be by this process."""
+    return _indexes(desk).made
 
 
 def _indexes(desk: Desk) -> Indexes:

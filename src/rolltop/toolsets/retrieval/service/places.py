@@ -104,7 +104,8 @@ def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -
 
 def _require_present(roots: Sequence[Root]) -> None:
     """Raise CONFIG_INVALID where all of these roots were moved or removed since the start."""
-    if any(os.path.isdir(root.path) for root in roots):  # noqa: PTH112  # Path's raises
+    # Path.is_dir raises where a folder above may not be entered.
+    if any(os.path.isdir(root.path) for root in roots):  # noqa: PTH112 - never raises
         return
     names = ", ".join(root.name for root in roots)
     raise ConfigInvalid(

@@ -134,15 +134,12 @@ class _Looked:
         return cls(tree, _entries(tree, skipped), glob, most_bytes)
 
     def chooses(self, entry: Entry) -> bool:
-        return entry.size <= self.most_bytes and self.names(entry.relative)
+        fits = entry.size <= self.most_bytes
+        return fits and is_sendable(entry.relative) and self.admits(entry)
 
-    def names(self, path: str) -> bool:
-        """Return whether a path can be sent and is one of those asked for."""
-        return is_sendable(path) and self.admits(path)
-
-    def admits(self, path: str) -> bool:
-        """Return whether a path is one of those asked for."""
-        return self.glob is None or self.glob.chooses(path)
+    def admits(self, entry: Entry) -> bool:
+        """Return whether a file is one of those asked for."""
+        return self.glob is None or self.glob.chooses(entry.relative)
 
     def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
         """Return which of the files hold a text: the trigrams narrow what is looked at."""
@@ -203,14 +200,8 @@ def _zero(
 
     A file of which only the beginning is ranked counts as too large.
     """
-    chosen = [
-        (one.tree, entry) for one in looked for entry in one.entries if one.names(entry.relative)
-    ]
-    unsendable = sum(
-        not is_sendable(entry.relative) and one.admits(entry.relative)
-        for one in looked
-        for entry in one.entries
-    )
+    admitted = [(one.tree, entry) for one in looked for entry in one.entries if one.admits(entry)]
+    chosen = [(tree, entry) for tree, entry in admitted if is_sendable(entry.relative)]
     largest = min(most_bytes, rank.LARGEST)
     read = [(tree, entry) for tree, entry in chosen if entry.size <= largest]
     searched = [entry.size for tree, entry in read if not _is_binary(tree, entry)]
@@ -218,7 +209,7 @@ def _zero(
         "searched": {"files": len(searched), "bytes": sum(searched)},
         "skipped": {
             "binary": len(read) - len(searched),
-            "unreadable": skipped.unreadable + unsendable,
+            "unreadable": skipped.unreadable + len(admitted) - len(chosen),
             "special": skipped.special,
             "too_large": len(chosen) - len(read),
             "changed": skipped.vanished,
