@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _GIVEN_UP: Final = ".damaged"
 _BUSY_MS: Final = 2000
-_CACHE_KIB: Final = 16 * 1024
+_CACHE_KIB: Final = 2 * 1024
 _LONGEST_LOG: Final = 4 * 1024 * 1024
 MUCH: Final = 1 << 20
 """Bytes of text read, at least, after which an index is tidied."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.held import Row
     from rolltop.toolsets.retrieval.models import Place
 
 FILES = 60
@@ -40,6 +41,12 @@ for number in range(10_000):
     print(number, flush=True)
     (kept.code / "m0.py").write_text(f"def zebra_0():\\n    return {number}\\n")
 """
+
+
+def rows_in(file: unitfile.UnitFile) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    file.each_row(0, rows.__setitem__)
+    return rows
 
 
 class Kept:
@@ -189,9 +196,9 @@ def test_what_processes_were_asked_is_finished_before_they_are_asked_again(
     file = unitfile.UnitFile(tmp_path, "kept")
     made = building.Building(roots, roots.named[0], file, tmp_path, "kept")
     next(made.run("words", work))
-    assert len(file.rows(0)[0]) == 2
+    assert len(rows_in(file)) == 2
     list(made.run("words", work))
-    numbers = {path: row.number for path, row in file.rows(0)[0].items()}
+    numbers = {path: row.number for path, row in rows_in(file).items()}
     assert numbers.keys() == {entry.relative for _, entry in work}
     list(made.run("units", [(numbers[entry.relative], entry) for _, entry in work]))
     assert file.cut_of(numbers.values()) == set(numbers.values())
@@ -231,7 +238,7 @@ def test_what_another_process_has_kept_is_not_read_again(
 ) -> None:
     file = kept.indexes.file(kept.root)
     assert file is not None
-    rows = file.rows(0)[0]
+    rows = rows_in(file)
 
     def read_again(*_: object, **__: object) -> None:
         raise AssertionError

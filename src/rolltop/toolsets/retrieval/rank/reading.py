@@ -13,6 +13,7 @@ from rolltop.core.text.decode import decode
 
 if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
+    from rolltop.toolsets.retrieval.held import Stamp
 
 LARGEST: Final = 8 << 20
 """Bytes of the largest file all of whose text is ranked: larger ones are data, or generated."""
@@ -22,10 +23,6 @@ _BEGINNING: Final = 1 << 20
 
 _ATTEMPTS: Final = 3
 _LARGEST_INTEGER: Final = (1 << 63) - 1
-
-Stamp = tuple[int, int, int, int]
-"""Size, times of content and status in nanoseconds, inode: what tells states of a file apart."""
-
 
 _NO_STATE: Final = (-1, 0, 0, 0)
 """Of what belongs to no state of a file: it may be shown, and is not kept."""

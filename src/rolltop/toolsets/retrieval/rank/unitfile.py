@@ -13,21 +13,20 @@ import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
+from rolltop.toolsets.retrieval.held import GONE, Row, Stamp
 from rolltop.toolsets.retrieval.rank.units import Unit
 from rolltop.toolsets.retrieval.store import IndexFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from rolltop.core.search.terms import Expression
-    from rolltop.toolsets.retrieval.rank.reading import Stamp
     from rolltop.toolsets.retrieval.store import Connection
 
 VERSION: Final = 3
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
-_GONE: Final = (-1, 0, 0, 0)
 _SCHEMA: Final = """
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
@@ -61,18 +60,6 @@ _LACKING: Final = """
 """
 
 
-class Row(NamedTuple):
-    """What is kept of a file in one state."""
-
-    number: int
-    stamp: Stamp
-
-    @property
-    def exists(self) -> bool:
-        """Whether the file was there when it was last looked at."""
-        return self.stamp != _GONE
-
-
 class Noted(NamedTuple):
     """A file that was read, and the words of each of its pieces."""
 
@@ -92,14 +79,19 @@ class UnitFile:
         """Let go of the file."""
         self._file.close()
 
-    def rows(self, since: int) -> tuple[dict[str, Row], int]:
-        """Return what was noted of files after change `since`, and the last change."""
+    def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
+        """Hand over what was noted of files after change `since`: path and row.
+
+        Returns the last change. One after the other, since there may be more than fit in memory.
+        """
         with self._file.reading() as db:
             last = db.number("SELECT coalesce(max(change), 0) FROM files")
             found = db.execute(
                 "SELECT path, id, size, mtime, ctime, inode FROM files WHERE change > ?", (since,)
             )
-            return dict(_row(*one) for one in found), last
+            for one in found:
+                take(*_row(*one))
+            return last
 
     def rows_of(self, paths: Iterable[str]) -> dict[str, Row]:
         """Return what is noted of files by their paths."""
@@ -156,7 +148,7 @@ class UnitFile:
 
     def forget(self, paths: Iterable[str]) -> None:
         """Drop what was noted of files that are gone. Raises Busy."""
-        self.put(Noted(path, _GONE, ()) for path in paths)
+        self.put(Noted(path, GONE, ()) for path in paths)
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""

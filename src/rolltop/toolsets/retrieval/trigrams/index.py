@@ -12,11 +12,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
+from rolltop.toolsets.retrieval.held import Held, Row
 from rolltop.toolsets.retrieval.models import Totals
 from rolltop.toolsets.retrieval.store import scattered
 from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
-from rolltop.toolsets.retrieval.trigrams.postings import BINARY, Row
+from rolltop.toolsets.retrieval.trigrams.postings import BINARY
 from rolltop.toolsets.retrieval.trigrams.required import required
 from rolltop.toolsets.retrieval.trigrams.rulefiles import settled
 
@@ -51,15 +52,11 @@ class RootIndex:
         self.listed = False
         """Whether the files were listed before, so that only changes cost time."""
         self._lock: Final = Lock()
-        self._entries: list[Entry] = []
-        self._known: dict[str, Entry] = {}
+        self._held: Final = Held()
         self._postings: Postings | None = None
-        self._rows: dict[str, Row] = {}
         self._last_change = 0
-        self._fresh: dict[int, Entry] = {}
-        self._stale: dict[str, Entry] = {}
-        self._gone: Final[set[str]] = set()
-        """Files that the index holds, and that are there no more."""
+        self._binary: Final[set[int]] = set()
+        """Numbers of files that are no text."""
         self._judged_last: (
             tuple[list[Entry], tuple[int, int], tuple[list[Entry], Totals]] | None
         ) = None
@@ -72,17 +69,17 @@ class RootIndex:
     def pending(self) -> bool:
         """Whether files that could be read now were not in the index when last looked at."""
         with self._lock:
-            return any(map(self._readable, self._stale.values()))
+            return any(map(self._readable, self._held.stale.values()))
 
     @property
     def waiting(self) -> int:
         """How many files the index did not hold in their state when they were last looked at."""
-        return len(self._stale)
+        return len(self._held.stale)
 
     @property
     def size(self) -> int:
         """The bytes of all files when they were last looked at."""
-        return sum(entry.size for entry in self._entries)
+        return self._held.size
 
     def begin(self) -> Ticket | None:
         """Begin to look at the files."""
@@ -125,14 +122,15 @@ class RootIndex:
         entries = files()
         with self._lock:
             self._compare(entries, postings)
-            if numbers is None or len(self._stale) > len(entries) * _WORTH:
+            if numbers is None or len(self._held.stale) > len(entries) * _WORTH:
                 return None
             if self._last_change != change:  # what was read in since may be among them
                 _, numbers = postings.proposed(need)
             if numbers is None:
                 return None
-            found = [self._fresh[number] for number in numbers if number in self._fresh]
-            found += self._stale.values()
+            fresh = self._held.fresh
+            found = [fresh[number] for number in numbers if number in fresh]
+            found += self._held.stale.values()
         if len(found) > len(entries) * _WORTH:
             return None
         # By components, as split("/") would, in a third of the time: no name holds a NUL.
@@ -140,8 +138,8 @@ class RootIndex:
 
     def is_text(self, entry: Entry) -> bool | None:
         """Return whether a file is text, None where the index does not know it as it is."""
-        row = self._rows.get(entry.relative)
-        return row.kind != BINARY if row is not None and row.is_of(entry) else None
+        number = self._held.number(entry)
+        return None if number is None else number not in self._binary
 
     def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
         """Return the marks of those of the files that may be searched."""
@@ -189,11 +187,11 @@ class RootIndex:
         entries = self.files(Skipped())
         with self._lock:
             self._compare(entries, postings)
-            stale = sorted(filter(self._readable, self._stale.values()))
-            gone = sorted(self._gone)
+            stale = sorted(filter(self._readable, self._held.stale.values()))
+            gone = self._held.gone()
         if gone:
             postings.forget(self._key, gone)
-            for entry in self._refused.keys() - set(self._stale.values()):
+            for entry in self._refused.keys() - set(self._held.stale.values()):
                 del self._refused[entry]
         many = sum(entry.size for entry in stale) >= WORTH
         for batch in batches(scattered(stale), _BATCH_BYTES, _BATCH_FILES):
@@ -212,46 +210,17 @@ class RootIndex:
             self._refused[entry] = time.monotonic() + wait
 
     def _compare(self, entries: list[Entry], postings: Postings) -> None:
-        """Take the files and the index as they are now, and sort what changed of either."""
-        for path in self._moved(entries) | self._reread(postings):
-            self._sort(path)
-
-    def _moved(self, entries: list[Entry]) -> set[str]:
-        """Take the files as they are; return the paths of those that were not so before."""
-        if entries is self._entries:
-            return set()
-        now = {entry.relative: entry for entry in entries}
-        before = self._known
-        touched = {path for path, entry in now.items() if before.get(path) is not entry}
-        touched |= before.keys() - now.keys()
-        self._entries, self._known = entries, now
-        return touched
-
-    def _reread(self, postings: Postings) -> set[str]:
-        """Take what is in the index; return the paths it has news of."""
-        touched = set[str]()
+        """Take the files and the index as they are now."""
+        self._held.take_files(entries)
         if postings is not self._postings:
-            touched |= self._rows.keys() | self._known.keys()
-            self._postings, self._rows, self._last_change = postings, {}, 0
-            self._fresh.clear()
-        rows, self._last_change = postings.rows(self._key, self._last_change)
-        for path in rows.keys() & self._rows.keys():
-            self._fresh.pop(self._rows[path].number, None)
-        self._rows.update(rows)
-        return touched | rows.keys()
+            self._postings, self._last_change = postings, 0
+            self._held.forget_rows()
+            self._binary.clear()
+        self._last_change = postings.each_row(self._key, self._last_change, self._take)
 
-    def _sort(self, path: str) -> None:
-        """Put a file among the fresh or the stale."""
-        entry, row = self._known.get(path), self._rows.get(path)
-        self._stale.pop(path, None)
-        if row is not None:
-            self._fresh.pop(row.number, None)
-        self._gone.discard(path)
-        if entry is None:
-            if row is not None and row.exists:
-                self._gone.add(path)
-            return
-        if row is None or not row.is_of(entry):
-            self._stale[path] = entry
-            return
-        self._fresh[row.number] = entry
+    def _take(self, path: str, row: Row, kind: int) -> None:
+        self._held.take_row(path, row)
+        if kind == BINARY:
+            self._binary.add(row.number)
+        else:
+            self._binary.discard(row.number)

@@ -11,12 +11,13 @@ import json
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.toolsets.retrieval.held import GONE, Row, Stamp
 from rolltop.toolsets.retrieval.store import IndexFile
 from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from rolltop.core.roots import Entry
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 VERSION: Final = 2
 """Of what the index holds; a file of another version is dropped."""
 
-_GONE: Final = (-1, 0, 0, 0)
 _PREFIX: Final = "trigrams"
 _QUOTE: Final = '"'
 _GRAMS: Final = (48, 12, 5)
@@ -89,27 +89,6 @@ TEXT: Final = 0
 BINARY: Final = 1
 
 
-Stamp = tuple[int, int, int, int]
-"""Size, times of content and status in nanoseconds, inode: what tells states of a file apart."""
-
-
-class Row(NamedTuple):
-    """What the index knows of a file in one state."""
-
-    number: int
-    stamp: Stamp
-    kind: int
-
-    @property
-    def exists(self) -> bool:
-        """Whether the file was there when it was last looked at."""
-        return self.stamp != _GONE
-
-    def is_of(self, entry: Entry) -> bool:
-        """Return whether the file is in the state that was read."""
-        return entry[1:5] == self.stamp
-
-
 class Noted(NamedTuple):
     """A file that was read, to be put into the index."""
 
@@ -134,8 +113,11 @@ class Postings:
         """Let go of the file."""
         self._file.close()
 
-    def rows(self, root: str, since: int) -> tuple[dict[str, Row], int]:
-        """Return what was noted of the root's files after change `since`, and the last change."""
+    def each_row(self, root: str, since: int, take: Callable[[str, Row, int], None]) -> int:
+        """Hand over what was noted of the root's files after change `since`: path, row and kind.
+
+        Returns the last change. One after the other, since there may be more than fit in memory.
+        """
         with self._file.reading() as db:
             last = db.number(_LAST_CHANGE)
             found = db.execute(
@@ -143,10 +125,9 @@ class Postings:
                 " WHERE change > ? AND +root = ?",  # by the changes, not by the paths
                 (since, _kept(root)),
             )
-            return {
-                _text_of(path): Row(number, (size, mtime, ctime, inode), kind)
-                for path, number, size, mtime, ctime, inode, kind in found
-            }, last
+            for path, number, size, mtime, ctime, inode, kind in found:
+                take(_text_of(path), Row(number, (size, mtime, ctime, inode)), kind)
+            return last
 
     def proposed(self, need: Need) -> tuple[int, set[int] | None]:
         """Return a change, and the numbers of files that hold what is needed since then at least.
@@ -187,7 +168,7 @@ class Postings:
 
     def forget(self, root: str, paths: Iterable[str]) -> None:
         """Drop what was noted of files that are gone. Raises Busy."""
-        self.put(root, [Noted(path, _GONE, BINARY, "") for path in paths])
+        self.put(root, [Noted(path, GONE, BINARY, "") for path in paths])
 
     def tidy(self) -> None:
         """Take less room on disk, after much was put. Raises Busy."""
