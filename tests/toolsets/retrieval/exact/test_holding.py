@@ -8,6 +8,9 @@ from pathlib import Path
 
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval.exact.holding import holding
+from rolltop.toolsets.retrieval.models import Query
+
+NEEDLE = Query("needle", case="ignore")
 
 
 def test_files_that_hold_a_text_in_any_case_are_found(tmp_path: Path) -> None:
@@ -18,10 +21,10 @@ def test_files_that_hold_a_text_in_any_case_are_found(tmp_path: Path) -> None:
     roots = Roots.open({"code": top}, base=top)
     root = roots.named[0]
     entries = list(roots.walk(root))
-    found = holding(root, "needle", entries, math.inf)
+    found = holding(root, NEEDLE, entries, math.inf)
     assert sorted(entry.relative for entry in found) == ["-d", "a", "b/c"]
-    assert holding(root, "needle", [], math.inf) == set()
-    assert holding(root, "n(e", entries, math.inf) == set()
+    assert holding(root, NEEDLE, [], math.inf) == set()
+    assert holding(root, Query("n(e", case="ignore"), entries, math.inf) == set()
 
 
 def test_past_the_deadline_nothing_is_looked_at(tmp_path: Path) -> None:
@@ -30,4 +33,4 @@ def test_past_the_deadline_nothing_is_looked_at(tmp_path: Path) -> None:
     roots = Roots.open({"code": top}, base=top)
     root = roots.named[0]
     entries = list(roots.walk(root))
-    assert holding(root, "needle", entries, -math.inf) == set()
+    assert holding(root, NEEDLE, entries, -math.inf) == set()

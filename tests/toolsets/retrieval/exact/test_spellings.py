@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.retrieval.exact.spellings import likenesses
+from rolltop.toolsets.retrieval.exact.spellings import in_small, likenesses
 from tests.campaign import examples
 
 _NAMES = st.text("abcdexyz_AB0129", min_size=4, max_size=60)
@@ -17,13 +17,11 @@ _LETTERS = st.sampled_from("abqz_Z7")
 def found(text: str, line: str) -> str | None:
     """Return what is named of a line, as a search over files would find it."""
     for likeness in likenesses(text):
-        lines = re.compile(likeness.asked, re.IGNORECASE)
-        narrowing = re.compile(likeness.narrowing, re.IGNORECASE)
-        if lines.search(line):
+        named = likeness.named(line, in_small(line))
+        if named is not None:
+            narrowing = re.compile(likeness.narrowing, re.IGNORECASE)
             assert narrowing.search(line), "an index would not have proposed the file"
-            name = likeness.named(line)
-            if name is not None:
-                return name
+            return named[0]
     return None
 
 
@@ -68,3 +66,26 @@ def test_what_is_named_is_the_whole_of_it() -> None:
     assert found("netdev_alolc_skb", "my_netdev_alloc_skb_ip(x)") == "netdev_alloc_skb"
     assert found("MUTEX_lokc_nested", "(mutex_lock_nested)") == "mutex_lock_nested"
     assert found("größenwanh-der", "der Größenwahn-der") == "Größenwahn-der"
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "name"),
+    [
+        ("QAction", "reactions, Action", "Action"), ("TALL", "tallest tall", "tall"),
+        ("selff", "self_test or self", "self"),
+        ("mutexLock", "mutex_locked mutex.lock", "mutex.lock"),
+        ("QAtion", "annotation", "tation"), ("(foo", "a(Foo)", "(Foo"),
+    ],
+)  # fmt: skip
+def test_whole_words_come_before_parts_of_words(text: str, held: str, name: str) -> None:
+    assert found(text, held) == name
+
+
+@pytest.mark.parametrize("text", ["fooBar", "foo bar", "foo_bar_baz"])
+def test_what_is_named_stands_on_one_line(text: str) -> None:
+    assert found(text, "foo\nbar\nbaz foo\r\nbar") is None
+
+
+def test_a_letter_whose_small_form_is_longer_moves_nothing() -> None:
+    assert found("mutex_lokc", "\u0130\u0130 mutex_LOCK") == "mutex_LOCK"
+    assert found("\u0130stanbul", "in ISTANBUL") == "ISTANBUL"

@@ -1,4 +1,4 @@
-"""Which of some files hold a text, by a look at all of them."""
+"""Which of some files have a line that matches, by a look at all of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.exact import ripgrep
 from rolltop.toolsets.retrieval.exact.expression import expression
-from rolltop.toolsets.retrieval.models import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rolltop.core.roots import Entry, Root
+    from rolltop.toolsets.retrieval.models import Query
 
 _AT_ONCE: Final = 4096
 _ARGUMENT_BYTES: Final = 900_000
@@ -21,12 +21,12 @@ _POINTER: Final = 12
 """Bytes that an argument takes besides its name."""
 
 
-def holding(root: Root, text: str, entries: Sequence[Entry], deadline: float) -> set[Entry]:
-    """Return the files with a line that holds the text in any case; binary ones may be among them.
+def holding(root: Root, query: Query, entries: Sequence[Entry], deadline: float) -> set[Entry]:
+    """Return the files with a line that matches; binary ones may be among them.
 
     Files that are not looked at before the deadline, on the monotonic clock, are left out.
     """
-    wanted = expression(Query(text, case="ignore"))
+    wanted = expression(query)
     found: set[Entry] = set()
     for group in _groups(entries):
         names = {b"./" + os.fsencode(entry.relative): entry for entry in group}

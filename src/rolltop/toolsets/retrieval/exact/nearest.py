@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.errors import Invalid, TimedOut
+from rolltop.core.errors import Invalid
 from rolltop.core.roots import Skipped
-from rolltop.toolsets.retrieval.exact.content import CUT
+from rolltop.toolsets.retrieval.exact.expression import expression
 from rolltop.toolsets.retrieval.exact.globs import FileGlob
-from rolltop.toolsets.retrieval.exact.search import MOST_BYTES, search
-from rolltop.toolsets.retrieval.exact.spellings import likenesses
-from rolltop.toolsets.retrieval.models import Totals
+from rolltop.toolsets.retrieval.exact.holding import holding
+from rolltop.toolsets.retrieval.exact.reading import text_of
+from rolltop.toolsets.retrieval.exact.search import MOST_BYTES
+from rolltop.toolsets.retrieval.exact.spellings import in_small, likenesses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rolltop.core.roots import Entry
-    from rolltop.toolsets.retrieval.exact.trees import Index, Tree
+    from rolltop.toolsets.retrieval.exact.trees import Tree
     from rolltop.toolsets.retrieval.models import Query
 
 _SHORTEST: Final = 4
 _LONGEST: Final = 60
 _SMALL: Final = 16 << 20
-"""Bytes of trees that are searched again without a second thought."""
-_MOST_READ: Final = 500
-"""Files of a large tree that are read for one spelling: what occurs often is in some of them."""
+"""Bytes of trees all of which are looked at where no index tells which files to read."""
+_MOST_READ: Final = 300
+"""Files of a tree that are read for one spelling: what occurs often is in some of them."""
+_MOST_BYTES_READ: Final = 8 << 20
+"""Bytes of a tree's files that are."""
+_BEGINNING: Final = 1 << 20
+"""Bytes of a file that are."""
 
 
 def nearest(
@@ -39,69 +44,82 @@ def nearest(
     are passed by.
 
     Tried in turn: other case, other signs between the words (`fooBar`, `foo_bar`, `foo-bar`),
-    one letter too many, too few or wrong. Of large trees a few files are read, those first that an
-    index proposes, so that this costs little more than the search that found nothing.
+    one letter too many, too few or wrong; of each, whole words before parts of words. Of large
+    trees a few files are read, those first that an index proposes, so that this costs little more
+    than the search that found nothing.
     """
     text = query.text.strip()
     if query.regex or not _SHORTEST <= len(text) <= _LONGEST:
         return None
-    small = size <= _SMALL
+    try:
+        expression(query)
+    except Invalid:  # no line holds it, nor anything like it
+        return None
+    read = _Read(most_bytes)
     for likeness in likenesses(text):
-        tried = replace(query, text=likeness.asked, regex=True, case="ignore", context=0)
-        narrower = replace(tried, text=likeness.narrowing)
-        some = trees if small else _narrowed(trees, narrower)
-        if not some:
-            continue
-        try:
-            found = search(
-                some, tried, limit=likeness.lines, deadline=deadline, most_bytes=most_bytes
-            )
-        except (TimedOut, Invalid):
-            return None
-        for hit in found.hits:
-            name = likeness.named(hit.preview.strip(CUT))
-            if name is not None or time.monotonic() >= deadline:
-                return name
+        narrower = replace(query, text=likeness.narrowing, regex=True, case="ignore", context=0)
+        part: str | None = None
+        for file in read.some(trees, narrower, small=size <= _SMALL, deadline=deadline):
+            found = likeness.named(*file)
+            if found is not None and found[1]:
+                return found[0]
+            part = part or (found and found[0])
+            if time.monotonic() >= deadline:
+                return part
+        if part is not None:
+            return part
     return None
 
 
-def _narrowed(trees: Sequence[Tree], query: Query) -> list[Tree]:
-    """Return the trees with a few of the files that may match, those without any left out.
+class _Read:
+    """Files read to look for spellings; most are looked at for each likeness."""
 
-    The first of all files where an index cannot tell; nothing where there is to be none.
-    """
-    glob = None if query.file_glob is None else FileGlob(query.file_glob)
-    some: list[Tree] = []
-    for tree in trees:
-        if tree.index is None:
-            return []
-        candidates = tree.index.candidates(query)
-        files = tree.files(Skipped()) if candidates is None else candidates
-        admitted = (entry for entry in files if glob is None or glob.chooses(entry.relative))
-        if chosen := list(islice(admitted, _MOST_READ)):
-            some.append(replace(tree, index=_Chosen(tree.index, chosen)))
-    return some
+    def __init__(self, most_bytes: int) -> None:
+        """Take the size of the largest file that is read."""
+        self._most_bytes: Final = most_bytes
+        self._texts: Final[dict[tuple[str, Entry], tuple[str, str]]] = {}
+        self._room = _MOST_BYTES_READ
+
+    def some(
+        self, trees: Sequence[Tree], query: Query, *, small: bool, deadline: float
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the texts of a few files that may match: as they are, and in small letters."""
+        glob = None if query.file_glob is None else FileGlob(query.file_glob)
+        for tree in trees:
+            proposed = _proposed(tree, query, small=small, deadline=deadline)
+            admitted = (
+                entry
+                for entry in proposed
+                if entry.size <= self._most_bytes and (glob is None or glob.chooses(entry.relative))
+            )
+            left = _MOST_BYTES_READ
+            for entry in islice(admitted, _MOST_READ):
+                yield self._text(tree, entry)
+                left -= min(entry.size, _BEGINNING)
+                if left <= 0:
+                    break
+
+    def _text(self, tree: Tree, entry: Entry) -> tuple[str, str]:
+        """Return the text of a file that may have been read before; of one that is none, ""."""
+        key = tree.root.name, entry
+        found = self._texts.get(key)
+        if found is None:
+            text = text_of(tree.roots, tree.root, entry, _BEGINNING) or ""
+            found = text, in_small(text)
+            self._room -= len(text)
+            if self._room >= 0:
+                self._texts[key] = found
+        return found
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """An index that proposes some files whatever is asked."""
-
-    index: Index
-    entries: Sequence[Entry]
-
-    def candidates(self, query: Query) -> Sequence[Entry]:  # noqa: ARG002  # always the same
-        return self.entries
-
-    def is_text(self, entry: Entry) -> bool | None:
-        """Return what the index itself knows."""
-        return self.index.is_text(entry)
-
-    def texts(self, most_bytes: int) -> None:
-        """Keep no list: it is always proposed from."""
-
-    def marks(self, most_bytes: int) -> None:  # as above
-        """Know nothing of what is still to be read: nobody goes on."""
-
-    def totals(self, skipped: Skipped, most_bytes: int) -> Totals:  # noqa: ARG002  # nobody asks
-        return Totals(0, 0, 0, 0, 0)
+def _proposed(tree: Tree, query: Query, *, small: bool, deadline: float) -> Iterable[Entry]:
+    """Return the files that may match; of a large tree all where nothing tells which."""
+    candidates = None if tree.index is None else tree.index.candidates(query)
+    if candidates is not None:
+        return candidates
+    files = tree.files(Skipped())
+    if not small:
+        return files
+    files = list(files)
+    found = holding(tree.root, query, files, deadline)
+    return (entry for entry in files if entry in found)

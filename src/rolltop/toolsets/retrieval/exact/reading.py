@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import tempfile
 import time
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 18
 """Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _HEAD: Final = 8192
+_UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SETTLED_NS: Final = 1_000_000_000
 """A file changed less long ago may change again without its times telling."""
 _ATTEMPTS: Final = 3
@@ -143,6 +145,18 @@ def begins_binary(roots: Roots, root: Root, entry: Entry) -> bool:
             return is_binary(os.pread(file.fileno(), _HEAD, 0))
     except (NotAdmitted, NotRegularFile, OSError):
         return False
+
+
+def text_of(roots: Roots, root: Root, entry: Entry, most: int) -> str | None:
+    """Return the beginning of a file, up to `most` bytes, as it is matched; None for no text."""
+    try:
+        with _admitted(roots, root, entry) as file:
+            data = file.read(most)
+    except (NotAdmitted, NotRegularFile, OSError):
+        return None
+    if is_binary(data):
+        return None
+    return data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8", "replace")
 
 
 def _admitted(roots: Roots, root: Root, entry: Entry) -> BinaryIO:

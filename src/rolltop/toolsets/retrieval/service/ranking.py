@@ -143,13 +143,13 @@ class _Looked:
 
     def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
         """Return which of the files hold a text: the trigrams narrow what is looked at."""
-        index = self.tree.index
+        index, query = self.tree.index, Query(text, case="ignore")
         if index is not None and len(text) >= _LEAST_TRIGRAM:
-            candidates = index.candidates(Query(text, case="ignore"))
+            candidates = index.candidates(query)
             if candidates is not None:
                 wanted = set(entries)
                 entries = [entry for entry in candidates if entry in wanted]
-        return holding(self.tree.root, text, entries, deadline) if entries else set()
+        return holding(self.tree.root, query, entries, deadline) if entries else set()
 
 
 def _places(
