@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -56,6 +57,28 @@ def test_a_child_keeps_what_it_learnt_and_answers_in_order() -> None:
     child.send(1)
     child.send(1)
     assert [child.receive(), child.receive()] == [41, 42]
+    child.kill()
+
+
+def importing() -> Callable[[str], list[str]]:
+    """Return what imports a module, and tells all that are loaded then."""
+
+    def load(module: str) -> list[str]:
+        import_module(module)
+        return list(sys.modules)
+
+    return load
+
+
+@pytest.mark.parametrize("module", ["trigrams.building", "rank.building", "rank.making"])
+def test_a_child_does_without_what_a_package_imports_for_others(module: str) -> None:
+    child = Child(f"{HERE}:importing", passing="rolltop.toolsets.retrieval")
+    child.send(f"rolltop.toolsets.retrieval.{module}")
+    loaded = cast("list[str]", child.receive())
+    assert f"rolltop.toolsets.retrieval.{module}" in loaded
+    assert not {"pydantic", "rolltop.toolsets.notes", "rolltop.toolsets.retrieval.tools"} & {
+        *loaded
+    }
     child.kill()
 
 

@@ -12,6 +12,8 @@ import threading
 import weakref
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from itertools import accumulate
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -25,7 +27,7 @@ _PROGRAM: Final = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from rolltop.core.children import serve
-serve(sys.argv[2], int(sys.argv[3]))
+serve(sys.argv[2], int(sys.argv[3]), sys.argv[4])
 """
 
 
@@ -40,15 +42,17 @@ class Child:
     gone, whatever becomes of that.
     """
 
-    def __init__(self, factory: str, *arguments: object, nice: int = 0) -> None:
+    def __init__(self, factory: str, *arguments: object, nice: int = 0, passing: str = "") -> None:
         """Start the process; returns before it is ready.
 
         `factory` names a function as `module:name`. The process calls it with `arguments`, and
-        what it returns with each request. Requests and answers are pickled. Raises OSError.
+        what it returns with each request. Requests and answers are pickled. The module is imported
+        without what the package `passing`, and those above it, import for others: that may take
+        longer than the work, and hold more memory. Raises OSError.
         """
         path = json.dumps([entry for entry in sys.path if entry])
         self._process: Final = subprocess.Popen(  # noqa: S603  # our own program, no shell
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, path, factory, str(nice)],
+            [sys.executable, "-I", "-S", "-c", _PROGRAM, path, factory, str(nice), passing],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -80,7 +84,7 @@ class Child:
             raise Ended from error
 
 
-def serve(factory: str, nice: int) -> None:
+def serve(factory: str, nice: int, passing: str) -> None:
     """Answer the requests on stdin until it ends: the program of a child."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -88,11 +92,21 @@ def serve(factory: str, nice: int) -> None:
         os.nice(nice)
     requests: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, requests), daemon=True).start()
+    _pass(passing)
     module, _, name = factory.partition(":")
     answer: Serve = getattr(import_module(module), name)(*requests.get())
     while True:
         pickle.dump(answer(requests.get()), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
         sys.stdout.buffer.flush()
+
+
+def _pass(package: str) -> None:
+    """Take it that a package was imported, and those above it, without running what they hold."""
+    names = accumulate(package.split("."), "{}.{}".format) if package else ()
+    for name in names:
+        spec = find_spec(name)
+        if spec is not None and name not in sys.modules:
+            sys.modules[name] = module_from_spec(spec)
 
 
 def _read(source: IO[bytes], requests: SimpleQueue[Any]) -> None:

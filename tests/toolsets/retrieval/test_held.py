@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.roots import Entry
-from rolltop.toolsets.retrieval.held import GONE, Held, Row
+from rolltop.toolsets.retrieval.store import GONE, Held, Row
 from tests.campaign import examples
 
 PATHS = ("a", "b/c", "d", "e")

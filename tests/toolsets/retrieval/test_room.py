@@ -40,7 +40,7 @@ class Both:
 
     def __init__(self, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
-        monkeypatch.setattr("rolltop.toolsets.retrieval.store.MUCH", 1)
+        monkeypatch.setattr("rolltop.toolsets.retrieval.store.files.MUCH", 1)
         self.code = top / "code"
         self.code.mkdir()
         for number in range(20):

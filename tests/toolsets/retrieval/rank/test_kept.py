@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rolltop.core.roots import Entry
-    from rolltop.toolsets.retrieval.held import Row
     from rolltop.toolsets.retrieval.models import Place
+    from rolltop.toolsets.retrieval.store import Row
 
 FILES = 60
 WRITER = """

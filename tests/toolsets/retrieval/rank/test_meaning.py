@@ -50,8 +50,9 @@ def fake_child(_model: str) -> Callable[[list[str]], list[bytes]]:
 class Here:
     """Does in this process what a child would do: most tests spare themselves its start."""
 
-    def __init__(self, _factory: str, model: str, *, nice: int) -> None:
+    def __init__(self, _factory: str, model: str, *, nice: int, passing: str) -> None:
         assert nice > 0
+        assert passing
         self._answer = fake_child(model)
         self._asked: list[list[str]] = []
 
@@ -273,7 +274,7 @@ def test_the_process_that_embeds_ends_when_there_is_nothing_to_do(
     started: list[Child] = []
 
     def start(*arguments: Any, **named: Any) -> Child:
-        started.append(Child(*arguments, **named))
+        started.append(Child(*arguments, **named | {"passing": ""}))  # the fake's imports need all
         return started[-1]
 
     monkeypatch.setattr(making, "Child", start)

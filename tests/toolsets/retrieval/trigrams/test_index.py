@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rolltop.core.errors import Invalid
 from rolltop.core.roots import Skipped
-from rolltop.toolsets.retrieval import store
 from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.store import files
 from rolltop.toolsets.retrieval.trigrams import postings
 from tests.campaign import examples
 from tests.toolsets.retrieval.exact.drawn import queries
@@ -293,7 +293,7 @@ def test_a_search_without_a_folder_for_the_index_looks_at_all(code: Path) -> Non
 def test_while_another_process_writes_searches_go_on(
     indexed: Indexed, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_BUSY_MS", 1)
+    monkeypatch.setattr(files, "_BUSY_MS", 1)
     for number in range(10):
         (code / f"f{number}").write_text("nothing\n")
     indexed.build()

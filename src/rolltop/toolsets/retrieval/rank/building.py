@@ -14,7 +14,7 @@ from rolltop.toolsets.retrieval.rank.pieces import words_of
 from rolltop.toolsets.retrieval.rank.reading import Unreadable, read, settled
 from rolltop.toolsets.retrieval.rank.unitfile import Noted, UnitFile
 from rolltop.toolsets.retrieval.rank.units import units_of
-from rolltop.toolsets.retrieval.store import Busy, Damaged, Unusable
+from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +99,9 @@ class Building:
         child = self._children.get(number)
         try:
             if child is None:
-                child = self._children[number] = Child(_FACTORY, *self._where, nice=_LOWEST)
+                child = self._children[number] = Child(
+                    _FACTORY, *self._where, nice=_LOWEST, passing=PACKAGE
+                )
             child.send((task, batch))
         except (Ended, OSError):
             return self._buried(child)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from rolltop.toolsets.retrieval.held import Held, Row
 from rolltop.toolsets.retrieval.rank.reading import settled
-from rolltop.toolsets.retrieval.store import Growth, scattered
+from rolltop.toolsets.retrieval.store import Growth, Held, Row, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,6 +14,7 @@ from rolltop.core.children import Child, Ended
 from rolltop.toolsets.retrieval.rank.reading import Unreadable, read
 from rolltop.toolsets.retrieval.rank.units import units_of
 from rolltop.toolsets.retrieval.rank.vectors import SIZE, embedded, key_of, packed
+from rolltop.toolsets.retrieval.store import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -135,7 +136,7 @@ class Making:
             return {}
         try:
             if self._child is None:
-                self._child = Child(_FACTORY, self._model, nice=_LOWEST)
+                self._child = Child(_FACTORY, self._model, nice=_LOWEST, passing=PACKAGE)
             child = self._child
             child.send(list(wanted.values()))
             answer = cast("list[bytes]", child.receive())

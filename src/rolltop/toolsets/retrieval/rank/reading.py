@@ -13,7 +13,7 @@ from rolltop.core.text.decode import decode
 
 if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
-    from rolltop.toolsets.retrieval.held import Stamp
+    from rolltop.toolsets.retrieval.store import Stamp
 
 LARGEST: Final = 8 << 20
 """Bytes of the largest file all of whose text is ranked: larger ones are data, or generated."""

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from rolltop.core.roots import Entry, Root, Roots
-    from rolltop.toolsets.retrieval.held import Stamp
     from rolltop.toolsets.retrieval.rank.index import RootUnits
     from rolltop.toolsets.retrieval.rank.meaning import Meaning
     from rolltop.toolsets.retrieval.rank.unitfile import UnitFile
     from rolltop.toolsets.retrieval.rank.units import Unit
+    from rolltop.toolsets.retrieval.store import Stamp
 
     Holding = Callable[[str, Sequence[Entry]], Collection[Entry]]
 

@@ -13,9 +13,8 @@ import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
-from rolltop.toolsets.retrieval.held import GONE, Row, Stamp
 from rolltop.toolsets.retrieval.rank.units import Unit
-from rolltop.toolsets.retrieval.store import IndexFile
+from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core.children import Child, Ended
 from rolltop.core.workers import Workers
-from rolltop.toolsets.retrieval.store import Busy, Damaged, Growth, Unusable
+from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Growth, Unusable
 from rolltop.toolsets.retrieval.trigrams.postings import Noted, Postings
 from rolltop.toolsets.retrieval.trigrams.reading import Unsettled, read
 
@@ -205,7 +205,9 @@ class Building:
     def _started(self) -> Child | None:
         if self._child is None and self._starts:
             try:
-                self._child = Child(_FACTORY, self._roots, self._folder, nice=_NICE)
+                self._child = Child(
+                    _FACTORY, self._roots, self._folder, nice=_NICE, passing=PACKAGE
+                )
             except OSError:
                 return None
         return self._child

@@ -12,9 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
-from rolltop.toolsets.retrieval.held import Held, Row
 from rolltop.toolsets.retrieval.models import Totals
-from rolltop.toolsets.retrieval.store import scattered
+from rolltop.toolsets.retrieval.store import Held, Row, scattered
 from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY

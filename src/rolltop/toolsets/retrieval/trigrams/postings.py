@@ -11,8 +11,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolltop.toolsets.retrieval.held import GONE, Row, Stamp
-from rolltop.toolsets.retrieval.store import IndexFile
+from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp
 from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 

@@ -13,7 +13,7 @@ from rolltop.toolsets.retrieval.trigrams.runs import runs
 
 if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
-    from rolltop.toolsets.retrieval.held import Stamp
+    from rolltop.toolsets.retrieval.store import Stamp
 
 LARGEST: Final = 32 << 20
 """Bytes of the largest file that is read; a larger one always counts as changed."""

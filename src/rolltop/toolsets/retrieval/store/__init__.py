@@ -1,0 +1,36 @@
+"""What is kept of files on disk, and what a process knows of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rolltop.toolsets.retrieval.store.files import (
+    Busy,
+    Connection,
+    Damaged,
+    Growth,
+    IndexFile,
+    Unusable,
+    Value,
+    scattered,
+)
+from rolltop.toolsets.retrieval.store.held import GONE, Held, Row, Stamp
+
+__all__ = [
+    "GONE",
+    "PACKAGE",
+    "Busy",
+    "Connection",
+    "Damaged",
+    "Growth",
+    "Held",
+    "IndexFile",
+    "Row",
+    "Stamp",
+    "Unusable",
+    "Value",
+    "scattered",
+]
+
+PACKAGE: Final = __name__.rpartition(".")[0]
+"""The toolset's, which children that fill indexes do without: tools, settings, their schemas."""
