@@ -164,3 +164,13 @@ def test_a_missing_brace_does_not_swallow_what_follows() -> None:
 
 def test_minified_code_has_an_outline_too() -> None:
     assert drawn("function a(){" + "x();" * 100_000 + "}", "javascript") == "a 1-1\n"
+
+
+@pytest.mark.parametrize("block", ['extern "C" {', "namespace\n{", "namespace {"])
+@pytest.mark.parametrize("macro", ["DECLARE_THINGS(a)", "BEGIN_DECLS(a, b)\n"])
+def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
+    macro: str, block: str
+) -> None:
+    text = f"{macro}\n{block}\nint a(void) {{\n}}\nint b(void) {{\n}}\n}}\nint c(void) {{\n}}\n"
+    names = [line.split()[0] for line in drawn(text, "c").splitlines()]
+    assert names == ["a", "b", "c"]

@@ -14,7 +14,7 @@ from rolltop.core.invoke import invoke
 from rolltop.core.roots import settling
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import Identity
-from rolltop.toolsets.reader.service import documents
+from rolltop.toolsets.reader.service import documents, outlines
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
 
 if TYPE_CHECKING:
@@ -214,6 +214,17 @@ class TestStore:
         after = self.call(self.desk(tmp_path, database), "list_sections", file_path="p.md")
         assert before["sections"] != after["sections"]
         assert "Conclusion" in after["sections"]
+
+    def test_an_outline_kept_by_a_program_that_makes_others_is_made_anew(
+        self, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("p.md", LONG)
+        self.call(shelf, "list_sections", file_path="p.md")
+        monkeypatch.setattr(outlines, "VERSION", outlines.VERSION + 1)
+        reads = Reads(monkeypatch)
+        self.call(self.desk(tmp_path, database), "list_sections", file_path="p.md")
+        assert reads.count == 1
 
     def test_the_store_holds_nothing_of_the_files_text(
         self, tmp_path: Path, sqlite_url: str, make_database: Any

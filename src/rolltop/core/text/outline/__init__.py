@@ -5,8 +5,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rolltop.core.text.outline.kinds import KINDS, Kind, kind_of
 from rolltop.core.text.outline.reading import outline
 from rolltop.core.text.outline.sections import Heading, Outline, Section, sections
 
-__all__ = ["KINDS", "Heading", "Kind", "Outline", "Section", "kind_of", "outline", "sections"]
+__all__ = [
+    "KINDS",
+    "VERSION",
+    "Heading",
+    "Kind",
+    "Outline",
+    "Section",
+    "kind_of",
+    "outline",
+    "sections",
+]
+
+VERSION: Final = 2
+"""Of how texts are divided. What is kept of outlines says which one it is of, and serves no other:
+raise it with every change that gives some text another outline."""

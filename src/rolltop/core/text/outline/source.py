@@ -243,7 +243,10 @@ def _take_mark(scan: _Scan, text: str, mark: str, at: int) -> None:
         scan.parentheses = max(0, scan.parentheses - 1)
     elif mark == "{":
         is_value = bool(scan.parentheses) or _is_initial(scan, text, at)
-        _open_block(scan, is_value=is_value, container=_is_nameless_container(scan, text, at))
+        container = _is_nameless_container(scan, text, at)
+        if container and scan.waiting is not None:
+            _settle(scan, scan.waiting.start)  # a macro's use, whose braces these are not
+        _open_block(scan, is_value=is_value, container=container)
     elif mark == "}":
         _close_block(scan, at)
     elif mark == "=>":

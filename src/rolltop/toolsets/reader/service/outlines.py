@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import tokens
 from rolltop.core.text.decode import decode
-from rolltop.core.text.outline import Outline, Section
+from rolltop.core.text.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader.formats import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-_LAYOUT: Final = b"1"
-"""Part of every key: outlines kept by a program that made them otherwise are not found."""
+_LAYOUT: Final = 1
+"""Of how an outline is written down."""
 
 
 def key(path: Path) -> bytes:
     """Return what, besides its bytes, decides how a file is read: its name."""
     name = path.name.encode("utf-8", "surrogateescape")
-    return blake2b(name, digest_size=32, person=_LAYOUT).digest()
+    # Outlines kept by a program that made or wrote them otherwise are not found.
+    made = f"{_LAYOUT}.{VERSION}".encode()
+    return blake2b(name, digest_size=32, person=made).digest()
 
 
 def offsets(text: str, starts: Sequence[int], section: Section) -> tuple[int, int]:

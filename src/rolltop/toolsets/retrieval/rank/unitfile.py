@@ -13,6 +13,7 @@ import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
+from rolltop.core.text import outline
 from rolltop.toolsets.retrieval.rank.units import Unit
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rolltop.core.search.terms import Expression
     from rolltop.toolsets.retrieval.store import Connection
 
-VERSION: Final = 3
+VERSION: Final = 4_000 + outline.VERSION
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
 _SCHEMA: Final = """
