@@ -88,7 +88,10 @@ def test_links_are_left_out_and_special_files_counted(tmp_path: Path) -> None:
         roots = Roots.open({"code": root}, base=tmp_path)
         found = [entry.relative for entry in roots.walk(roots.named[0], skipped=skipped)]
     assert found == ["f", "sub/g"]
-    assert skipped == Skipped(special=2)
+    links = [str(root / name) for name in ("sub/up", "to-file", "to-folder", "to-itself")]
+    assert skipped == Skipped(special=2, links=skipped.links)
+    assert sorted(skipped.links) == links
+    assert skipped.no_files == 3
 
 
 def test_unreadable_directories_are_counted_and_passed_over() -> None:

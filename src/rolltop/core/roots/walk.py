@@ -8,12 +8,13 @@ import stat
 import zlib
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rules_at_root
+from rolltop.core.roots.links import leading_nowhere
 from rolltop.core.roots.names import is_sendable
 
 if TYPE_CHECKING:
@@ -83,6 +84,20 @@ class Skipped:
     """Files and directories that went away during the walk."""
     special: int = 0
     """FIFOs, sockets and devices."""
+    links: list[str] = field(default_factory=list[str])
+    """Absolute paths of symbolic links: which of them lead nowhere is asked where that counts."""
+
+    @property
+    def no_files(self) -> int:
+        """FIFOs, sockets, devices, and links that lead nowhere now."""
+        return self.special + leading_nowhere(self.links)
+
+    def add(self, other: Skipped) -> None:
+        """Count what another walk passed over too."""
+        self.unreadable += other.unreadable
+        self.vanished += other.vanished
+        self.special += other.special
+        self.links += other.links
 
     def count(self, error: OSError) -> None:
         """Count a file or directory that this error kept out."""
@@ -255,7 +270,7 @@ class Walk:
         """What is chosen in a directory, None for the root: its files, and directories in order."""
         relative = "" if directory is None else directory.relative
         path = f"{self._root}/{relative}" if relative else self._root
-        files, folders, special, present = self._kinds(path)
+        files, folders, others, present = self._kinds(path)
         rules = (
             self._at_root
             if directory is None
@@ -267,8 +282,9 @@ class Walk:
         kept = [name for name in files if name not in left_out] if left_out else files
         chosen = rules.chosen_files(kept)
         chosen.sort()
-        for name in special:
-            self._skipped.special += name not in left_out and rules.chooses_file(name)
+        for entry in others:
+            if entry.name not in left_out and rules.chooses_file(entry.name):
+                self._pass_by(entry)
         prefix = f"{relative}/" if relative else ""
         inside: list[_Directory] = []
         for name in sorted(folders):
@@ -278,11 +294,11 @@ class Walk:
                 inside.append(_Directory(prefix + name, name, rules, tracked_only))
         return Listed(relative, chosen, len(chosen) == len(files)), inside
 
-    def _kinds(self, path: str) -> tuple[list[str], list[str], list[str], list[str]]:
-        """The names a directory shows: files, directories, what is neither; and its rule files."""
+    def _kinds(self, path: str) -> tuple[list[str], list[str], list[os.DirEntry[str]], list[str]]:
+        """What a directory shows: files, directories, what is neither; and its rule files."""
         files: list[str] = []
         folders: list[str] = []
-        special: list[str] = []
+        others: list[os.DirEntry[str]] = []
         present: list[str] = []
         for entry in self._scanned(path):
             name = entry.name
@@ -295,11 +311,11 @@ class Walk:
                     files.append(name)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(name)
-                elif not entry.is_symlink():
-                    special.append(name)
+                else:
+                    others.append(entry)
             except OSError as error:
                 self._skipped.count(error)
-        return files, folders, special, present
+        return files, folders, others, present
 
     def _scanned(self, path: str) -> list[os.DirEntry[str]]:
         """What a directory holds, nothing and counted where it cannot be listed."""
@@ -309,6 +325,13 @@ class Walk:
         except OSError as error:
             self._skipped.count(error)
             return []
+
+    def _pass_by(self, entry: os.DirEntry[str]) -> None:
+        """Take note of what is chosen, and neither file nor directory."""
+        if entry.is_symlink():
+            self._skipped.links.append(entry.path)
+        else:
+            self._skipped.special += 1
 
     def _visible(self, path: str) -> tuple[list[os.DirEntry[str]], list[str]]:
         """What a directory holds under a name that is not hidden, sorted, and its rule files."""
@@ -345,8 +368,8 @@ class Walk:
                     if standing is not Standing.LEFT_OUT:
                         tracked_only = standing is Standing.TRACKED_ONLY
                         chosen.append(_Directory(prefix + name, name, rules, tracked_only))
-                elif not entry.is_symlink() and rules.chooses_file(name):
-                    self._skipped.special += 1
+                elif rules.chooses_file(name):
+                    self._pass_by(entry)
             except OSError as error:
                 self._skipped.count(error)
         return chosen

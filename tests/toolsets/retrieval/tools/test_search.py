@@ -213,6 +213,24 @@ def test_an_honest_zero_says_what_was_searched_and_what_was_not(forest: Forest) 
     assert "nearest" not in forest.ok("repo_search", query="zebra")["meta"]
 
 
+@pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search", "repo_list_dir"])
+def test_a_link_is_counted_while_it_leads_nowhere(forest: Forest, tool: str) -> None:
+    forest.put("docs/a.md", "The harbour master\n")
+    (forest.top / "docs" / "link").symlink_to("target.md")
+    (forest.top / "docs" / ".hidden").symlink_to("target.md")
+    asked = {"repo": "docs"} if tool == "repo_list_dir" else {"query": "zebra"}
+
+    def special() -> int:
+        return forest.ok(tool, **asked)["meta"].get("skipped", {}).get("special", 0)
+
+    for _ in range(2):
+        assert special() == 1
+        forest.put("docs/target.md", "Nothing\n")
+        assert special() == 0
+        (forest.top / "docs" / "target.md").unlink()
+    assert special() == 1
+
+
 def test_what_may_not_be_read_is_passed_by_and_counted(open_forest: Forest) -> None:
     open_forest.put("docs/shut", "needle\n").chmod(0o000)
     open_forest.put("docs/folder/a", "needle\n").parent.chmod(0o000)

@@ -309,11 +309,12 @@ class _Search:
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
         tally, passed = self._tally, self._passed
         for sweep in self._sweeps.values():
-            tally.merge(sweep.tally, sweep.passed)
+            tally.merge(sweep.tally)
+            passed.add(sweep.passed)
         skipped = Skipped(
             binary=tally.binary,
             unreadable=tally.unreadable + passed.unreadable,
-            special=tally.special + passed.special,
+            special=passed.special if hits else passed.no_files,  # only told of no hits
             too_large=tally.too_large,
             changed=tally.changed + passed.vanished,
         )

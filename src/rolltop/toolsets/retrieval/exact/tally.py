@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rolltop.core.roots import Skipped as Passed
     from rolltop.toolsets.retrieval.models import Totals
 
 
@@ -18,7 +17,6 @@ class Tally:
     bytes: int = 0
     binary: int = 0
     unreadable: int = 0
-    special: int = 0
     too_large: int = 0
     changed: int = 0
 
@@ -27,15 +25,14 @@ class Tally:
         self.files -= 1
         self.bytes -= size
 
-    def merge(self, other: Tally, passed: Passed) -> None:
-        """Count what another search and its walk went over."""
+    def merge(self, other: Tally) -> None:
+        """Count what another search went over."""
         self.files += other.files
         self.bytes += other.bytes
         self.binary += other.binary
-        self.unreadable += other.unreadable + passed.unreadable
-        self.special += other.special + passed.special
+        self.unreadable += other.unreadable
         self.too_large += other.too_large
-        self.changed += other.changed + passed.vanished
+        self.changed += other.changed
 
     def add(self, totals: Totals) -> None:
         """Count what an index has counted."""

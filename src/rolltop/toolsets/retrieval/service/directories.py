@@ -91,7 +91,7 @@ def directory(
     left_out = {
         "binary": counts["binary"],
         "unreadable": counts["unreadable"] + skipped.unreadable,
-        "special": skipped.special,
+        "special": skipped.no_files,
     }
     meta = clock.meta(listed.repo, skipped={name: n for name, n in left_out.items() if n})
     fixed: JsonObject = {"repo": listed.repo, "path": listed.path}

@@ -210,7 +210,7 @@ def _zero(
         "skipped": {
             "binary": len(read) - len(searched),
             "unreadable": skipped.unreadable + len(admitted) - len(chosen),
-            "special": skipped.special,
+            "special": skipped.no_files,
             "too_large": len(chosen) - len(read),
             "changed": skipped.vanished,
         },

@@ -72,7 +72,7 @@ class Catalogue:
         self._top: Folder | None = None
         self._top_state: tuple[object, ...] = ()
         self._entries: list[Entry] = []
-        self._special = self._unreadable = 0
+        self._passed = Skipped()
         self._changed = False
 
     def begin(self) -> Ticket | None:
@@ -96,13 +96,19 @@ class Catalogue:
             if self._changed:
                 self._entries = list(chain.from_iterable(top.listed()))
                 folders = list(top.all())
-                self._special = sum(folder.special for folder in folders)
-                self._unreadable = sum(folder.unreadable for folder in folders)
+                self._passed = Skipped(
+                    special=sum(folder.special for folder in folders),
+                    unreadable=sum(folder.unreadable for folder in folders),
+                    links=[
+                        f"{self._root}/{folder.prefix}{name}"
+                        for folder in folders
+                        for name in folder.links
+                    ],
+                )
                 self._changed = False
             if len(self._entries) >= WORTH and self._sentries is None and self._watch is None:
                 self._begin_sentries(top)
-            skipped.special += self._special
-            skipped.unreadable += self._unreadable
+            skipped.add(self._passed)
             return self._entries
 
     def close(self) -> None:
@@ -304,6 +310,7 @@ class Catalogue:
             known = {}
         folder.present, folder.rule_state = present, rule_state
         folder.special = folder.unreadable = 0
+        folder.links = []
         chosen: list[tuple[str, FileState]] = []
         for entry in found:
             try:
@@ -354,8 +361,11 @@ class Catalogue:
                 folder.folders[name] = _kept(
                     known.get(name), folder, entry, tracked_only=standing is Standing.TRACKED_ONLY
                 )
-        elif not entry.is_symlink() and rules.chooses_file(name):
-            folder.special += 1
+        elif rules.chooses_file(name):
+            if entry.is_symlink():
+                folder.links.append(name)
+            else:
+                folder.special += 1
 
     def _empty(self, folder: Folder, error: OSError) -> None:
         """Forget what a directory held that cannot be listed (any more)."""
@@ -365,6 +375,7 @@ class Catalogue:
         folder.note([])
         folder.state = None
         folder.special = folder.unreadable = 0
+        folder.links = []
         _count(folder, error)
         if not folder.gone:
             self._always[id(folder)] = folder  # it may come back without a note

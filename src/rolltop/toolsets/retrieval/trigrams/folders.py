@@ -40,6 +40,7 @@ class Folder:
     entries: list[Entry] = field(default_factory=list[Entry])
     folders: dict[str, Folder] = field(default_factory=dict[str, "Folder"])
     special: int = 0
+    links: list[str] = field(default_factory=list[str])
     unreadable: int = 0
     identity: tuple[int, int] = (0, 0)
     """Inode and device of the directory that was last looked at; zeros before."""
@@ -47,6 +48,11 @@ class Folder:
     linked: frozenset[int] = frozenset()
     """Inodes of files with another name, through which they may change unnoticed here."""
     gone: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """What the paths of all in it begin with."""
+        return f"{self.relative}/" if self.relative else ""
 
     def listed(self) -> Iterator[list[Entry]]:
         """Yield the files in it and below it in runs, ordered by path components."""
@@ -60,7 +66,7 @@ class Folder:
 
     def note(self, states: list[FileState]) -> None:
         """Take the files' states; an entry stays the same object while its file is the same."""
-        prefix = f"{self.relative}/" if self.relative else ""
+        prefix = self.prefix
         before = {entry: entry for entry in self.entries}
         made = (
             Entry(prefix + name, *state[:5]) for name, state in zip(self.files, states, strict=True)

@@ -181,8 +181,7 @@ class Look:
 
     def _counted(self, skipped: Skipped) -> list[Entry]:
         entries = self._listed()
-        skipped.special += self._skipped.special
-        skipped.unreadable += self._skipped.unreadable
+        skipped.add(self._skipped)
         return entries
 
     def _listed(self) -> list[Entry]:
