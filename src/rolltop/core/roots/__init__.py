@@ -10,7 +10,7 @@ from rolltop.core.roots.confine import Located, Root, Roots
 from rolltop.core.roots.names import is_sendable
 from rolltop.core.roots.opening import is_binary
 from rolltop.core.roots.problems import PathCode, PathProblem, RootProblem, RootReason
-from rolltop.core.roots.walk import Entry, Folder, Listed, Marks, Skipped, count_before
+from rolltop.core.roots.walk import Entry, Folder, Listed, Marks, Skipped, count_before, holds
 
 __all__ = [
     "Entry",
@@ -26,6 +26,7 @@ __all__ = [
     "Roots",
     "Skipped",
     "count_before",
+    "holds",
     "is_binary",
     "is_sendable",
 ]

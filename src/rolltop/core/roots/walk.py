@@ -45,6 +45,12 @@ class Entry(NamedTuple):
         return hash((path, *self[1:])) & 0xFFFFFFFF  # of numbers alone, so not seeded
 
 
+def holds(entries: Sequence[Entry], entry: Entry) -> bool:
+    """Whether a file is among others, ordered by path components, in the same state."""
+    at = count_before(entries, entry.relative)
+    return at < len(entries) and entries[at] == entry
+
+
 def count_before(entries: Sequence[Entry], path: str) -> int:
     """How many of the files, ordered by path components, come before the path."""
     return bisect_left(entries, path.split("/"), key=lambda one: one.relative.split("/"))
@@ -70,8 +76,7 @@ class Marks:
 
     def hold(self, entry: Entry) -> bool:
         """Whether the file is among them, in the same state."""
-        at = count_before(self._entries, entry.relative)
-        return self._entries[at : at + 1] == [entry]
+        return holds(self._entries, entry)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import random
 import sqlite3
 import sys
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +18,7 @@ from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.toolsets.retrieval.store import files
 from rolltop.toolsets.retrieval.trigrams import postings
+from rolltop.toolsets.retrieval.trigrams.indexes import Look
 from tests.campaign import examples
 from tests.toolsets.retrieval.exact.drawn import queries
 from tests.toolsets.retrieval.trigrams.indexed import Indexed
@@ -424,4 +425,28 @@ def test_a_search_that_began_earlier_does_not_hide_a_file_from_a_later_one(
     texts = later.texts(1 << 20)
     assert texts is not None
     assert [entry.relative for entry in texts] == [f"{name}.txt" for name in "abcdefg"]
-    assert later.totals(Skipped(), 1 << 20).files == 7
+    assert later.totals(Skipped(), 1 << 20)[0].files == 7
+
+
+@pytest.mark.parametrize("text", ["needle", "zq"])
+@pytest.mark.parametrize("when", ["before", "meanwhile", "never"])
+def test_what_is_read_in_during_a_search_is_counted_once(
+    indexed: Indexed, code: Path, monkeypatch: pytest.MonkeyPatch, text: str, when: str
+) -> None:
+    for number in range(300):
+        (code / f"f{number:03}.txt").write_text("nothing\n")
+    indexed.build()
+    for number in range(0, 300, 100):
+        (code / f"f{number:03}.txt").write_bytes(b"\0 nothing\n")
+    if when == "before":
+        indexed.build()
+    count = Look.totals
+
+    def later(look: Look, skipped: Skipped, most_bytes: int) -> Any:
+        indexed.build()
+        return count(look, skipped, most_bytes)
+
+    if when == "meanwhile":
+        monkeypatch.setattr(Look, "totals", later)
+    found = indexed.find(Query(text))
+    assert (found.files, found.bytes, found.skipped.binary) == (297, 297 * 8, 3)

@@ -102,6 +102,7 @@ class _Listed:
         """Whether those to be searched were listed: what is passed by is counted then."""
         self.looks: Looks | None = None
         self.marks: Marks | None = None
+        self.tally: Final = Tally()
 
     @property
     def files(self) -> Iterable[Entry]:
@@ -131,7 +132,6 @@ class _Search:
         self._deadline: Final = deadline
         self._glob: Final = None if query.file_glob is None else FileGlob(query.file_glob)
         self._expression: Final = expression(query)
-        self._tally: Final = Tally()
         self._passed: Final = Passed()
         self._sweeps: Final[dict[str, Sweep]] = {}
         self._read: Final[dict[tuple[str, str], Entry]] = {}
@@ -195,7 +195,7 @@ class _Search:
             files = self._wanted[listed.name] if texts is None else texts
             entries = self._from_position(listed.name, files)
         listed.looks = Looks(tree, self._expression, self._deadline)
-        return listed.looks.batches(self._without_large_binaries(tree, entries)), self._tally
+        return listed.looks.batches(self._without_large_binaries(listed, entries)), listed.tally
 
     def _bounds(self, name: str) -> Wanted:
         """Return which of a tree's files are still to be read."""
@@ -203,13 +203,13 @@ class _Search:
         start = position.path if position is not None and name == position.repo else ""
         return Wanted(self._glob, start, self._most_bytes, self._deadline)
 
-    def _without_large_binaries(self, tree: Tree, entries: Iterator[Entry]) -> Iterator[Entry]:
+    def _without_large_binaries(self, listed: _Listed, entries: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the files but for large ones whose head says that they are no text."""
+        tree = listed.tree
         for entry in entries:
             large = entry.size >= LARGE and _known(tree, entry) is None
             if large and begins_binary(tree.roots, tree.root, entry):
-                self._tally.drop(entry.size)
-                self._tally.binary += 1
+                listed.tally.find_out(entry)
             else:
                 yield entry
 
@@ -227,10 +227,12 @@ class _Search:
                 self._count_swept(listed)
                 continue
             if not listed.begun and listed.tree.index is not None and self._glob is None:
-                self._tally.add(listed.tree.index.totals(self._passed, self._most_bytes))
+                totals, texts = listed.tree.index.totals(self._passed, self._most_bytes)
+                listed.tally.add(totals, texts)
+                self._count_binary(listed, among=texts)
             else:
                 deque(self._wanted[listed.name], maxlen=0)
-            self._count_binary(listed)
+                self._count_binary(listed)
 
     def _count_swept(self, listed: _Listed) -> None:
         """Sweep a tree again for what is binary, unless that was told by the first time."""
@@ -244,19 +246,23 @@ class _Search:
             for batch in with_nul:
                 self._verifier.count_binary(listed.tree, batch, sweep.tally)
 
-    def _count_binary(self, listed: _Listed) -> None:
+    def _count_binary(self, listed: _Listed, among: Sequence[Entry] | None = None) -> None:
+        """Count the binary files among those that were counted as text and nobody looked into."""
         tree, looks = listed.tree, listed.looks
         unlooked = [] if looks is None else looks.unlooked
-        unknown = [entry for entry in unlooked if _known(tree, entry) is None]
+        unknown = [entry for entry in unlooked if _known(tree, entry) is not True]
+        if unknown and among is not None:
+            counted = set(among)
+            unknown = [entry for entry in unknown if entry in counted]
         if unknown:
             with closing(Looks(tree, NUL, self._deadline).batches(unknown)) as with_nul:
                 for batch in with_nul:
-                    self._verifier.count_binary(tree, batch, self._tally)
+                    self._verifier.count_binary(tree, batch, listed.tally)
 
     def _choose(self, listed: _Listed) -> Iterator[Entry]:
         """Yield the files to be searched; count them and those that are passed by."""
         listed.begun = True
-        tally, tree = self._tally, listed.tree
+        tally, tree = listed.tally, listed.tree
         for entry in self._in_glob(listed.files):
             if not is_sendable(entry.relative):
                 tally.unreadable += 1
@@ -307,7 +313,9 @@ class _Search:
         return listed.marks
 
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
-        tally, passed = self._tally, self._passed
+        tally, passed = Tally(), self._passed
+        for listed in self._listed:
+            tally.merge(listed.tally)
         for sweep in self._sweeps.values():
             tally.merge(sweep.tally)
             passed.add(sweep.passed)

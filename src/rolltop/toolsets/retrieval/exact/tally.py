@@ -1,17 +1,22 @@
-"""What a search went over."""
+"""What a search of a tree went over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rolltop.core.roots import holds
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.models import Totals
 
 
 @dataclass
 class Tally:
-    """What a search went over, and what it passed by."""
+    """What a search of a tree went over, and what it passed by."""
 
     files: int = 0
     bytes: int = 0
@@ -19,6 +24,14 @@ class Tally:
     unreadable: int = 0
     too_large: int = 0
     changed: int = 0
+    found_out: list[Entry] = field(default_factory=list["Entry"])
+    """Files that were taken for text until they were opened."""
+
+    def find_out(self, entry: Entry) -> None:
+        """Count a file that was to be searched as binary."""
+        self.drop(entry.size)
+        self.binary += 1
+        self.found_out.append(entry)
 
     def drop(self, size: int) -> None:
         """Take back a file of that size: it was not searched after all."""
@@ -34,8 +47,16 @@ class Tally:
         self.too_large += other.too_large
         self.changed += other.changed
 
-    def add(self, totals: Totals) -> None:
-        """Count what an index has counted."""
+    def add(self, totals: Totals, texts: Sequence[Entry]) -> None:
+        """Count what an index has counted, and as text these.
+
+        It may know by now of files that were found out to be binary, and have counted them as such.
+        """
+        for entry in self.found_out:
+            if not holds(texts, entry):
+                self.binary -= 1
+                self.files += 1
+                self.bytes += entry.size
         self.files += totals.files
         self.bytes += totals.bytes
         self.binary += totals.binary

@@ -34,8 +34,11 @@ class Index(Protocol):
         """Return the marks of the files that may be searched, None where they are not kept."""
         ...
 
-    def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
-        """Return how much there is to search; what the walk passed over is added to `skipped`."""
+    def totals(self, skipped: Skipped, most_bytes: int) -> tuple[Totals, Sequence[Entry]]:
+        """Return how much there is to search, and which files count as text, in order.
+
+        What the walk passed over is added to `skipped`.
+        """
         ...
 
 

@@ -80,8 +80,7 @@ class Verifier:
                 break
             content = Content(file.descriptor, file.size)
             if content.binary and file.still():
-                tally.drop(file.entry.size)
-                tally.binary += 1
+                tally.find_out(file.entry)
                 return []
             spots = self._spots([(file, content)], {}).get(file.descriptor, [])
             hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
@@ -128,7 +127,6 @@ class Verifier:
             return None
         content = Content(file.descriptor, file.size)
         if content.binary:
-            tally.drop(file.entry.size)
-            tally.binary += 1
+            tally.find_out(file.entry)
             return None
         return content

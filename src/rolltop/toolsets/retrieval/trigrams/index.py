@@ -152,9 +152,10 @@ class RootIndex:
         """Return those of the files that are searched, as far as is known."""
         return self._judged(entries, most_bytes)[0]
 
-    def totals(self, entries: list[Entry], most_bytes: int) -> Totals:
-        """Return how much of the files is searched, as far as is known."""
-        return self._judged(entries, most_bytes)[1]
+    def totals(self, entries: list[Entry], most_bytes: int) -> tuple[Totals, list[Entry]]:
+        """Return how much of the files is searched, and which, as far as is known."""
+        texts, totals = self._judged(entries, most_bytes)
+        return totals, texts
 
     def _judged(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
         with self._lock:

@@ -175,8 +175,11 @@ class Look:
         """Return the marks of the files that may be searched, None where `files` walks."""
         return None if self._walks else self._index.marks(self._listed(), most_bytes)
 
-    def totals(self, skipped: Skipped, most_bytes: int) -> Totals:
-        """Return how much there is to search; what the walk passed over is added to `skipped`."""
+    def totals(self, skipped: Skipped, most_bytes: int) -> tuple[Totals, list[Entry]]:
+        """Return how much there is to search, and which files count as text, in order.
+
+        What the walk passed over is added to `skipped`.
+        """
         return self._index.totals(self._counted(skipped), most_bytes)
 
     def _counted(self, skipped: Skipped) -> list[Entry]:
