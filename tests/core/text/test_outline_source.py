@@ -22,6 +22,7 @@ top 12-14
 arrow 15-17
 Shape 18-18
 Color 19-19
+helper 21-21
 last 23-23
 """
 
@@ -174,3 +175,25 @@ def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
     text = f"{macro}\n{block}\nint a(void) {{\n}}\nint b(void) {{\n}}\n}}\nint c(void) {{\n}}\n"
     names = [line.split()[0] for line in drawn(text, "c").splitlines()]
     assert names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("(function () {", "})();"), ("!function($) {", "}(jQuery);"), (";(() => {", "})();"),
+        ("( function( global, factory ) {\n})( this, function( window ) {", "} );"),
+        ("define(['a', 'b'], function (a, b) {", "});"), ("(async () => {", "})();"),
+        ("$(document).ready(function () {", "});"), ("module.exports = function (x) {", "};"),
+        ("describe('x', () => {\nif (y) {\n}", "});"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("margin", ["", "  "])
+def test_what_a_function_without_a_name_holds_is_found(begin: str, end: str, margin: str) -> None:
+    inner = (
+        "function a(x) {\n  function inner() {}\n}\n"
+        "var b = function () {\n};\n"
+        "class C {\n  m() {}\n}"
+    )
+    inner = "".join(f"{margin}{line}\n" for line in inner.splitlines())
+    outlined = drawn(f"{begin}\n{inner}{end}\nfunction last() {{}}\n", "javascript")
+    assert [line.split()[0] for line in outlined.splitlines()] == ["a", "b", "C", "m", "last"]

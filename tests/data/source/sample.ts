@@ -18,6 +18,6 @@ const arrow = async (a) => {
 interface Shape<T> { area(): number }
 export const enum Color { Red }
 describe("x", () => {
-  function hidden() {}
+  function helper() {}
 });
 function last() {}

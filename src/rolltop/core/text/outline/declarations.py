@@ -26,7 +26,8 @@ class Language:
     `hidden` is what may hide braces, beside block comments and one-line strings. `bodiless`: a
     declaration without a body is a section too. `bare_functions`: no keyword begins a function,
     so a name may turn out to be a keyword. `arrows`: `=> expression;` may stand for a body.
-    `nameless` is found before the brace of a container that has no name and is no section.
+    `nameless` is found before the brace of a container that has no name and is no section: with
+    `function_values` that is a function's, which is called at once or handed to another.
 
     Bodies that have nothing else in them are passed over in one go: besides names, strings and
     comments what `inside` lists, which begins with one of `marks`, a slash or a line break. No
@@ -41,6 +42,7 @@ class Language:
     bare_functions: bool = False
     arrows: bool = False
     nameless: re.Pattern[str] | None = None
+    function_values: bool = False
     marks: str = ""
     inside: tuple[str, ...] = ("/",)
     prefixes: str = ""
@@ -96,6 +98,8 @@ JAVASCRIPT: Final = Language(
     hidden=rf"//[^\n]*+|\{{[ \t]*+\}}(?=[ \t]*+[>,])|{_TEMPLATE}"
     r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
     r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
+    nameless=re.compile(r"(?:\bfunction[ \t]*+\*?[ \t]*+\([^()]*+\)|=>)[ \t]*+$"),
+    function_values=True,
     marks="`",
     inside=(_TEMPLATE,),
 )

@@ -223,7 +223,8 @@ def _declared(scan: _Scan, text: str, at: int) -> _Block | None:
     if line_end < 0:
         line_end = min(len(text), at + LONGEST_LINE)
     language = scan.language
-    bare = [language.method] if scan.opened and language.method is not None else []
+    in_class = bool(scan.opened and scan.opened[-1].name)
+    bare = [language.method] if in_class and language.method is not None else []
     for pattern in (language.container, language.function, *bare):
         found = pattern.match(text, at, line_end)
         if found is None:
@@ -246,7 +247,7 @@ def _take_mark(scan: _Scan, text: str, mark: str, at: int) -> None:
         container = _is_nameless_container(scan, text, at)
         if container and scan.waiting is not None:
             _settle(scan, scan.waiting.start)  # a macro's use, whose braces these are not
-        _open_block(scan, is_value=is_value, container=container)
+        _open_block(scan, is_value=is_value and not container, container=container)
     elif mark == "}":
         _close_block(scan, at)
     elif mark == "=>":
@@ -269,10 +270,10 @@ def _is_initial(scan: _Scan, text: str, at: int) -> bool:
 
 
 def _is_nameless_container(scan: _Scan, text: str, at: int) -> bool:
-    pattern = scan.language.nameless
-    return (
-        pattern is not None and pattern.search(text, max(0, at - LONGEST_NAMELESS), at) is not None
-    )
+    language = scan.language
+    if language.nameless is None or (language.function_values and (scan.waiting or scan.bodies)):
+        return False
+    return language.nameless.search(text, max(0, at - LONGEST_NAMELESS), at) is not None
 
 
 def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:
