@@ -13,7 +13,7 @@ from tests.forks import Forked
 UNITS: Final = [
     "a", " ", "\n", "[", "{", '"', "'", "/*", "<a ", "<!--", "<script>", "a: {", 'a: "', '"""',
     "\\section{", "\\verb|", "def f(", "class A {", "void f(", "template <", 'R"(', 'r#"', "a=(",
-    "@A(", "1. ", "class A {\n", "[,#\\`",
+    "@A(", "1. ", "class A {\n", "[,#\\`", "(function(){", "=>{",
 ]  # fmt: skip
 
 LENGTH: Final = 100_000
