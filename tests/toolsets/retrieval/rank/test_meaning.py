@@ -273,8 +273,8 @@ def test_the_process_that_embeds_ends_when_there_is_nothing_to_do(
 ) -> None:
     started: list[Child] = []
 
-    def start(*arguments: Any, **named: Any) -> Child:
-        started.append(Child(*arguments, **named | {"passing": ""}))  # the fake's imports need all
+    def start(factory: str, model: str, *, nice: int, **_: Any) -> Child:
+        started.append(Child(factory, model, nice=nice))  # the fake's imports need the package
         return started[-1]
 
     monkeypatch.setattr(making, "Child", start)

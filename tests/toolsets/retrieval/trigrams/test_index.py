@@ -450,3 +450,24 @@ def test_what_is_read_in_during_a_search_is_counted_once(
         monkeypatch.setattr(Look, "totals", later)
     found = indexed.find(Query(text))
     assert (found.files, found.bytes, found.skipped.binary) == (297, 297 * 8, 3)
+
+
+def test_a_search_that_began_earlier_makes_no_binary_file_text(
+    indexed: Indexed, code: Path
+) -> None:
+    for name in "abc":
+        (code / f"{name}.txt").write_text("nothing\n")
+    (code / "d").write_bytes(b"\0needle\n")
+    indexed.build()
+    (root,) = indexed.roots.named
+    earlier = indexed.indexes.look(root)
+    list(earlier.files(Skipped()))
+    (code / "d").write_bytes(b"\0 another needle\n")
+    indexed.build()
+    later = indexed.indexes.look(root)
+    later.candidates(NEEDLE)
+    earlier.candidates(NEEDLE)
+    for look in (later, indexed.indexes.look(root)):
+        totals, texts = look.totals(Skipped(), 1 << 20)
+        assert (totals.files, totals.binary) == (3, 1)
+        assert [entry.relative for entry in texts] == ["a.txt", "b.txt", "c.txt"]

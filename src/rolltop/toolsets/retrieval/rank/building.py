@@ -14,7 +14,7 @@ from rolltop.toolsets.retrieval.rank.pieces import words_of
 from rolltop.toolsets.retrieval.rank.reading import Unreadable, read, settled
 from rolltop.toolsets.retrieval.rank.unitfile import Noted, UnitFile
 from rolltop.toolsets.retrieval.rank.units import units_of
-from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Unusable
+from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Unusable, batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +65,7 @@ class Building:
         most = _MOST_CHILDREN if large else 0
         asked: deque[tuple[Child | None, list[Work]]] = deque()
         try:
-            for number, batch in enumerate(_batches(work)):
+            for number, batch in enumerate(batches(work, _size_of, _BATCH_BYTES, _BATCH_FILES)):
                 if asked and len(asked) >= most:
                     self._finish(task, *asked.popleft())
                     yield
@@ -198,15 +198,5 @@ def _cut(roots: Roots, root: Root, entry: Entry) -> list[Unit] | None:
     return units_of(entry.relative, text) if stamp == entry[1:5] else None
 
 
-def _batches(work: Sequence[Work]) -> Iterator[list[Work]]:
-    """Yield the files in batches that are kept together."""
-    batch: list[Work] = []
-    size = 0
-    for one in work:
-        batch.append(one)
-        size += one[1].size
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _size_of(work: Work) -> int:
+    return work[1].size

@@ -8,14 +8,13 @@ given twice.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
 from rolltop.core.text import outline
 from rolltop.toolsets.retrieval.rank.units import Unit
-from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp
+from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -98,7 +97,7 @@ class UnitFile:
         found: dict[str, Row] = {}
         with self._file.reading() as db:
             for path in paths:
-                row = next(db.execute(_ROW, (_kept(path),)), None)
+                row = next(db.execute(_ROW, (kept_path(path),)), None)
                 if row is not None:
                     found[path] = _row(*row)[1]
         return found
@@ -192,7 +191,7 @@ def quoted(word: str) -> str:
 
 
 def _put(db: Connection, noted: Noted, change: int) -> None:
-    kept = _kept(noted.path)
+    kept = kept_path(noted.path)
     before = next(db.execute("SELECT id, pieces FROM files WHERE path = ?", (kept,)), None)
     if before is not None:
         number, count = before
@@ -233,14 +232,4 @@ def _unpacked(data: bytes) -> list[Unit]:
 
 def _row(kept: str, number: int, *stamp: int) -> tuple[str, Row]:
     size, mtime, ctime, inode = stamp
-    return _path_of(kept), Row(number, (size, mtime, ctime, inode))
-
-
-def _kept(path: str) -> str:
-    """Return a path as text that SQLite can keep, whatever bytes are in it."""
-    return path if path.isascii() else os.fsencode(path).decode("latin-1")
-
-
-def _path_of(kept: str) -> str:
-    """Return the path that `_kept` made this of."""
-    return kept if kept.isascii() else os.fsdecode(kept.encode("latin-1"))
+    return path_of(kept), Row(number, (size, mtime, ctime, inode))

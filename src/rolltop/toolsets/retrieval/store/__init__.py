@@ -12,6 +12,9 @@ from rolltop.toolsets.retrieval.store.files import (
     IndexFile,
     Unusable,
     Value,
+    batches,
+    kept_path,
+    path_of,
     scattered,
 )
 from rolltop.toolsets.retrieval.store.held import GONE, Held, Row, Stamp
@@ -29,6 +32,9 @@ __all__ = [
     "Stamp",
     "Unusable",
     "Value",
+    "batches",
+    "kept_path",
+    "path_of",
     "scattered",
 ]
 

@@ -144,6 +144,32 @@ def scattered(work: Sequence[_Item]) -> list[_Item]:
     return [one for start in starts for one in work[start : start + together]]
 
 
+def batches(
+    work: Iterable[_Item], size: Callable[[_Item], int], most_bytes: int, most: int
+) -> Iterator[list[_Item]]:
+    """Yield the work in batches of about so many bytes, and so many things at most."""
+    batch: list[_Item] = []
+    total = 0
+    for one in work:
+        batch.append(one)
+        total += size(one)
+        if total >= most_bytes or len(batch) >= most:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def kept_path(path: str) -> str:
+    """Return a path as text that SQLite can keep, whatever bytes are in it."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def path_of(kept: str) -> str:
+    """Return the path that `kept_path` made this of."""
+    return kept if kept.isascii() else os.fsdecode(kept.encode("latin-1"))
+
+
 class IndexFile:
     """The newest file of a kind in a folder: one connection that reads and one that writes."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core.children import Child, Ended
 from rolltop.core.workers import Workers
-from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Growth, Unusable
+from rolltop.toolsets.retrieval.store import PACKAGE, Busy, Damaged, Growth, Unusable, batches
 from rolltop.toolsets.retrieval.trigrams.postings import Noted, Postings
 from rolltop.toolsets.retrieval.trigrams.reading import Unsettled, read
 
@@ -84,7 +84,7 @@ def into(
     workers = Workers(1, "code-index")
     written: Future[None] | None = None
     try:
-        for some in batches(batch, _WRITTEN_BYTES, _WRITTEN_FILES):
+        for some in batches(batch, size_of, _WRITTEN_BYTES, _WRITTEN_FILES):
             if stopped():
                 break
             lacking = postings.lacking(str(root.path), some)
@@ -110,18 +110,9 @@ def _noted(roots: Roots, root: Root, batch: list[Entry], refused: Refused) -> It
             yield Noted(entry.relative, state, kind, text)
 
 
-def batches(entries: list[Entry], most_bytes: int, most_files: int) -> Iterator[list[Entry]]:
-    """Yield the files in batches of about so many bytes, and so many files at most."""
-    batch: list[Entry] = []
-    size = 0
-    for entry in entries:
-        batch.append(entry)
-        size += entry.size
-        if size >= most_bytes or len(batch) >= most_files:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def size_of(entry: Entry) -> int:
+    """Return the bytes of a file."""
+    return entry.size
 
 
 class Building:

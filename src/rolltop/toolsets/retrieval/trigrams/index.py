@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
-from rolltop.toolsets.retrieval.store import Held, Row, scattered
-from rolltop.toolsets.retrieval.trigrams.building import WORTH, batches
+from rolltop.toolsets.retrieval.store import Held, Row, Stamp, batches, scattered
+from rolltop.toolsets.retrieval.trigrams.building import WORTH, size_of
 from rolltop.toolsets.retrieval.trigrams.catalogue import Catalogue, Ticket
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY
 from rolltop.toolsets.retrieval.trigrams.required import required
@@ -54,8 +54,8 @@ class RootIndex:
         self._held: Final = Held()
         self._postings: Postings | None = None
         self._last_change = 0
-        self._binary: Final[set[int]] = set()
-        """Numbers of files that are no text."""
+        self._binary: Final[dict[str, Stamp]] = {}
+        """Files that were no text in the state they were read in, by their paths."""
         self._judged_last: (
             tuple[list[Entry], tuple[int, int], tuple[list[Entry], Totals]] | None
         ) = None
@@ -137,8 +137,10 @@ class RootIndex:
 
     def is_text(self, entry: Entry) -> bool | None:
         """Return whether a file is text, None where the index does not know it as it is."""
-        number = self._held.number(entry)
-        return None if number is None else number not in self._binary
+        # Of any list of files: another search may have compared a newer one, or an older.
+        if self._binary.get(entry.relative) == entry[1:5]:
+            return False
+        return None if self._held.number(entry) is None else True
 
     def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
         """Return the marks of those of the files that may be searched."""
@@ -194,7 +196,7 @@ class RootIndex:
             for entry in self._refused.keys() - set(self._held.stale.values()):
                 del self._refused[entry]
         many = sum(entry.size for entry in stale) >= WORTH
-        for batch in batches(scattered(stale), _BATCH_BYTES, _BATCH_FILES):
+        for batch in batches(scattered(stale), size_of, _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
             self._refuse(self._building.read(postings, self.root, batch, stopped, many=many))
@@ -219,8 +221,9 @@ class RootIndex:
         self._last_change = postings.each_row(self._key, self._last_change, self._take)
 
     def _take(self, path: str, row: Row, kind: int) -> None:
-        self._held.take_row(path, row)
+        # In this order no file that is binary ever counts as text, whoever asks in between.
         if kind == BINARY:
-            self._binary.add(row.number)
-        else:
-            self._binary.discard(row.number)
+            self._binary[path] = row.stamp
+        self._held.take_row(path, row)
+        if kind != BINARY:
+            self._binary.pop(path, None)

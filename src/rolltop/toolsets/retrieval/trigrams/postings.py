@@ -8,10 +8,9 @@ apsw opens it, since a second SQLite library in one process would drop the first
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp
+from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
 from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 
@@ -122,10 +121,10 @@ class Postings:
             found = db.execute(
                 "SELECT path, id, size, mtime, ctime, inode, kind FROM files"
                 " WHERE change > ? AND +root = ?",  # by the changes, not by the paths
-                (since, _kept(root)),
+                (since, kept_path(root)),
             )
             for path, number, size, mtime, ctime, inode, kind in found:
-                take(_text_of(path), Row(number, (size, mtime, ctime, inode)), kind)
+                take(path_of(path), Row(number, (size, mtime, ctime, inode)), kind)
             return last
 
     def proposed(self, need: Need) -> tuple[int, set[int] | None]:
@@ -143,17 +142,17 @@ class Postings:
 
     def lacking(self, root: str, entries: Sequence[Entry]) -> list[Entry]:
         """Return those of the files that are not noted in the state they are in."""
-        rows = [(_kept(entry.relative), *entry[1:5]) for entry in entries]
+        rows = [(kept_path(entry.relative), *entry[1:5]) for entry in entries]
         with self._file.reading() as db:
-            values = {"root": _kept(root), "files": json.dumps(rows)}
+            values = {"root": kept_path(root), "files": json.dumps(rows)}
             ((there,),) = db.execute(_THERE, values)
         known = set(json.loads(there))
         return [entry for number, entry in enumerate(entries) if number not in known]
 
     def put(self, root: str, files: Sequence[Noted]) -> None:
         """Note files: all of them or none. Raises Busy where another process is writing."""
-        rows = [(_kept(noted.path), *noted.stamp, noted.kind) for noted in files]
-        values: dict[str, Value] = {"root": _kept(root), "files": json.dumps(rows)}
+        rows = [(kept_path(noted.path), *noted.stamp, noted.kind) for noted in files]
+        values: dict[str, Value] = {"root": kept_path(root), "files": json.dumps(rows)}
         with self._file.writing() as db:
             values["change"] = db.number(_NEXT_CHANGE)
             db.execute(_NOTE, values)
@@ -208,13 +207,3 @@ def _spread(found: list[str], most: int) -> list[str]:
 
 def _quoted(gram: str) -> str:
     return f'"{gram.replace(_QUOTE, _QUOTE * 2)}"'
-
-
-def _kept(path: str) -> str:
-    """Return a path as text that SQLite can keep, whatever bytes are in it."""
-    return path if path.isascii() else os.fsencode(path).decode("latin-1")
-
-
-def _text_of(kept: str) -> str:
-    """Return the path that `_kept` made this of."""
-    return kept if kept.isascii() else os.fsdecode(kept.encode("latin-1"))
