@@ -390,6 +390,31 @@ def test_a_resource_over_the_bound_is_cut_at_a_line_and_says_so(tmp_path: Path, 
     assert 450 < tokens.count(cut) <= 500
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/*! lib */\n" + "var a=function(b){return b+1};" * 2_000 + "\n",
+        ("=" * 79 + "\nTitle\n") * 1_000,
+        "first\n" + "x" * 20_000 + "\nlast\n",
+        "y" * 20_000,
+    ],
+)
+def test_a_file_of_long_lines_is_not_cut_in_silence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    app = make_app(tmp_path, retrieval__roots={"docs": tmp_path}, max_result_tokens=500)
+
+    async def read(client: Client) -> str:
+        found = await client.read_resource("rolltop://file/docs/a.txt")
+        return found.contents[0].model_dump()["text"]
+
+    cut = talk(app, MODERN, read)
+    begun, _, note = cut.rpartition("\n")
+    assert text.startswith(begun)
+    assert begun
+    assert "cut here" in note
+    assert tokens.count(cut) <= 500
+
+
 @ERAS
 def test_a_prompt_whose_tools_are_left_out_is_not_offered(tmp_path: Path, era: str) -> None:
     async def names(client: Client) -> set[str]:

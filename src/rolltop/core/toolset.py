@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rolltop.core.budget import Continuation
@@ -83,12 +83,19 @@ class Tool:
         return "\n".join(line.strip() for line in (self.function.__doc__ or "").split("\n")).strip()
 
 
+class Contents(NamedTuple):
+    """The text of a resource; `more`: it is the beginning of one too long to be read whole."""
+
+    text: str
+    more: bool = False
+
+
 @dataclass(frozen=True)
 class Reference:
     """A kind of resource, `rolltop://kind/…`, with its reader and its completions.
 
-    `read(call, **variables)` answers the resource's text. `complete(call, variable, prefix,
-    context)` answers possible values of a template variable, best first.
+    `read(call, **variables)` answers the resource's text, or `Contents`. `complete(call, variable,
+    prefix, context)` answers possible values of a template variable, best first.
     """
 
     kind: str
@@ -96,7 +103,7 @@ class Reference:
     title: str
     description: str
     mime_type: str
-    read: Callable[..., Awaitable[str]]
+    read: Callable[..., Awaitable[str | Contents]]
     complete: Callable[..., Awaitable[list[str]]]
 
 

@@ -26,6 +26,7 @@ from rolltop.core import tokens
 from rolltop.core.arguments import shown
 from rolltop.core.call import Call
 from rolltop.core.errors import Invalid, NotFound, TimedOut
+from rolltop.core.toolset import Contents
 from rolltop.server.guard import Route, refuse_cursor, unknown
 from rolltop.server.uris import Template
 
@@ -99,12 +100,15 @@ class Resources:
         reference, variables = self._find(context, params.uri)
         call = await self._call(context, reference)
         try:
-            text = await self._in_time(reference.read(call, **variables))
+            found = await self._in_time(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
-        bounded = _within(text, call.budget)
-        contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=bounded)
-        return ReadResourceResult(contents=[contents])
+        contents = Contents(found) if isinstance(found, str) else found
+        bounded = _within(contents, call.budget)
+        shown_now = TextResourceContents(
+            uri=params.uri, mime_type=reference.mime_type, text=bounded
+        )
+        return ReadResourceResult(contents=[shown_now])
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
         """Return possible values of one variable of a template, best first."""
@@ -152,13 +156,16 @@ class Resources:
             ) from None
 
 
-def _within(text: str, limit: int) -> str:
+def _within(found: Contents, limit: int) -> str:
     """Return the text, or its first lines of at most `limit` tokens (0: no bound) and a note."""
-    if not limit or tokens.count(text) <= limit:
+    text, more = found
+    if not limit or (not more and tokens.count(text) <= limit):
         return text
     note = "[cut here: the resource is longer than max_result_tokens; a tool reads the rest]"
     end = tokens.prefix(text, limit - tokens.count(note) - _SEAM)
-    return text[: text.rfind("\n", 0, end) + 1 or end].rstrip("\n") + "\n" + note
+    if end < len(text):
+        end = text.rfind("\n", 0, end) + 1 or end
+    return text[:end].rstrip("\n") + "\n" + note
 
 
 def _completed(values: Sequence[str]) -> CompleteResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,21 +21,44 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-THERE = (
+TARGETS = (
     "folder", "folder/file", "./folder/../folder//file", "../outside", "/", "/dev/null",
-    "../root/folder/file", "x" * 300,
-)  # fmt: skip
-NOWHERE = (
+    "../root/folder/file", "./" * 1000 + "folder", "folder/", "step59", "/proc/self/fd/0",
     "missing", "folder/missing", "missing/../folder", "/nonexistent/at/all", "../missing", "link",
-    "other", "folder/file/below",
+    "other", "folder/file/below", "folder/file/", "folder/file/.", "folder/file/../file",
+    "step0", "x" * 300, "/proc/missing",
 )  # fmt: skip
+UNKNOWN = ("/proc/missing",)
 
 
-@pytest.mark.parametrize("target", [*THERE, *NOWHERE])
-def test_a_link_leads_where_the_kernel_would_go(place: Path, target: str) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_link_leads_where_the_kernel_goes(place: Path, target: str) -> None:
     (place / "other").symlink_to("link")
-    (place / "link").symlink_to(target)
-    assert leading_nowhere([str(place / "link")]) == (target in NOWHERE)
+    for number in range(60):
+        (place / f"step{number}").symlink_to(f"step{number + 1}" if number < 59 else "folder")
+    link = place / "link"
+    link.symlink_to(target)
+    there = target in UNKNOWN
+    with suppress(OSError):
+        there |= bool(link.stat())
+    assert leading_nowhere([str(link)]) == (not there)
+
+
+def test_links_without_end_are_left_after_a_while(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    look = os.lstat
+
+    def noted(path: str) -> os.stat_result:
+        asked.append(path)
+        return look(path)
+
+    monkeypatch.setattr(links.os, "lstat", noted)
+    for number in range(2_000):
+        (place / f"{number}").symlink_to(f"{number}")
+    assert 0 < leading_nowhere([str(place / str(number)) for number in range(2_000)]) < 2_000
+    assert len(asked) <= 20_000
 
 
 def test_a_link_over_links_is_followed(place: Path) -> None:
@@ -68,6 +92,21 @@ def test_nothing_is_asked_of_what_others_answer_for(
     monkeypatch.setattr(links.os, "lstat", noted)
     assert leading_nowhere(every) == 1
     assert not [path for path in asked if path.startswith(str(far))]
+
+
+def test_nothing_is_asked_of_what_lies_around_a_root(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = place.parent / "mountinfo"
+    told.write_bytes(
+        _mount(b"/", b"ext4") + _mount(os.fsencode(place.parent), b"fuse.x\ry") + b"\n"
+        + _mount(os.fsencode(place), b"ext4")
+    )  # fmt: skip
+    monkeypatch.setattr(links, "_MOUNTS", told)
+    (place / "up").symlink_to("../missing/file")
+    (place / "back").symlink_to("../root/missing")
+    (place / "near").symlink_to("missing")
+    assert leading_nowhere([str(place / name) for name in ("up", "back", "near")]) == 1
 
 
 def test_where_nothing_is_told_of_mounts_no_link_is_followed(

@@ -178,6 +178,14 @@ def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
 
 
 @pytest.mark.parametrize(
+    "comment", ["// in the anonymous namespace", '// called from extern "C"', "/* a namespace"]
+)
+def test_what_a_comment_says_takes_no_braces(comment: str) -> None:
+    text = f"class A {comment}{' */' * comment.startswith('/*')}\n{{\n  int b;\n}};\n"
+    assert drawn(text, "c") == "A 1-4\n"
+
+
+@pytest.mark.parametrize(
     ("begin", "end"),
     [
         ("(function () {", "})();"), ("!function($) {", "}(jQuery);"), (";(() => {", "})();"),

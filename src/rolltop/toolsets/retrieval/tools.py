@@ -9,7 +9,7 @@ from pydantic import Field
 from rolltop.core.budget import Page, Text
 from rolltop.core.call import Call
 from rolltop.core.lazy import lazy
-from rolltop.core.toolset import TYPE, VALUE, Fault, Reference, SeedName, Tool
+from rolltop.core.toolset import TYPE, VALUE, Contents, Fault, Reference, SeedName, Tool
 from rolltop.toolsets.retrieval.models import (
     Case,
     DirectoryAnswer,
@@ -103,9 +103,9 @@ async def repo_list_dir(
     return await service.list_directory(call, repo, path, depth)
 
 
-async def read_resource(call: Call, **variables: str) -> str:
+async def read_resource(call: Call, **variables: str) -> Contents:
     """Return the text of a file, or of lines of it."""
-    return await service.resource_text(
+    return await service.resource_contents(
         call, variables["repo"], variables["path"], variables.get("lines", "")
     )
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.toolsets.retrieval.exact import nearest
+from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.models import Query
 from tests.toolsets.retrieval.exact.witness import trees_of
 
@@ -30,3 +31,36 @@ def test_a_spelling_that_occurs_is_named(code: Path, text: str, found: str | Non
 def test_nothing_is_named_for_an_expression(code: Path) -> None:
     (code / "a").write_text("mutex_lock\n")
     assert nearest(trees_of(code), Query("MUTEX_lock", regex=True), 100, math.inf) is None
+
+
+def test_a_file_that_no_search_shows_is_not_looked_into(code: Path) -> None:
+    (code / os.fsdecode(b"\xff.txt")).write_text("mutex_lock\n")
+    assert nearest(trees_of(code), Query("MUTEX_lock"), 100, math.inf) is None
+
+
+def test_small_trees_are_looked_through_to_the_end_of_their_files(code: Path) -> None:
+    (code / "a").write_text("x\n" * 1_000_000 + "mutex_lock\n")
+    for number in range(400):
+        (code / f"b{number:03}").write_text("nothing\n")
+    (code / "c").write_text("colour_map\n")
+    assert nearest(trees_of(code), Query("MUTEX_lock"), 2_100_000, math.inf) == "mutex_lock"
+    assert nearest(trees_of(code), Query("color_map"), 2_100_000, math.inf) == "colour_map"
+
+
+def test_past_the_deadline_nothing_is_looked_for(code: Path) -> None:
+    (code / "a").write_text("mutex_lock\n")
+    for size in (100, 1 << 30):
+        assert nearest(trees_of(code), Query("MUTEX_lock"), size, -math.inf) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"foo\xffbar\n", "FOO\ufffdBAR"), (b"foo\xffbar\n", "foo_\ufffdbar"),
+        (b"\xef\xbb\xbfhelloWorld\n", "\ufeffHELLOWORLD"),
+    ],
+)  # fmt: skip
+def test_what_is_named_is_found(code: Path, data: bytes, text: str) -> None:
+    (code / "a").write_bytes(data)
+    named = nearest(trees_of(code), Query(text), 100, math.inf)
+    assert named is None or search(trees_of(code), Query(named), limit=1).hits

@@ -86,6 +86,18 @@ def test_what_is_named_stands_on_one_line(text: str) -> None:
     assert found(text, "foo\nbar\nbaz foo\r\nbar") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("\u03bf\u03b4\u03bf\u03c3", "\u039f\u0394\u039f\u03a3"),
+        ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
+        ("STRING", "\u017ftring"), ("\u00b5meter", "\u03bcMETER"), ("\u212aelvin", "kelvin"),
+    ],
+)  # fmt: skip
+def test_letters_of_two_small_forms_are_one(text: str, held: str) -> None:
+    assert found(text, f"a {held} b") == held
+
+
 def test_a_letter_whose_small_form_is_longer_moves_nothing() -> None:
     assert found("mutex_lokc", "\u0130\u0130 mutex_LOCK") == "mutex_LOCK"
     assert found("\u0130stanbul", "in ISTANBUL") == "ISTANBUL"

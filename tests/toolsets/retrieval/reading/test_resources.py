@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.core.call import Call
 from rolltop.core.errors import Invalid, NotFound, RolltopError
+from rolltop.core.toolset import Contents
 from rolltop.server.uris import Template
 from rolltop.toolsets.retrieval import TOOLSET
 from tests.toolsets.retrieval.forest import SOMEBODY
@@ -24,7 +25,10 @@ def read(forest: Forest, uri: str, budget: int = 20_000) -> str:
     assert variables is not None
 
     async def through() -> str:
-        return await FILE.read(Call(forest.desk, SOMEBODY, "resource file", budget), **variables)
+        call = Call(forest.desk, SOMEBODY, "resource file", budget)
+        found = await FILE.read(call, **variables)
+        assert isinstance(found, Contents)
+        return found.text
 
     return asyncio.run(through())
 

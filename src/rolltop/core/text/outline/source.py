@@ -273,7 +273,14 @@ def _is_nameless_container(scan: _Scan, text: str, at: int) -> bool:
     language = scan.language
     if language.nameless is None or (language.function_values and (scan.waiting or scan.bodies)):
         return False
-    return language.nameless.search(text, max(0, at - LONGEST_NAMELESS), at) is not None
+    found = language.nameless.search(text, max(0, at - LONGEST_NAMELESS), at)
+    return found is not None and not _is_in_comment(text, found.start())
+
+
+def _is_in_comment(text: str, at: int) -> bool:
+    """Return whether a comment begins before the offset on its line."""
+    line = text[max(0, at - LONGEST_LINE) : at].rpartition("\n")[2]
+    return "//" in line or "/*" in line
 
 
 def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.errors import Invalid
-from rolltop.core.roots import Skipped
+from rolltop.core.roots import Skipped, is_sendable
 from rolltop.toolsets.retrieval.exact.expression import expression
 from rolltop.toolsets.retrieval.exact.globs import FileGlob
 from rolltop.toolsets.retrieval.exact.holding import holding
@@ -27,12 +27,14 @@ _SHORTEST: Final = 4
 _LONGEST: Final = 60
 _SMALL: Final = 16 << 20
 """Bytes of trees all of which are looked at where no index tells which files to read."""
+_CHECKED_EVERY: Final = 1024
+"""Files between looks at the clock."""
 _MOST_READ: Final = 300
 """Files of a tree that are read for one spelling: what occurs often is in some of them."""
 _MOST_BYTES_READ: Final = 8 << 20
-"""Bytes of a tree's files that are."""
+"""Bytes of a large tree's files that are."""
 _BEGINNING: Final = 1 << 20
-"""Bytes of a file that are."""
+"""Bytes of a file of a large tree that are."""
 
 
 def nearest(
@@ -89,27 +91,37 @@ class _Read:
             proposed = _proposed(tree, query, small=small, deadline=deadline)
             admitted = (
                 entry
-                for entry in proposed
-                if entry.size <= self._most_bytes and (glob is None or glob.chooses(entry.relative))
+                for entry in _until(deadline, proposed)
+                if entry.size <= self._most_bytes
+                and is_sendable(entry.relative)
+                and (glob is None or glob.chooses(entry.relative))
             )
-            left = _MOST_BYTES_READ
+            left, most = (_SMALL, _SMALL) if small else (_MOST_BYTES_READ, _BEGINNING)
             for entry in islice(admitted, _MOST_READ):
-                yield self._text(tree, entry)
-                left -= min(entry.size, _BEGINNING)
+                yield self._text(tree, entry, most)
+                left -= min(entry.size, most)
                 if left <= 0:
                     break
 
-    def _text(self, tree: Tree, entry: Entry) -> tuple[str, str]:
-        """Return the text of a file that may have been read before; of one that is none, ""."""
+    def _text(self, tree: Tree, entry: Entry, most: int) -> tuple[str, str]:
+        """Return the beginning of a file, read now or before; "" of one that is no text."""
         key = tree.root.name, entry
         found = self._texts.get(key)
         if found is None:
-            text = text_of(tree.roots, tree.root, entry, _BEGINNING) or ""
+            text = text_of(tree.roots, tree.root, entry, most) or ""
             found = text, in_small(text)
             self._room -= len(text)
             if self._room >= 0:
                 self._texts[key] = found
         return found
+
+
+def _until(deadline: float, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the files until the deadline."""
+    for number, entry in enumerate(entries):
+        if not number % _CHECKED_EVERY and time.monotonic() >= deadline:
+            return
+        yield entry
 
 
 def _proposed(tree: Tree, query: Query, *, small: bool, deadline: float) -> Iterable[Entry]:

@@ -148,7 +148,10 @@ def begins_binary(roots: Roots, root: Root, entry: Entry) -> bool:
 
 
 def text_of(roots: Roots, root: Root, entry: Entry, most: int) -> str | None:
-    """Return the beginning of a file, up to `most` bytes, as it is matched; None for no text."""
+    """Return the beginning of a file, up to `most` bytes, as it is matched; None for no text.
+
+    Line breaks stand for bytes that are no character: no match goes over either.
+    """
     try:
         with _admitted(roots, root, entry) as file:
             data = file.read(most)
@@ -156,7 +159,8 @@ def text_of(roots: Roots, root: Root, entry: Entry, most: int) -> str | None:
         return None
     if is_binary(data):
         return None
-    return data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8", "replace")
+    text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", "replace")
+    return text.replace("\ufffd", "\n")
 
 
 def _admitted(roots: Roots, root: Root, entry: Entry) -> BinaryIO:

@@ -23,8 +23,15 @@ _WIDTHS: Final = 6
 """The letters of which one is off: so many, or a part of a long text."""
 _MOST_PLACES: Final = 10_000
 """Of one part in one file: each takes about a microsecond."""
-_LONGER_SMALL: Final = str.maketrans("\u0130", "i")
-"""The one letter whose small form takes two."""
+_ALIKE: Final = tuple(
+    zip(
+        "\u0130\u017f\u00b5\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u1e9b\u1fbe",
+        "is\u03bc\u03c3\u03b2\u03b8\u03c6\u03c0\u03ba\u03c1\u03b5\u1e61\u03b9",
+        strict=True,
+    )
+)
+"""Letters whose case is ignored like that of others; the first, of Turkish, as its small form
+takes two characters."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,12 @@ class Likeness:
 
 def in_small(text: str) -> str:
     """Return a text in small letters, each in the place it had."""
-    return text.translate(_LONGER_SMALL).lower() if "\u0130" in text else text.lower()
+    if text.isascii():
+        return text.lower()
+    small = text.replace(*_ALIKE[0]).lower()
+    for letter, other in _ALIKE:
+        small = small.replace(letter, other)
+    return small
 
 
 def likenesses(text: str) -> Iterator[Likeness]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.arguments import shown
 from rolltop.core.errors import Invalid
 from rolltop.core.roots import is_sendable
+from rolltop.core.toolset import Contents
 from rolltop.toolsets.retrieval.service.answers import Clock
 from rolltop.toolsets.retrieval.service.directories import directory
 from rolltop.toolsets.retrieval.service.ranking import Ranked, ranked_page
@@ -29,7 +30,7 @@ __all__ = [
     "completions",
     "list_directory",
     "read_text",
-    "resource_text",
+    "resource_contents",
     "search",
     "smart_search",
 ]
@@ -62,8 +63,10 @@ async def list_directory(call: Call, repo: str | None, path: str | None, depth: 
     return await call.work(directory, call.desk, Clock(), place, call.cursor, call.budget)
 
 
-async def resource_text(call: Call, repo: str, path: str, lines: str) -> str:
+async def resource_contents(call: Call, repo: str, path: str, lines: str) -> Contents:
     """Return a file's text, or that of the lines `10` or `10-20` (each may start with L).
+
+    As much of it as the budget may hold.
 
     Raises:
         RolltopError: of the file; RANGE_INVALID.
@@ -78,7 +81,8 @@ async def resource_text(call: Call, repo: str, path: str, lines: str) -> str:
         )
     first = int(found[1]) if found else None
     last = int(found[2] or found[1]) if found else None
-    return (await read_text(call, Wanted(repo, path, first, last))).text
+    text = await read_text(call, Wanted(repo, path, first, last))
+    return Contents(text.text, text.more)
 
 
 async def completions(
