@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolltop.toolsets.retrieval.service import indexing
 from tests.campaign import examples
 from tests.desks import call_tool
 from tests.toolsets.retrieval.forest import SOMEBODY, Forest, make_forest
@@ -133,6 +134,24 @@ def test_no_hit_says_what_was_searched(planted: Forest) -> None:
     assert meta["skipped"] == {
         "binary": 0, "unreadable": 0, "special": 0, "too_large": 0, "changed": 0
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_no_hit_counts_as_exact_search_does(forest: Forest, indexed: bool) -> None:  # noqa: FBT001
+    for number in range(4):
+        forest.put(f"docs/{number}.txt", "plain mast\n")
+    (forest.top / "docs" / "b.dat").write_bytes(b"\0\1\2")
+    if indexed:
+        indexing.update(forest.desk)
+    (forest.top / "docs" / "3.txt").write_bytes(b"\0plain")
+    forest.put("docs/5.txt", "new\n")
+    (forest.top / "docs" / "link").symlink_to("missing")
+    for glob in (None, "*.txt"):
+        exact = forest.ok("repo_search", query="xylophone", file_glob=glob)["meta"]
+        ranked = forest.ok("repo_smart_search", query="xylophone", file_glob=glob)["meta"]
+        assert (ranked["searched"], ranked["skipped"]) == (exact["searched"], exact["skipped"])
+        assert ranked["searched"]["files"] == 4
+        assert ranked["skipped"]["binary"] == (1 if glob else 2)
 
 
 def test_no_hit_counts_files_whose_names_no_answer_can_hold(forest: Forest) -> None:

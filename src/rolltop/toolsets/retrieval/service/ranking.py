@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from rolltop.core.budget import Page
@@ -14,13 +15,14 @@ from rolltop.core.errors import Invalid
 from rolltop.core.roots import Skipped as Passed
 from rolltop.core.roots import is_sendable
 from rolltop.toolsets.retrieval import rank
-from rolltop.toolsets.retrieval.exact import FileGlob, nearest
+from rolltop.toolsets.retrieval.exact import FileGlob, search
 from rolltop.toolsets.retrieval.exact.holding import holding
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.toolsets.retrieval.service import indexing, meanings
 from rolltop.toolsets.retrieval.service.indexing import trees
 from rolltop.toolsets.retrieval.service.paging import Pages, compared_before
 from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
+from rolltop.toolsets.retrieval.service.searching import zero
 from rolltop.toolsets.retrieval.store import Unusable
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ _AT_A_TIME: Final = 30.0
 processes of their own."""
 _LONGEST_CUTTING: Final = 10.0
 """Seconds that one search may read files which the index does not hold."""
-_SECONDS_FOR_NEAREST: Final = 1.0
 _LEAST_TRIGRAM: Final = 3
 
 _known: Final[WeakKeyDictionary[Desk, rank.UnitIndexes]] = WeakKeyDictionary()
@@ -59,7 +60,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
 
     Raises:
         RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
-            CURSOR_INVALID.
+            CURSOR_INVALID or TIMEOUT.
 
     """
     roots = chosen_roots(desk.roots, repo)
@@ -86,8 +87,8 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
-    zero = {} if wanted else _zero(ranked, looked, skipped, most_bytes)
-    meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **zero)
+    told = {} if wanted else _zero(desk, ranked, looked, most_bytes)
+    meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **told)
     return Page(
         [_data(place) for place in wanted],
         lambda items: {"result": items, "meta": meta},
@@ -193,40 +194,21 @@ def _indexes(desk: Desk) -> rank.UnitIndexes:
         return _known[desk]
 
 
-def _zero(
-    ranked: Ranked, looked: Sequence[_Looked], skipped: Passed, most_bytes: int
-) -> JsonObject:
+def _zero(desk: Desk, ranked: Ranked, looked: Sequence[_Looked], most_bytes: int) -> JsonObject:
     """Return what is said where nothing was found, as exact search says it.
 
-    A file of which only the beginning is ranked counts as too large.
+    It is what a search for a text that is nowhere goes over. A file of which only the beginning is
+    ranked counts as too large.
     """
-    admitted = [(one.tree, entry) for one in looked for entry in one.entries if one.admits(entry)]
-    chosen = [(tree, entry) for tree, entry in admitted if is_sendable(entry.relative)]
-    largest = min(most_bytes, rank.LARGEST)
-    read = [(tree, entry) for tree, entry in chosen if entry.size <= largest]
-    searched = [entry.size for tree, entry in read if not _is_binary(tree, entry)]
-    return {
-        "searched": {"files": len(searched), "bytes": sum(searched)},
-        "skipped": {
-            "binary": len(read) - len(searched),
-            "unreadable": skipped.unreadable + len(admitted) - len(chosen),
-            "special": skipped.no_files,
-            "too_large": len(chosen) - len(read),
-            "changed": skipped.vanished,
-        },
-        "nearest": nearest(
-            [one.tree for one in looked],
-            Query(ranked.text, file_glob=ranked.file_glob),
-            sum(searched),
-            time.monotonic() + _SECONDS_FOR_NEAREST,
-            most_bytes=most_bytes,
-        ),
-    }
-
-
-def _is_binary(tree: Tree, entry: Entry) -> bool:
-    """Return whether a file is known to be no text."""
-    return tree.index is not None and tree.index.is_text(entry) is False
+    searched = [one.tree for one in looked]
+    found = search(
+        searched,
+        Query(uuid4().hex, file_glob=ranked.file_glob),
+        limit=1,
+        deadline=time.monotonic() + desk.settings["call_timeout"],
+        most_bytes=min(most_bytes, rank.LARGEST),
+    )
+    return zero(found, searched, Query(ranked.text, file_glob=ranked.file_glob), most_bytes)
 
 
 def _data(place: Place) -> JsonObject:

@@ -69,8 +69,8 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
     more = found.more or kept < len(matches)
     if more:
         found.resume(kept - 1)  # may look at every file still to be read: here, on a worker
-    zero = {} if matches else _zero(found, searched, query, most_bytes)
-    meta = clock.meta(repo_of(roots), **zero)
+    told = {} if matches else zero(found, searched, query, most_bytes)
+    meta = clock.meta(repo_of(roots), **told)
     return Page(
         matches[:kept],
         lambda items: {"result": items, "meta": meta},
@@ -115,7 +115,7 @@ def _values(cursor: str) -> list[Any]:
     return cast("list[Any]", values)
 
 
-def _zero(found: Found, searched: Sequence[Tree], query: Query, most_bytes: int) -> JsonObject:
+def zero(found: Found, searched: Sequence[Tree], query: Query, most_bytes: int) -> JsonObject:
     """Return what is said of no hit: what was searched, what was not, and what does occur."""
     return {
         "searched": {"files": found.files, "bytes": found.bytes},
