@@ -35,6 +35,8 @@ _MOST_BYTES_READ: Final = 8 << 20
 """Bytes of a large tree's files that are."""
 _BEGINNING: Final = 1 << 20
 """Bytes of a file of a large tree that are."""
+_LONG_BEGINNING: Final = 4 << 20
+"""Bytes of a file of a small one."""
 
 
 def nearest(
@@ -57,12 +59,12 @@ def nearest(
         expression(query)
     except Invalid:  # no line holds it, nor anything like it
         return None
-    read = _Read(most_bytes)
+    small = size <= _SMALL
     for likeness in likenesses(text):
         narrower = replace(query, text=likeness.narrowing, regex=True, case="ignore", context=0)
         part: str | None = None
-        for file in read.some(trees, narrower, small=size <= _SMALL, deadline=deadline):
-            found = likeness.named(*file)
+        for file in _texts(trees, narrower, most_bytes, small=small, deadline=deadline):
+            found = likeness.named(file, in_small(file))
             if found is not None and found[1]:
                 return found[0]
             part = part or (found and found[0])
@@ -73,47 +75,28 @@ def nearest(
     return None
 
 
-class _Read:
-    """Files read to look for spellings; most are looked at for each likeness."""
-
-    def __init__(self, most_bytes: int) -> None:
-        """Take the size of the largest file that is read."""
-        self._most_bytes: Final = most_bytes
-        self._texts: Final[dict[tuple[str, Entry], tuple[str, str]]] = {}
-        self._room = _MOST_BYTES_READ
-
-    def some(
-        self, trees: Sequence[Tree], query: Query, *, small: bool, deadline: float
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the texts of a few files that may match: as they are, and in small letters."""
-        glob = None if query.file_glob is None else FileGlob(query.file_glob)
-        for tree in trees:
-            proposed = _proposed(tree, query, small=small, deadline=deadline)
-            admitted = (
-                entry
-                for entry in _until(deadline, proposed)
-                if entry.size <= self._most_bytes
-                and is_sendable(entry.relative)
-                and (glob is None or glob.chooses(entry.relative))
-            )
-            left, most = (_SMALL, _SMALL) if small else (_MOST_BYTES_READ, _BEGINNING)
-            for entry in islice(admitted, _MOST_READ):
-                yield self._text(tree, entry, most)
-                left -= min(entry.size, most)
-                if left <= 0:
-                    break
-
-    def _text(self, tree: Tree, entry: Entry, most: int) -> tuple[str, str]:
-        """Return the beginning of a file, read now or before; "" of one that is no text."""
-        key = tree.root.name, entry
-        found = self._texts.get(key)
-        if found is None:
-            text = text_of(tree.roots, tree.root, entry, most) or ""
-            found = text, in_small(text)
-            self._room -= len(text)
-            if self._room >= 0:
-                self._texts[key] = found
-        return found
+def _texts(
+    trees: Sequence[Tree], query: Query, most_bytes: int, *, small: bool, deadline: float
+) -> Iterator[str]:
+    """Yield the texts of a few files that may match, one after the other."""
+    glob = None if query.file_glob is None else FileGlob(query.file_glob)
+    for tree in trees:
+        proposed = _proposed(tree, query, small=small, deadline=deadline)
+        admitted = (
+            entry
+            for entry in _until(deadline, proposed)
+            if entry.size <= most_bytes
+            and is_sendable(entry.relative)
+            and (glob is None or glob.chooses(entry.relative))
+        )
+        left, most = (_SMALL, _LONG_BEGINNING) if small else (_MOST_BYTES_READ, _BEGINNING)
+        for entry in islice(admitted, _MOST_READ):
+            text = text_of(tree.roots, tree.root, entry, most)
+            if text is not None:
+                yield text
+            left -= min(entry.size, most)
+            if left <= 0:
+                break
 
 
 def _until(deadline: float, entries: Iterable[Entry]) -> Iterator[Entry]:
