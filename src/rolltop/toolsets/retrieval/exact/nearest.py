@@ -17,7 +17,7 @@ from rolltop.toolsets.retrieval.exact.search import MOST_BYTES
 from rolltop.toolsets.retrieval.exact.spellings import in_small, likenesses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.trees import Tree
@@ -80,15 +80,13 @@ def _texts(
 ) -> Iterator[str]:
     """Yield the texts of a few files that may match, one after the other."""
     glob = None if query.file_glob is None else FileGlob(query.file_glob)
+
+    def admits(entry: Entry) -> bool:
+        fits = entry.size <= most_bytes and is_sendable(entry.relative)
+        return fits and (glob is None or glob.chooses(entry.relative))
+
     for tree in trees:
-        proposed = _proposed(tree, query, small=small, deadline=deadline)
-        admitted = (
-            entry
-            for entry in _until(deadline, proposed)
-            if entry.size <= most_bytes
-            and is_sendable(entry.relative)
-            and (glob is None or glob.chooses(entry.relative))
-        )
+        admitted = _proposed(tree, query, admits, small=small, deadline=deadline)
         left, most = (_SMALL, _LONG_BEGINNING) if small else (_MOST_BYTES_READ, _BEGINNING)
         for entry in islice(admitted, _MOST_READ):
             text = text_of(tree.roots, tree.root, entry, most)
@@ -99,22 +97,34 @@ def _texts(
                 break
 
 
+def _proposed(
+    tree: Tree,
+    query: Query,
+    admits: Callable[[Entry], bool],
+    *,
+    small: bool,
+    deadline: float,
+) -> Iterable[Entry]:
+    """Return files that may match: those of a large tree that come first, while no index tells.
+
+    None of a large tree that has no index: to look there takes longer than the search did.
+    """
+    if tree.index is None and not small:
+        return ()
+    candidates = None if tree.index is None else tree.index.candidates(query)
+    if candidates is not None:
+        return filter(admits, _until(deadline, candidates))
+    admitted = filter(admits, _until(deadline, tree.files(Skipped())))
+    if not small:
+        return admitted
+    some = list(admitted)
+    found = holding(tree.root, query, some, deadline)
+    return (entry for entry in some if entry in found)
+
+
 def _until(deadline: float, entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield the files until the deadline."""
     for number, entry in enumerate(entries):
         if not number % _CHECKED_EVERY and time.monotonic() >= deadline:
             return
         yield entry
-
-
-def _proposed(tree: Tree, query: Query, *, small: bool, deadline: float) -> Iterable[Entry]:
-    """Return the files that may match; of a large tree all where nothing tells which."""
-    candidates = None if tree.index is None else tree.index.candidates(query)
-    if candidates is not None:
-        return candidates
-    files = tree.files(Skipped())
-    if not small:
-        return files
-    files = list(files)
-    found = holding(tree.root, query, files, deadline)
-    return (entry for entry in files if entry in found)
