@@ -29,7 +29,7 @@ _SMALL: Final = 16 << 20
 """Bytes of trees all of which are looked at where no index tells which files to read."""
 _CHECKED_EVERY: Final = 1024
 """Files between looks at the clock."""
-_MOST_READ: Final = 300
+_MOST_READ: Final = 200
 """Files of a tree that are read for one spelling: what occurs often is in some of them."""
 _MOST_BYTES_READ: Final = 8 << 20
 """Bytes of a large tree's files that are."""
