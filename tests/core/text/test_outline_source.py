@@ -177,6 +177,16 @@ def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
     assert names == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("begin", ["/* helpers */ namespace {", '/* C */ extern "C" {'])
+def test_a_comment_that_is_over_hides_nothing(begin: str) -> None:
+    assert drawn(f"{begin}\nint f(int a) {{\n}}\n}}\n", "c") == "f 2-3\n"
+
+
+def test_what_a_member_of_a_class_calls_is_none_of_its_members() -> None:
+    text = "class A {\n  h = later(() => {\n    const b = () => {\n    };\n  });\n}\n"
+    assert drawn(text, "javascript") == "A 1-6\n"
+
+
 @pytest.mark.parametrize(
     "comment", ["// in the anonymous namespace", '// called from extern "C"', "/* a namespace"]
 )
@@ -193,6 +203,11 @@ def test_what_a_comment_says_takes_no_braces(comment: str) -> None:
         ("define(['a', 'b'], function (a, b) {", "});"), ("(async () => {", "})();"),
         ("$(document).ready(function () {", "});"), ("module.exports = function (x) {", "};"),
         ("describe('x', () => {\nif (y) {\n}", "});"),
+        ("app.use('http://a/**/*.js', function () {", "});"),
+        ("/* istanbul ignore next */ (function () {", "})();"), ("x(/*a*/ function () {", "});"),
+        ("x(function ($scope, $http, $location, $routeParams, $timeout, Users) {", "});"),
+        ("x(function (a, b = f()) {", "});"), ("x(function (a): Promise<void> {", "});"),
+        ("x(function (/* options */) {", "});"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("margin", ["", "  "])

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.retrieval.service import indexing
+from rolltop.core.errors import TimedOut
+from rolltop.toolsets.retrieval.service import indexing, ranking
 from tests.campaign import examples
 from tests.desks import call_tool
 from tests.toolsets.retrieval.forest import SOMEBODY, Forest, make_forest
@@ -152,6 +153,18 @@ def test_no_hit_counts_as_exact_search_does(forest: Forest, indexed: bool) -> No
         assert (ranked["searched"], ranked["skipped"]) == (exact["searched"], exact["skipped"])
         assert ranked["searched"]["files"] == 4
         assert ranked["skipped"]["binary"] == (1 if glob else 2)
+
+
+def test_no_hit_answers_where_counting_takes_too_long(
+    planted: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_long(*_: object, **__: object) -> None:
+        raise TimedOut("too long", hint="none")
+
+    monkeypatch.setattr(ranking, "search", too_long)
+    answer = planted.ok("repo_smart_search", query="xylophone")
+    assert answer["result"] == []
+    assert "searched" not in answer["meta"]
 
 
 def test_no_hit_counts_files_whose_names_no_answer_can_hold(forest: Forest) -> None:

@@ -98,7 +98,10 @@ JAVASCRIPT: Final = Language(
     hidden=rf"//[^\n]*+|\{{[ \t]*+\}}(?=[ \t]*+[>,])|{_TEMPLATE}"
     r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
     r"(?:[^/\\\n\[]++|\\.|\[(?:[^\]\\\n]++|\\.)*\])+/",
-    nameless=re.compile(r"(?:\bfunction[ \t]*+\*?[ \t]*+\([^()]*+\)|=>)[ \t]*+$"),
+    nameless=re.compile(
+        r"(?:\bfunction[ \t]*+\*?[ \t]*+\([^()]*+(?:\([^()]*+\)[^()]*+)*\)"
+        r"(?:[ \t]*+:[^(){};=]{1,60})?|=>)[ \t]*+$"
+    ),
     function_values=True,
     marks="`",
     inside=(_TEMPLATE,),

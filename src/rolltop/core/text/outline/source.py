@@ -37,7 +37,7 @@ LANGUAGES: Final[dict[str, Language]] = {
 LONGEST_LINE: Final = 2_000
 """Code points of a line that may be a declaration; generated and minified lines are longer."""
 
-LONGEST_NAMELESS: Final = 60
+LONGEST_NAMELESS: Final = 160
 """Code points before a brace that say whether it begins a container without a name."""
 
 _GOES_ON: Final = ("{", "where", ":", "=", "->", ")")
@@ -81,7 +81,8 @@ class _Scan:
 
     `indent` is the width of the white space before the line, `margin` that before the line on which
     the innermost parentheses were opened, or before the same line. `bodies` and `named` count open
-    blocks: those that are no containers, and the sections.
+    blocks: those that are no containers, and the sections. `hidden` is where the last comment
+    began and ended, or what else is passed over but strings.
     """
 
     language: Language
@@ -94,6 +95,7 @@ class _Scan:
     indent: int = 0
     margin: str = ""
     last_code: int = 0
+    hidden: tuple[int, int] = (0, 0)
 
 
 @cache
@@ -156,6 +158,8 @@ def _scanned(scan: _Scan, text: str, at: int) -> int | None:
             _take_mark(scan, text, token["mark"], token.start())
             if token["mark"] == "{" and (end := _end_of_body(scan, text, token.start())):
                 return end
+        elif text[token.start()] != '"':
+            scan.hidden = token.span()
     return None
 
 
@@ -271,16 +275,13 @@ def _is_initial(scan: _Scan, text: str, at: int) -> bool:
 
 def _is_nameless_container(scan: _Scan, text: str, at: int) -> bool:
     language = scan.language
-    if language.nameless is None or (language.function_values and (scan.waiting or scan.bodies)):
+    if language.nameless is None:
+        return False
+    if language.function_values and (scan.waiting or scan.bodies or scan.named):
         return False
     found = language.nameless.search(text, max(0, at - LONGEST_NAMELESS), at)
-    return found is not None and not _is_in_comment(text, found.start())
-
-
-def _is_in_comment(text: str, at: int) -> bool:
-    """Return whether a comment begins before the offset on its line."""
-    line = text[max(0, at - LONGEST_LINE) : at].rpartition("\n")[2]
-    return "//" in line or "/*" in line
+    begin, end = scan.hidden
+    return found is not None and not begin <= found.start() < end
 
 
 def _open_block(scan: _Scan, *, is_value: bool, container: bool) -> None:

@@ -11,7 +11,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from rolltop.core.budget import Page
-from rolltop.core.errors import Invalid
+from rolltop.core.errors import Invalid, TimedOut
 from rolltop.core.roots import Skipped as Passed
 from rolltop.core.roots import is_sendable
 from rolltop.toolsets.retrieval import rank
@@ -41,6 +41,8 @@ processes of their own."""
 _LONGEST_CUTTING: Final = 10.0
 """Seconds that one search may read files which the index does not hold."""
 _LEAST_TRIGRAM: Final = 3
+_SHARE: Final = 0.75
+"""Of the time that a call may take, what is left for other things than a near spelling."""
 
 _known: Final[WeakKeyDictionary[Desk, rank.UnitIndexes]] = WeakKeyDictionary()
 _lock: Final = Lock()
@@ -60,9 +62,10 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
 
     Raises:
         RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
-            CURSOR_INVALID or TIMEOUT.
+            CURSOR_INVALID.
 
     """
+    until = time.monotonic() + _SHARE * desk.settings["call_timeout"]
     roots = chosen_roots(desk.roots, repo)
     if not ranked.text.strip():
         raise Invalid(
@@ -87,7 +90,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
-    told = {} if wanted else _zero(desk, ranked, looked, most_bytes)
+    told = {} if wanted else _zero(ranked, looked, most_bytes, until)
     meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **told)
     return Page(
         [_data(place) for place in wanted],
@@ -194,20 +197,26 @@ def _indexes(desk: Desk) -> rank.UnitIndexes:
         return _known[desk]
 
 
-def _zero(desk: Desk, ranked: Ranked, looked: Sequence[_Looked], most_bytes: int) -> JsonObject:
+def _zero(
+    ranked: Ranked, looked: Sequence[_Looked], most_bytes: int, deadline: float
+) -> JsonObject:
     """Return what is said where nothing was found, as exact search says it.
 
     It is what a search for a text that is nowhere goes over. A file of which only the beginning is
-    ranked counts as too large.
+    ranked counts as too large. Nothing is said where that takes too long: no place is known to be
+    there all the same.
     """
     searched = [one.tree for one in looked]
-    found = search(
-        searched,
-        Query(uuid4().hex, file_glob=ranked.file_glob),
-        limit=1,
-        deadline=time.monotonic() + desk.settings["call_timeout"],
-        most_bytes=min(most_bytes, rank.LARGEST),
-    )
+    try:
+        found = search(
+            searched,
+            Query(uuid4().hex, file_glob=ranked.file_glob),
+            limit=1,
+            deadline=deadline,
+            most_bytes=min(most_bytes, rank.LARGEST),
+        )
+    except TimedOut:
+        return {}
     return zero(found, searched, Query(ranked.text, file_glob=ranked.file_glob), most_bytes)
 
 
