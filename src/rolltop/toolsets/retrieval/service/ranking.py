@@ -67,13 +67,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     """
     until = time.monotonic() + _SHARE * desk.settings["call_timeout"]
     roots = chosen_roots(desk.roots, repo)
-    if not ranked.text.strip():
-        raise Invalid(
-            "query is empty",
-            code="QUERY_EMPTY",
-            hint="Send a few words, a name, a file name or a question.",
-        )
-    glob = None if ranked.file_glob is None else FileGlob(ranked.file_glob)
+    glob = _glob(ranked)
     skipped = Passed()
     most_bytes = desk.settings["retrieval.max_file_bytes"]
     looked = [_Looked.at(tree, skipped, glob, most_bytes) for tree in trees(desk, roots)]
@@ -98,6 +92,17 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
         lambda index: pages.cursor(at, index + 1),
         pages.more(at),
     )
+
+
+def _glob(ranked: Ranked) -> FileGlob | None:
+    """Return which files are wanted. Raises QUERY_EMPTY where nothing is, or FILE_GLOB_INVALID."""
+    if not ranked.text.strip():
+        raise Invalid(
+            "query is empty",
+            code="QUERY_EMPTY",
+            hint="Send a few words, a name, a file name or a question.",
+        )
+    return None if ranked.file_glob is None else FileGlob(ranked.file_glob)
 
 
 def update(desk: Desk) -> None:
