@@ -103,12 +103,10 @@ class Resources:
             found = await self._in_time(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
-        contents = Contents(found) if isinstance(found, str) else found
-        bounded = _within(contents, call.budget)
-        shown_now = TextResourceContents(
-            uri=params.uri, mime_type=reference.mime_type, text=bounded
-        )
-        return ReadResourceResult(contents=[shown_now])
+        whole = Contents(found) if isinstance(found, str) else found
+        bounded = _within(whole, call.budget)
+        contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=bounded)
+        return ReadResourceResult(contents=[contents])
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
         """Return possible values of one variable of a template, best first."""

@@ -21,6 +21,19 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the paths that are asked for from now on."""
+    asked: list[str] = []
+    look = os.lstat
+
+    def note(path: str) -> os.stat_result:
+        asked.append(path)
+        return look(path)
+
+    monkeypatch.setattr(links.os, "lstat", note)
+    return asked
+
+
 TARGETS = (
     "folder", "folder/file", "./folder/../folder//file", "../outside", "/", "/dev/null",
     "../root/folder/file", "./" * 1000 + "folder", "folder/", "step59", "/proc/self/fd/0",
@@ -47,14 +60,7 @@ def test_a_link_leads_where_the_kernel_goes(place: Path, target: str) -> None:
 def test_links_without_end_are_left_after_a_while(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-    look = os.lstat
-
-    def noted(path: str) -> os.stat_result:
-        asked.append(path)
-        return look(path)
-
-    monkeypatch.setattr(links.os, "lstat", noted)
+    asked = noted(monkeypatch)
     for number in range(2_000):
         (place / f"{number}").symlink_to(f"{number}")
     assert 0 < leading_nowhere([str(place / str(number)) for number in range(2_000)]) < 2_000
@@ -82,14 +88,7 @@ def test_nothing_is_asked_of_what_others_answer_for(
     told = place.parent / "mountinfo"
     told.write_bytes(_mount(b"/", b"ext4") + _mount(os.fsencode(far), b"nfs4"))
     monkeypatch.setattr(links, "_MOUNTS", told)
-    asked: list[str] = []
-    look = os.lstat
-
-    def noted(path: str) -> os.stat_result:
-        asked.append(path)
-        return look(path)
-
-    monkeypatch.setattr(links.os, "lstat", noted)
+    asked = noted(monkeypatch)
     assert leading_nowhere(every) == 1
     assert not [path for path in asked if path.startswith(str(far))]
 

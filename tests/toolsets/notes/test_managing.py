@@ -225,6 +225,7 @@ def test_a_note_is_a_resource_that_listeners_hear_of(mine: Caller) -> None:
 
     async def look() -> tuple[str, list[str], list[str]]:
         read = await reference.read(call, id=note)
+        assert isinstance(read, str)
         by_title = await reference.complete(call, "id", "harbour l", {})
         return read, by_title, await reference.complete(call, "id", other[:8], {})
 

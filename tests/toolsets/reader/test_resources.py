@@ -23,7 +23,9 @@ def read(shelf: Shelf, root: str, path: str, section: str) -> str:
     call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
 
     async def through() -> str:
-        return await SECTION.read(call, root=root, path=path, id=section)
+        found = await SECTION.read(call, root=root, path=path, id=section)
+        assert isinstance(found, str)
+        return found
 
     return asyncio.run(through())
 

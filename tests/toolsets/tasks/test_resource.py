@@ -37,7 +37,9 @@ def wait_for(promised: Awaitable[T]) -> T:
 def read(caller: Caller, task: str) -> object:
     """Return the resource's JSON."""
     call = Call(caller.desk, caller.scope, "resources/read", 0)
-    return json.loads(wait_for(REFERENCE.read(call, id=task)))
+    found = wait_for(REFERENCE.read(call, id=task))
+    assert isinstance(found, str)
+    return json.loads(found)
 
 
 def complete(caller: Caller, typed: str) -> list[str]:

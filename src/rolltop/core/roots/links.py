@@ -18,6 +18,8 @@ _LOCAL: Final = frozenset(
     b" overlay ramfs squashfs tmpfs udf vfat xfs zfs".split()
 )
 """File systems of files that this machine's kernel answers for, and nobody else."""
+_PLACE: Final = 4
+"""Of the mount point, among the fields that the kernel writes."""
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
 _NOWHERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 _MOST_LINKS: Final = 40
@@ -72,10 +74,6 @@ class _Mounts:
         return self._foreign.get("/", True)
 
 
-_PLACE: Final = 4
-"""Of the mount point, among the fields that the kernel writes."""
-
-
 def _followed(link: str, mounts: _Mounts, most: int) -> tuple[int, bool]:
     """Return how many names were gone over, and whether the kernel can go all the way alone."""
     at, _, name = link.rpartition("/")
@@ -91,7 +89,7 @@ def _followed(link: str, mounts: _Mounts, most: int) -> tuple[int, bool]:
             return steps, False
         try:
             is_link = name != ".." and stat.S_ISLNK(os.lstat(path).st_mode)
-            target = os.readlink(path) if is_link else ""  # noqa: PTH115 - the text, as it is
+            target = str(Path(path).readlink()) if is_link else ""
         except OSError:
             return steps, True
         links += is_link
@@ -107,7 +105,7 @@ def _followed(link: str, mounts: _Mounts, most: int) -> tuple[int, bool]:
 
 def _leads_somewhere(link: str) -> bool:
     try:
-        os.stat(link)  # noqa: PTH116 - no path is put together of what is one
+        Path(link).stat()
     except OSError as error:
         return error.errno not in _NOWHERE
     return True

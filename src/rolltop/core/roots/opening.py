@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Admits = Callable[[str, os.stat_result], bool]
 
 _BINARY_PROBE_BYTES = 8192
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Never wait for a FIFO's writer, never become a terminal's process, never leak to a child.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 # To go through a directory takes no right to list it, where the system can say so.
@@ -65,7 +65,7 @@ class OpenFile(io.BufferedReader):
 
 def is_binary(first_8k: bytes) -> bool:
     """Whether a file that starts like this is binary: a NUL byte and no UTF-16 mark."""
-    return b"\0" in first_8k[:_BINARY_PROBE_BYTES] and not first_8k.startswith(_UTF16_MARKS)
+    return b"\0" in first_8k[:_BINARY_PROBE_BYTES] and not first_8k.startswith(UTF16_MARKS)
 
 
 def open_admitted(path: str, admits: Admits) -> OpenFile:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.retrieval.exact.spellings import in_small, likenesses
+from rolltop.toolsets.retrieval.exact.spellings import likenesses
 from tests.campaign import examples
 
 _NAMES = st.text("abcdexyz_AB0129", min_size=4, max_size=60)
@@ -17,7 +17,7 @@ _LETTERS = st.sampled_from("abqz_Z7")
 def found(text: str, line: str) -> str | None:
     """Return what is named of a line, as a search over files would find it."""
     for likeness in likenesses(text):
-        named = likeness.named(line, in_small(line))
+        named = likeness.named(line)
         if named is not None:
             narrowing = re.compile(likeness.narrowing, re.IGNORECASE)
             assert narrowing.search(line), "an index would not have proposed the file"

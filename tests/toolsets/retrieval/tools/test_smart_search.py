@@ -137,12 +137,12 @@ def test_no_hit_says_what_was_searched(planted: Forest) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("indexed", [False, True])
-def test_no_hit_counts_as_exact_search_does(forest: Forest, indexed: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("index", ["none yet", "made"])
+def test_no_hit_counts_as_exact_search_does(forest: Forest, index: str) -> None:
     for number in range(4):
         forest.put(f"docs/{number}.txt", "plain mast\n")
     (forest.top / "docs" / "b.dat").write_bytes(b"\0\1\2")
-    if indexed:
+    if index == "made":
         indexing.update(forest.desk)
     (forest.top / "docs" / "3.txt").write_bytes(b"\0plain")
     forest.put("docs/5.txt", "new\n")

@@ -6,6 +6,7 @@ import os
 from typing import Final, NamedTuple
 
 from rolltop.core.roots import is_binary
+from rolltop.core.roots.opening import UTF16_MARKS
 from rolltop.core.text.decode import decode
 from rolltop.toolsets.retrieval.exact.spots import Spot
 from rolltop.toolsets.retrieval.models import Line
@@ -29,7 +30,6 @@ _KEPT: Final = 1 << 17
 _DECIDING: Final = 1 << 18
 """Bytes that tell the encoding of a file that is no UTF-8."""
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
-_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _CONTINUATION: Final = 4
 """A character of UTF-8 has at most as many bytes."""
 
@@ -60,7 +60,7 @@ class Content:
         self._whole: Final = head if len(head) <= size <= _KEPT else None
         self.binary: Final = is_binary(head)
         self._skipped: Final = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
-        self._converted: Final = self._utf16() if head.startswith(_UTF16_MARKS) else None
+        self._converted: Final = self._utf16() if head.startswith(UTF16_MARKS) else None
         self._encoding: str | None = None
 
     def shown(self, spot: Spot) -> str:

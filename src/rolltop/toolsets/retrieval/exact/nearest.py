@@ -14,7 +14,7 @@ from rolltop.toolsets.retrieval.exact.globs import FileGlob
 from rolltop.toolsets.retrieval.exact.holding import holding
 from rolltop.toolsets.retrieval.exact.reading import text_of
 from rolltop.toolsets.retrieval.exact.search import MOST_BYTES
-from rolltop.toolsets.retrieval.exact.spellings import in_small, likenesses
+from rolltop.toolsets.retrieval.exact.spellings import likenesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,7 +64,7 @@ def nearest(
         narrower = replace(query, text=likeness.narrowing, regex=True, case="ignore", context=0)
         part: str | None = None
         for file in _texts(trees, narrower, most_bytes, small=small, deadline=deadline):
-            found = likeness.named(file, in_small(file))
+            found = likeness.named(file)
             if found is not None and found[1]:
                 return found[0]
             part = part or (found and found[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import tempfile
 import time
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from rolltop.core.roots import is_binary
 from rolltop.core.roots.opening import (
+    UTF16_MARKS,
     NotAdmitted,
     NotRegularFile,
     names_still,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 18
 """Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _HEAD: Final = 8192
-_UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SETTLED_NS: Final = 1_000_000_000
 """A file changed less long ago may change again without its times telling."""
 _ATTEMPTS: Final = 3
@@ -159,7 +158,7 @@ def text_of(roots: Roots, root: Root, entry: Entry, most: int) -> str | None:
         return None
     if is_binary(data):
         return None
-    text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", "replace")
+    text = data.decode("utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig", "replace")
     return text.replace("\ufffd", "\n")
 
 

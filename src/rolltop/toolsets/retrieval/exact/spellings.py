@@ -46,21 +46,20 @@ class Likeness:
     narrowing: str
     places: Callable[[str], Iterator[tuple[int, int]]]
 
-    def named(self, text: str, small: str) -> tuple[str, bool] | None:
+    def named(self, text: str) -> tuple[str, bool] | None:
         """Return what is like it in a text, and whether it stands there as a whole word.
 
-        The first that does, else the first of all; None for none. `small` is the text in small
-        letters.
+        The first that does, else the first of all; None for none.
         """
         part: str | None = None
-        for start, end in self.places(small):
+        for start, end in self.places(_in_small(text)):
             if _is_whole(text, start, end):
                 return text[start:end], True
             part = part or text[start:end]
         return None if part is None else (part, False)
 
 
-def in_small(text: str) -> str:
+def _in_small(text: str) -> str:
     """Return a text in small letters, each in the place it had."""
     if text.isascii():
         return text.lower()
@@ -75,13 +74,13 @@ def likenesses(text: str) -> Iterator[Likeness]:
 
     Other case, other signs between the words, one letter off.
     """
-    yield Likeness(re.escape(text), _Same(in_small(text)))
+    yield Likeness(re.escape(text), _Same(_in_small(text)))
     words = _WORD.findall(text)
     if len(words) > 1 and max(map(len, words)) >= _TELLING:
-        yield Likeness(_BETWEEN.join(map(re.escape, words)), _Joined([*map(in_small, words)]))
+        yield Likeness(_BETWEEN.join(map(re.escape, words)), _Joined([*map(_in_small, words)]))
     yield Likeness(
         "|".join(_gapped(text) if len(text) >= _LONG else _one_letter_off(text)),
-        _OneLetterOff(in_small(text)),
+        _OneLetterOff(_in_small(text)),
     )
 
 
@@ -141,17 +140,17 @@ class _OneLetterOff:
 
     def __init__(self, text: str) -> None:
         half = len(text) // 2
-        self._text: Final = text
-        self._half: Final = half
+        self._first: Final = text[:half]
+        self._second: Final = text[half:][::-1]
         self._middle: Final = text[: half - 1] + text[half] + text[half - 1] + text[half + 1 :]
         self._after: Final = re.compile("|".join(_one_letter_off(text[half:])))
         self._before: Final = re.compile("|".join(_one_letter_off(text[:half][::-1])))
 
     def __call__(self, small: str) -> Iterator[tuple[int, int]]:
-        size, half, backwards = len(small), self._half, small[::-1]
-        swapped = ((at, at + len(self._text)) for at in _places_of(self._middle, small))
-        after = _halves(self._text[:half], self._after, small)
-        before = _halves(self._text[half:][::-1], self._before, backwards)
+        size = len(small)
+        after = _halves(self._first, self._after, small)
+        before = _halves(self._second, self._before, small[::-1])
+        swapped = _Same(self._middle)(small)
         return chain(after, ((size - end, size - start) for start, end in before), swapped)
 
 

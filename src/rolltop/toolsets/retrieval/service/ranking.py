@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -12,8 +12,7 @@ from weakref import WeakKeyDictionary
 
 from rolltop.core.budget import Page
 from rolltop.core.errors import Invalid, TimedOut
-from rolltop.core.roots import Skipped as Passed
-from rolltop.core.roots import is_sendable
+from rolltop.core.roots import Skipped, is_sendable
 from rolltop.toolsets.retrieval import rank
 from rolltop.toolsets.retrieval.exact import FileGlob, search
 from rolltop.toolsets.retrieval.exact.holding import holding
@@ -68,9 +67,8 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     until = time.monotonic() + _SHARE * desk.settings["call_timeout"]
     roots = chosen_roots(desk.roots, repo)
     glob = _glob(ranked)
-    skipped = Passed()
     most_bytes = desk.settings["retrieval.max_file_bytes"]
-    looked = [_Looked.at(tree, skipped, glob, most_bytes) for tree in trees(desk, roots)]
+    looked = [_Looked.at(tree, glob, most_bytes) for tree in trees(desk, roots)]
     meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
     places = _places(desk, ranked.text, looked, meaning)
     compared = meanings.compared(desk, meaning)
@@ -116,7 +114,7 @@ def update(desk: Desk) -> None:
     for tree in trees(desk, desk.roots.named):
         _indexes(desk).update(
             tree.root,
-            partial(_entries, tree, Passed()),
+            partial(_entries, tree),
             lambda: desk.stopping or time.monotonic() > end,
         )
 
@@ -139,8 +137,8 @@ class _Looked:
     most_bytes: int
 
     @classmethod
-    def at(cls, tree: Tree, skipped: Passed, glob: FileGlob | None, most_bytes: int) -> _Looked:
-        return cls(tree, _entries(tree, skipped), glob, most_bytes)
+    def at(cls, tree: Tree, glob: FileGlob | None, most_bytes: int) -> _Looked:
+        return cls(tree, _entries(tree), glob, most_bytes)
 
     def chooses(self, entry: Entry) -> bool:
         fits = entry.size <= self.most_bytes
@@ -189,9 +187,9 @@ def _places(
     return []
 
 
-def _entries(tree: Tree, skipped: Passed) -> Sequence[Entry]:
+def _entries(tree: Tree) -> Sequence[Entry]:
     """Return the chosen files: the very list that the catalogue keeps, where there is one."""
-    entries = tree.files(skipped)
+    entries = tree.files(Skipped())
     return entries if isinstance(entries, list) else list(entries)
 
 
@@ -212,17 +210,18 @@ def _zero(
     there all the same.
     """
     searched = [one.tree for one in looked]
+    query = Query(ranked.text, file_glob=ranked.file_glob)
     try:
         found = search(
             searched,
-            Query(uuid4().hex, file_glob=ranked.file_glob),
+            replace(query, text=uuid4().hex),
             limit=1,
             deadline=deadline,
             most_bytes=min(most_bytes, rank.LARGEST),
         )
     except TimedOut:
         return {}
-    return zero(found, searched, Query(ranked.text, file_glob=ranked.file_glob), most_bytes)
+    return zero(found, searched, query, most_bytes)
 
 
 def _data(place: Place) -> JsonObject:

@@ -57,7 +57,7 @@ class RootIndex:
         self._binary: Final[dict[str, Stamp]] = {}
         """Files that were no text in the state they were read in, by their paths."""
         self._judged_last: (
-            tuple[list[Entry], tuple[int, int], tuple[list[Entry], Totals]] | None
+            tuple[list[Entry], tuple[int, int], tuple[Totals, list[Entry]]] | None
         ) = None
         self._marked: tuple[list[Entry], int, Marks] | None = None
         self._refused: Final[dict[Entry, float]] = {}
@@ -152,31 +152,31 @@ class RootIndex:
 
     def texts(self, entries: list[Entry], most_bytes: int) -> list[Entry]:
         """Return those of the files that are searched, as far as is known."""
-        return self._judged(entries, most_bytes)[0]
+        return self._judged(entries, most_bytes)[1]
 
     def totals(self, entries: list[Entry], most_bytes: int) -> tuple[Totals, list[Entry]]:
         """Return how much of the files is searched, and which, as far as is known."""
-        texts, totals = self._judged(entries, most_bytes)
-        return totals, texts
+        return self._judged(entries, most_bytes)
 
-    def _judged(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
+    def _judged(self, entries: list[Entry], most_bytes: int) -> tuple[Totals, list[Entry]]:
         with self._lock:
             of, kept = (self._last_change, most_bytes), self._judged_last
             if kept is None or kept[0] is not entries or kept[1] != of:
                 kept = self._judged_last = entries, of, self._judge(entries, most_bytes)
             return kept[2]
 
-    def _judge(self, entries: list[Entry], most_bytes: int) -> tuple[list[Entry], Totals]:
+    def _judge(self, entries: list[Entry], most_bytes: int) -> tuple[Totals, list[Entry]]:
         sent = [entry for entry in entries if is_sendable(entry.relative)]
         fitting = [entry for entry in sent if entry.size <= most_bytes]
         texts = [entry for entry in fitting if self.is_text(entry) is not False]
-        return texts, Totals(
+        totals = Totals(
             files=len(texts),
             bytes=sum(entry.size for entry in texts),
             binary=len(fitting) - len(texts),
             unreadable=len(entries) - len(sent),
             too_large=len(sent) - len(fitting),
         )
+        return totals, texts
 
     def update(self, postings: Postings, stopped: Callable[[], bool]) -> None:
         """Read stale files into the index until stopped.

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.roots import PathProblem, is_binary
+from rolltop.core.roots.opening import UTF16_MARKS
 from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, TEXT
 from rolltop.toolsets.retrieval.trigrams.rulefiles import settled, state_of
@@ -20,7 +21,6 @@ LARGEST: Final = 32 << 20
 
 _LARGEST_INTEGER: Final = (1 << 63) - 1
 _HEAD: Final = 8192
-_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Unsettled(Exception):
@@ -54,6 +54,6 @@ def read(roots: Roots, root: Root, entry: Entry) -> tuple[Stamp, int, str]:
         raise Unsettled from None
     if is_binary(data[:_HEAD]):
         return state[:4], BINARY, ""
-    if data.startswith(_UTF16_MARKS):
+    if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", "replace").encode()
     return state[:4], TEXT, runs(data)
