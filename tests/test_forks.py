@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tests.forks import Forked
@@ -18,3 +20,19 @@ def test_a_signal_to_a_process_whose_end_is_not_yet_told_is_no_error(
         monkeypatch.setattr(process, "poll", lambda: None)
         process.kill()
         monkeypatch.undo()
+
+
+def test_a_process_whose_end_nobody_waits_for_keeps_no_other_from_starting() -> None:
+    process = Forked(["-c", "input()"])
+    process._told.close()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    process.returncode = 0
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(process.pid, 0)
+    process.stdout.close()
+    process.stderr.close()
+    for _ in range(2):
+        with Forked(["-c", "pass"]) as other:
+            assert other.wait() == 0

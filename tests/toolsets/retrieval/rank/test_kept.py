@@ -11,16 +11,22 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rolltop.core.children import Child
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval import rank
 from rolltop.toolsets.retrieval.rank import building, unitfile
-from rolltop.toolsets.retrieval.store import Unusable
+from rolltop.toolsets.retrieval.rank.pieces import words_of
+from rolltop.toolsets.retrieval.store import GONE, Unusable
+from tests.campaign import examples
+from tests.toolsets.retrieval.meanwhile import after_each_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.store import Row
 
 FILES = 60
+STATEMENTS = 40
+"""More than a search takes."""
 WRITER = """
 import sys
 from pathlib import Path
@@ -127,6 +135,31 @@ def test_a_file_that_changes_after_it_was_looked_at_is_cut_anew(kept: Kept) -> N
     assert (best.path, best.line, best.end_line) == ("m7.py", 4, 5)
     assert "okapi" in best.preview
     assert all(place.path != "m8.py" for place in kept.find("zebra_8", looked))
+
+
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(then=st.lists(st.sampled_from(("", "", "now", "older", "gone")), max_size=STATEMENTS))
+def test_what_others_write_between_two_steps_of_a_search_hides_nothing(
+    kept: Kept, then: list[str]
+) -> None:
+    text = kept.code.joinpath("m7.py").read_text()
+    (entry,) = [one for one in kept.entries() if one.relative == "m7.py"]
+    noted = {
+        "now": unitfile.Noted("m7.py", entry[1:5], words_of("m7.py", text)),
+        "older": unitfile.Noted("m7.py", (7, 1, 1, 1), words_of("m7.py", "okapi = 1\n")),
+        "gone": unitfile.Noted("m7.py", GONE, ()),
+    }
+    other = Kept(kept.code.parent)
+    file = other.indexes.file(other.root)
+    assert file is not None
+    puts = {kind: partial(file.put, [one]) for kind, one in noted.items()}
+    with after_each_statement([puts.get(kind) for kind in then]):
+        assert kept.find("zebra_7")[0].path == "m7.py"
+    other.indexes.close()
 
 
 def test_what_is_gone_is_forgotten(kept: Kept) -> None:

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,8 +49,11 @@ class Asker:
                 self._kill()
 
     def is_right_at_rest(self) -> None:
-        """Check every line of every file, and end."""
+        """Check every line of every file."""
         self._all_lines()
+
+    def end(self) -> None:
+        """End the server."""
         self._server.__exit__()
 
     def _started(self) -> StdioServer:
@@ -99,7 +102,7 @@ class Asker:
         assert found.keys() <= possible.keys()
         for path, texts in possible.items():
             lines = {_line_with(query, text) for text in texts}
-            assert found.get(path) in lines, (query, path, found.get(path), lines)
+            assert found.get(path) in lines, (query, case, path, found.get(path), answer["meta"])
 
     def _read(self) -> None:
         path = self._random.choice(self._moving.names)
@@ -144,8 +147,10 @@ def test_no_answer_is_older_than_its_question(
     assert HEAD in text_of(0)
     folder = Path(os.path.realpath(tmp_path)) / "code"
     folder.mkdir()
-    with Moving(folder) as moving, ThreadPoolExecutor(SERVERS) as threads:
+    with Moving(folder) as moving, ExitStack() as ending, ThreadPoolExecutor(SERVERS) as threads:
         askers = [Asker(moving, tmp_path, number) for number in range(SERVERS)]
+        for asker in askers:
+            ending.callback(asker.end)
         for asked in [threads.submit(asker.ask, examples(ASKED)) for asker in askers]:
             asked.result()
         moving.rest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +10,7 @@ from rolltop.toolsets.retrieval.rank.reading import settled
 from rolltop.toolsets.retrieval.store import Growth, Held, Row, scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from rolltop.core.roots import Entry, Root
     from rolltop.toolsets.retrieval.rank.building import Building
@@ -48,9 +49,20 @@ class RootUnits:
 
     def stale(self, entries: Sequence[Entry], file: UnitFile | None) -> list[Entry]:
         """Return the files of which no units are kept in the state they are in, in order."""
-        with self._lock:
+        with self.compared(entries, file) as stale:
+            return stale
+
+    @contextmanager
+    def compared(
+        self, entries: Sequence[Entry], file: UnitFile | None
+    ) -> Generator[list[Entry], None, None]:
+        """Give the files that are `stale`; `entry` tells the others until this ends.
+
+        As long as it lasts nobody's writing shows in what the file on disk says either.
+        """
+        with self._lock, nullcontext() if file is None else file.at_one_time():
             self._compare(entries, file)
-            return sorted(self._held.stale.values(), key=lambda entry: entry.relative.split("/"))
+            yield sorted(self._held.stale.values(), key=lambda entry: entry.relative.split("/"))
 
     def entry(self, number: int) -> Entry | None:
         """Return the file of a number, None where it is not in the state that was kept."""

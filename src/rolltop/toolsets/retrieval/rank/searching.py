@@ -139,6 +139,14 @@ def _shown(place: Place, sought: Sought) -> Place:
     return replace(place, preview=shown)
 
 
+class _Indexed(NamedTuple):
+    """What the index says of a query: how often words occur, and pieces of files, by these."""
+
+    file: UnitFile
+    known: Occurring
+    pieces: dict[tuple[int, Entry], list[int]]
+
+
 class _Found(NamedTuple):
     candidates: list[_Candidate]
     statistics: Statistics
@@ -146,15 +154,14 @@ class _Found(NamedTuple):
 
 def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
     """Return the units of a tree that may answer, and how rare the words are in it."""
-    stale = tree.units.stale(tree.entries, tree.file) if sought.terms else tree.entries
+    lacking, indexed = _asked(tree, sought)
     occurrences: dict[str, int] = {}
     units = 0
     candidates: list[_Candidate] = []
-    if tree.file is not None:
-        known = occurring(tree.file, sought)
-        units, occurrences = known.pieces, dict(known.words)
-        candidates += _indexed(tree, tree.file, sought, known)
-    wanted = [entry for entry in stale if tree.chooses(entry)]
+    if indexed is not None:
+        units, occurrences = indexed.known.pieces, dict(indexed.known.words)
+        candidates += _candidates(tree, sought, indexed)
+    wanted = [entry for entry in (lacking if sought.terms else tree.entries) if tree.chooses(entry)]
     few = len(wanted) <= _FEW_FILES and sum(entry.size for entry in wanted) <= _FEW_BYTES
     if not few:
         held = _held(tree, sought, wanted)
@@ -184,11 +191,21 @@ def _together(statistics: Sequence[Statistics]) -> Statistics:
     return Statistics(sum(one.units for one in statistics), occurrences)
 
 
-def _indexed(tree: Tree, file: UnitFile, sought: Sought, known: Occurring) -> Iterator[_Candidate]:
+def _asked(tree: Tree, sought: Sought) -> tuple[list[Entry], _Indexed | None]:
+    """Return the files that the index lacks, and what it says of the others at the same time."""
+    with tree.units.compared(tree.entries, tree.file) as lacking:
+        if tree.file is None:
+            return lacking, None
+        known = occurring(tree.file, sought)
+        return lacking, _Indexed(tree.file, known, _pieces(tree, tree.file, sought, known))
+
+
+def _candidates(tree: Tree, sought: Sought, indexed: _Indexed) -> Iterator[_Candidate]:
     """Yield the likeliest units that the index proposes, with the text they have now."""
+    file, known, pieces = indexed
     found: list[tuple[float, str, Unit, str]] = []
     telling = [(literal, known.rarity(term)) for term, literal in sought.literals.items()]
-    for (number, entry), places in _pieces(tree, file, sought, known).items():
+    for (number, entry), places in pieces.items():
         stamp, text = _read(tree, entry)
         if stamp != entry[1:5]:
             units, spans = units_of(entry.relative, text), [(0, len(text))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
@@ -17,7 +18,7 @@ from rolltop.toolsets.retrieval.rank.units import Unit
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from pathlib import Path
 
     from rolltop.core.search.terms import Expression
@@ -77,6 +78,12 @@ class UnitFile:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+    @contextmanager
+    def at_one_time(self) -> Generator[None, None, None]:
+        """Let all that is asked inside be told of the file as it is at one time."""
+        with self._file.reading():
+            yield
 
     def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
         """Hand over what was noted of files after change `since`: path and row.

@@ -85,6 +85,20 @@ class Connection:
         return next(self.execute(statement, values))[0]
 
     @contextmanager
+    def snapshot(self) -> Generator[Connection, None, None]:
+        """Read all as it is at one time, whatever others write; one may be taken inside another."""
+        with self.lock:
+            if self._db.in_transaction:
+                yield self
+                return
+            self.execute("BEGIN")
+            try:
+                yield self
+            finally:
+                if self._db.in_transaction:  # an error may have ended it
+                    self.execute("COMMIT")
+
+    @contextmanager
     def transaction(self) -> Generator[Connection, None, None]:
         """Write all or nothing. Raises Busy."""
         with self.lock:
@@ -193,9 +207,12 @@ class IndexFile:
 
     @contextmanager
     def reading(self) -> Generator[Connection, None, None]:
-        """Give the connection to read from. Raises Damaged or Unusable."""
-        with self._damage_noticed(), self._reader.lock:
-            yield self._reader
+        """Give the connection to read from: the file is as it is at one time until this ends.
+
+        It may be asked for again inside. Raises Damaged or Unusable.
+        """
+        with self._damage_noticed(), self._reader.snapshot() as db:
+            yield db
 
     @contextmanager
     def writing(self) -> Generator[Connection, None, None]:

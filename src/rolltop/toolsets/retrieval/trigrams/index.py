@@ -119,11 +119,11 @@ class RootIndex:
         need = required(query)
         change, numbers = postings.proposed(need)
         entries = files()
-        with self._lock:
+        with self._lock, postings.at_one_time():
             self._compare(entries, postings)
             if numbers is None or len(self._held.stale) > len(entries) * _WORTH:
                 return None
-            if self._last_change != change:  # what was read in since may be among them
+            if self._last_change != change:  # others have written, about any of the files
                 _, numbers = postings.proposed(need)
             if numbers is None:
                 return None

@@ -8,6 +8,7 @@ apsw opens it, since a second SQLite library in one process would drop the first
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
@@ -15,7 +16,7 @@ from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from pathlib import Path
 
     from rolltop.core.roots import Entry
@@ -111,6 +112,16 @@ class Postings:
         """Let go of the file."""
         self._file.close()
 
+    @contextmanager
+    def at_one_time(self) -> Generator[None, None, None]:
+        """Let all that is asked inside be told of the file as it is at one time.
+
+        Otherwise others may write between two questions, and rows may speak of states that the
+        numbers proposed know nothing of.
+        """
+        with self._file.reading():
+            yield
+
     def each_row(self, root: str, since: int, take: Callable[[str, Row, int], None]) -> int:
         """Hand over what was noted of the root's files after change `since`: path, row and kind.
 
@@ -128,7 +139,7 @@ class Postings:
             return last
 
     def proposed(self, need: Need) -> tuple[int, set[int] | None]:
-        """Return a change, and the numbers of files that hold what is needed since then at least.
+        """Return the last change, and the numbers of files that hold what is needed.
 
         None instead of numbers where that may be any.
         """
