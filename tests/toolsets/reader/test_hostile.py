@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import random
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.core import tokens
+from rolltop.core.roots import Roots
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -113,6 +115,13 @@ def test_nothing_but_regular_files_is_opened(shelf: Shelf) -> None:
             assert shelf.fails("smart_read", file_path=name)["code"] == "FILE_UNREADABLE"
 
 
+def test_what_the_kernel_refuses_to_read_is_unreadable(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.desk.roots = Roots.open({"docs": Path("/proc/self")}, base=tmp_path)
+    asked = {"file_paths": ["mem"], "query": "name", "budget_tokens": 500}
+    assert shelf.fails("smart_read", file_path="mem")["code"] == "FILE_UNREADABLE"
+    assert shelf.fails("read_plan", **asked)["code"] == "FILE_UNREADABLE"
+
+
 def test_links_out_of_the_root_are_refused(shelf: Shelf) -> None:
     outside = shelf.folder.parent / "outside.md"
     outside.write_text("# Secret\n")
@@ -121,8 +130,6 @@ def test_links_out_of_the_root_are_refused(shelf: Shelf) -> None:
 
 
 def test_the_servers_own_store_is_not_there(tmp_path: Any, shelf: Shelf) -> None:
-    from rolltop.core.roots import Roots  # noqa: PLC0415  # only here
-
     data = shelf.folder / "data"
     shelf.put("data/desk.db", b"text")
     shelf.desk.roots = Roots.open({"docs": shelf.folder}, base=tmp_path, hidden_stores=[data])

@@ -1,22 +1,26 @@
 from __future__ import annotations
 
+import errno
+import math
 import os
 import random
 import socket
+import tempfile
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval.exact import Tree, ripgrep, search
+from rolltop.toolsets.retrieval.exact.expression import expression
 from rolltop.toolsets.retrieval.models import Query
 from tests.toolsets.retrieval.exact.witness import found, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from rolltop.core.roots import Entry, Skipped
     from rolltop.toolsets.retrieval.exact.spots import Spot
@@ -169,6 +173,65 @@ def test_large_files_that_are_no_text_are_told_by_their_head(code: Path) -> None
     answer = found(code, Query("ne+dle", regex=True))
     assert [hit.path for hit in answer.hits] == ["small", "torn"]
     assert answer.skipped.binary == 1
+
+
+UNREAD = [
+    Query("Name:", file_glob="{mem,status}"),
+    Query("name:", case="ignore", file_glob="{mem,status}"),
+    Query("Na.e:", regex=True, file_glob="{mem,status}"),
+]
+
+
+@pytest.mark.parametrize("query", UNREAD)
+def test_a_file_that_cannot_be_read_hides_no_other(query: Query) -> None:
+    answer = found(Path(f"/proc/self/task/{os.getpid()}"), query)
+    assert [(hit.path, hit.line) for hit in answer.hits] == [("status", 1)]
+    assert (answer.files, answer.skipped.unreadable) == (1, 1)
+
+
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
+@pytest.mark.parametrize("settled_ns", [0, 10**18])
+@pytest.mark.parametrize("readable", [0, 8192, 100_000])
+def test_a_disk_that_fails_within_a_file_is_counted(
+    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query, settled_ns: int, readable: int
+) -> None:
+    for name in ("bad", "good"):
+        (code / name).write_text("nothing\n" * 20_000 + "needle\n")
+    bad = (code / "bad").stat().st_ino
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", settled_ns)
+    read = os.pread
+
+    def failing(descriptor: int, size: int, start: int) -> bytes:
+        if os.fstat(descriptor).st_ino == bad and start + size > readable:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(descriptor, size, start)
+
+    monkeypatch.setattr(os, "pread", failing)
+    answer = found(code, query)
+    assert [hit.path for hit in answer.hits] == ["good"]
+    assert (answer.files, answer.skipped.unreadable) == (1, 1)
+
+
+def test_an_open_file_that_ripgrep_cannot_read_is_told(code: Path) -> None:
+    (code / "good").write_text("needle\n")
+    with (code / "good").open("rb") as good, Path("/proc/self/mem").open("rb") as bad:
+        files = [good.fileno(), bad.fileno()]
+        spots = ripgrep.spots(expression(EXPRESSION), files, 10, math.inf)
+        assert spots == {good.fileno(): [(1, 1, 0)], bad.fileno(): None}
+
+
+@pytest.mark.parametrize("size", [10, 1 << 20])
+def test_without_room_for_copies_files_just_written_are_searched(
+    code: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "memfd_create", full, raising=False)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    (code / "new").write_text("needle\n".rjust(size, "x"))
+    for query in (NEEDLE, EXPRESSION):
+        assert [hit.path for hit in found(code, query).hits] == ["new"]
 
 
 def test_names_of_any_kind_are_searched(code: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import assume, given, settings
@@ -148,6 +149,20 @@ def test_a_closed_directory_is_unreadable_and_one_below_is_counted(open_forest: 
     assert paths(answer) == ["a/shut"]
     assert answer["meta"]["skipped"] == {"unreadable": 1}
     (open_forest.top / "docs/a/shut").chmod(0o755)
+
+
+def test_a_file_that_the_disk_fails_to_give_is_listed_as_unreadable(
+    forest: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forest.put("docs/a", "x")
+
+    def failing(*_: object) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", failing)
+    answer = forest.ok("repo_list_dir", path="docs")
+    assert answer["result"]["entries"] == []
+    assert answer["meta"]["skipped"] == {"unreadable": 1}
 
 
 def test_without_roots_the_settings_are_named(tmp_path: Path) -> None:

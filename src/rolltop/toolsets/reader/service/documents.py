@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 from rolltop.core import tokens
 from rolltop.core.errors import Invalid, RolltopError
 from rolltop.core.lazy import lazy
+from rolltop.core.roots.problems import unreadable
 from rolltop.core.roots.settling import is_settled
 from rolltop.core.text.lines import line_starts
 from rolltop.toolsets.reader.formats import read_document
@@ -197,12 +198,15 @@ def _recall(desk: Desk, path: str) -> Opened | _Raw:
     if not path.strip():
         raise Invalid("file_path is blank", hint="Give the path of a file inside a root.")
     located = desk.roots.locate(path, reader=True)
-    with desk.roots.open_regular(located) as file:
-        identity, settled = _identity(file, str(located.path))
-        remembered = _memory(desk).find(identity.path)
-        if remembered and remembered.settled and remembered.identity == identity:
-            return remembered
-        raw = _bytes_of(file, identity, located.path, desk.settings["reader.max_file_bytes"])
+    try:
+        with desk.roots.open_regular(located) as file:
+            identity, settled = _identity(file, str(located.path))
+            remembered = _memory(desk).find(identity.path)
+            if remembered and remembered.settled and remembered.identity == identity:
+                return remembered
+            raw = _bytes_of(file, identity, located.path, desk.settings["reader.max_file_bytes"])
+    except OSError:  # its disk or its server is at fault
+        raise unreadable(path, "cannot be read") from None
     if remembered and raw.stable and remembered.content == raw.content:
         remembered.identity, remembered.settled = identity, settled
         return remembered

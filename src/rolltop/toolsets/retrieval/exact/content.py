@@ -34,6 +34,10 @@ _CONTINUATION: Final = 4
 """A character of UTF-8 has at most as many bytes."""
 
 
+class Unreadable(Exception):
+    """A file that is open cannot be read: its disk or its server is at fault."""
+
+
 class _Window(NamedTuple):
     """Bytes of one line around a place in it."""
 
@@ -54,9 +58,12 @@ class Content:
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
-        """Look at the file's first bytes; `size` is what it had when its state was noted."""
+        """Look at the file's first bytes; `size` is what it had when its state was noted.
+
+        This and what is asked later raises Unreadable.
+        """
         self._descriptor: Final = descriptor
-        head = os.pread(descriptor, size + 1 if size <= _KEPT else _HEAD, 0)
+        head = read_at(descriptor, size + 1 if size <= _KEPT else _HEAD, 0)
         self._whole: Final = head if len(head) <= size <= _KEPT else None
         self.binary: Final = is_binary(head)
         self._skipped: Final = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
@@ -106,7 +113,7 @@ class Content:
     def _utf16(self) -> bytes:
         data = self._whole
         if data is None:
-            data = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+            data = read_at(self._descriptor, os.fstat(self._descriptor).st_size, 0)
         return data.decode("utf-16", "replace").encode()
 
     def _read(self, start: int, size: int) -> bytes:
@@ -115,7 +122,7 @@ class Content:
         if self._whole is not None:
             at = start + self._skipped
             return self._whole[at : at + size]
-        return os.pread(self._descriptor, size, start + self._skipped)
+        return read_at(self._descriptor, size, start + self._skipped)
 
     def _line_start(self, end: int) -> int:
         """Return where the line starts whose line break is at `end`."""
@@ -182,6 +189,14 @@ class Content:
         if self._encoding is None:
             self._encoding = decode(self._read(0, _DECIDING)).encoding
         return self._encoding
+
+
+def read_at(descriptor: int, size: int, start: int) -> bytes:
+    """Return up to `size` bytes of an open file. Raises Unreadable."""
+    try:
+        return os.pread(descriptor, size, start)
+    except OSError as error:
+        raise Unreadable from error
 
 
 def _from_character(data: bytes) -> bytes:

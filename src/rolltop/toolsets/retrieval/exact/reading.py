@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from rolltop.core.roots import is_binary
@@ -16,6 +16,7 @@ from rolltop.core.roots.opening import (
     names_still,
     open_admitted,
 )
+from rolltop.toolsets.retrieval.exact.content import Unreadable, read_at
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,6 +32,8 @@ _SETTLED_NS: Final = 1_000_000_000
 _ATTEMPTS: Final = 3
 _COPIED: Final = 4 << 20
 """Bytes of the largest file that is copied when it does not keep still."""
+_IN_MEMORY: Final = 1 << 18
+"""Bytes of the largest copy that takes no room on disk."""
 
 
 class Opened:
@@ -40,7 +43,7 @@ class Opened:
         """Open the file and note its state.
 
         Raises:
-            NotRegularFile, NotAdmitted, OSError.
+            NotRegularFile, NotAdmitted, OSError; Unreadable, here and later.
 
         """
         self.entry: Final = entry
@@ -76,6 +79,7 @@ class Opened:
         """Read the file as it is now: from a copy, or where it is large, as it comes.
 
         Returns whether there still is one, and it stays at its path for as long as that takes.
+        Raises Unreadable.
         """
         for _ in range(_ATTEMPTS):
             self._drop_copy()
@@ -94,11 +98,10 @@ class Opened:
         self._state = _state(self._original)
         if self.size > _COPIED:
             return
-        copy = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the file
-        copy.write(os.pread(self._original.fileno(), _COPIED + 1, 0))
-        copy.flush()
-        self._read = copy
-        self._state = _state(copy)
+        data = read_at(self._original.fileno(), _COPIED + 1, 0)
+        with suppress(OSError):  # without room for a copy it is read as it comes, too
+            self._read = _copied(data)
+            self._state = _state(self._read)
 
     def close(self) -> None:
         """Close the file, and its copy."""
@@ -177,11 +180,30 @@ def _open(roots: Roots, root: Root, entry: Entry, tally: Tally) -> Opened | None
         return Opened(roots, root, entry)
     except (NotAdmitted, NotRegularFile, FileNotFoundError, NotADirectoryError):
         tally.changed += 1
-    except OSError:
+    except (OSError, Unreadable):
         tally.unreadable += 1
     return None
 
 
+def _copied(data: bytes) -> BinaryIO:
+    """Return a file without a name that holds the data. Raises OSError."""
+    if hasattr(os, "memfd_create") and len(data) <= _IN_MEMORY:
+        copy: BinaryIO = os.fdopen(os.memfd_create("copy"), "w+b")
+    else:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the file
+    try:
+        copy.write(data)
+        copy.flush()
+    except OSError:
+        with suppress(OSError):
+            copy.close()
+        raise
+    return copy
+
+
 def _state(file: BinaryIO) -> tuple[int, int, int, int]:
-    status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(file.fileno())
+    except OSError as error:
+        raise Unreadable from error
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

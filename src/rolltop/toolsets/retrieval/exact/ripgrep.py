@@ -57,6 +57,7 @@ _FAULTS: Final = 2
 _REASON: Final = re.compile(rb"error: (.+)")
 _LONGEST: Final = 3600.0
 """Seconds that a run without a deadline may take."""
+_OPEN_FILES: Final = b"/dev/fd/"
 _TOO_BIG: Final = b"size limit"
 
 
@@ -187,34 +188,37 @@ def matching(written: bytes) -> set[bytes]:
     return {name.removeprefix(b"./") for name in written.split(b"\0") if name}
 
 
-def unread(complaints: bytes) -> set[bytes]:
-    """Return the names that ripgrep says it could not read."""
+def unread(complaints: bytes, folder: bytes = b"./") -> set[bytes]:
+    """Return the names of files of a folder that ripgrep says it could not read."""
+    start = b"rg: " + folder
     return {
-        line[len(b"rg: ./") :].rpartition(b": ")[0]
+        line[len(start) :].rpartition(b": ")[0]
         for line in complaints.split(b"\n")
-        if line.startswith(b"rg: ./")
+        if line.startswith(start)
     }
 
 
 def spots(
     found: Expression, descriptors: Sequence[int], most: int, deadline: float
-) -> dict[int, list[Spot]]:
+) -> dict[int, list[Spot] | None]:
     """Return the first `most` matching lines of each open file, by descriptor.
+
+    None instead where it could not be read.
 
     Raises:
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
-    names = [b"/dev/fd/%d" % descriptor for descriptor in descriptors]
-    run = Run(found, _first_lines(most), names, descriptors=descriptors, complaining=False)
+    names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
+    run = Run(found, _first_lines(most), names, descriptors=descriptors)
     try:
-        written, _ = run.result(deadline - time.monotonic())
+        written, complaints = run.result(deadline - time.monotonic())
     except Stuck:
         raise timed_out() from None
-    return {
-        int(name.removeprefix(b"/dev/fd/")): listed
-        for name, listed in listed_lines(written).items()
+    listed: dict[int, list[Spot] | None] = {
+        int(name.removeprefix(_OPEN_FILES)): lines for name, lines in listed_lines(written).items()
     }
+    return listed | dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
 
 
 def listed_lines(written: bytes) -> dict[bytes, list[Spot]]:

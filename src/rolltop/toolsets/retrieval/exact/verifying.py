@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.exact import ripgrep
-from rolltop.toolsets.retrieval.exact.content import Content
+from rolltop.toolsets.retrieval.exact.content import Content, Unreadable
 from rolltop.toolsets.retrieval.exact.reading import Opened, opened
 from rolltop.toolsets.retrieval.models import Hit
 
@@ -60,10 +60,13 @@ class Verifier:
             for file, content in held:
                 if time.monotonic() >= self._deadline:
                     raise ripgrep.timed_out()
-                spots = places.get(file.descriptor, [])
-                hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
-                if not file.still():
-                    hits = self._again(tree, file, tally)
+                try:
+                    hits = self._hits(tree, file, content, places)
+                    if not file.still():
+                        hits = self._again(tree, file, tally)
+                except Unreadable:
+                    _count_unreadable(file, tally)
+                    continue
                 if hits:
                     yield hits
 
@@ -74,7 +77,7 @@ class Verifier:
                 self._text(file, tally)
 
     def _again(self, tree: Tree, file: Opened, tally: Tally) -> list[Hit]:
-        """Return the hits of a file that changed under our eyes."""
+        """Return the hits of a file that changed under our eyes. Raises Unreadable."""
         for _ in range(_ATTEMPTS):
             if not file.restart():
                 break
@@ -82,8 +85,7 @@ class Verifier:
             if content.binary and file.still():
                 tally.find_out(file.entry)
                 return []
-            spots = self._spots([(file, content)], {}).get(file.descriptor, [])
-            hits = [self._hit(tree, file.entry, content, spot) for spot in spots]
+            hits = self._hits(tree, file, content, self._spots([(file, content)], {}))
             if file.still():
                 return hits
         tally.drop(file.entry.size)
@@ -92,20 +94,36 @@ class Verifier:
 
     def _spots(
         self, files: list[tuple[Opened, Content]], listed: Mapping[Entry, list[Spot]]
-    ) -> dict[int, list[Spot]]:
-        """Return the matching lines of each file, by descriptor."""
-        places: dict[int, list[Spot]] = {}
+    ) -> dict[int, list[Spot] | None]:
+        """Return the matching lines of each file, by descriptor; None where it cannot be read."""
+        places: dict[int, list[Spot] | None] = {}
         text = self._expression.literal
         for file, content in files:
             found = listed.get(file.entry) if file.is_as_listed() else None
             if found is None and text is not None:
-                found = content.spots(text, self._most)
+                try:
+                    found = content.spots(text, self._most)
+                except Unreadable:
+                    places[file.descriptor] = None
             if found is not None:
                 places[file.descriptor] = found
         left = [file.descriptor for file, _ in files if file.descriptor not in places]
         if left:
             places |= ripgrep.spots(self._expression, left, self._most, self._deadline)
         return places
+
+    def _hits(
+        self,
+        tree: Tree,
+        file: Opened,
+        content: Content,
+        places: Mapping[int, list[Spot] | None],
+    ) -> list[Hit]:
+        """Return a file's hits. Raises Unreadable."""
+        spots = places.get(file.descriptor, [])
+        if spots is None:
+            raise Unreadable
+        return [self._hit(tree, file.entry, content, spot) for spot in spots]
 
     def _hit(self, tree: Tree, entry: Entry, content: Content, spot: Spot) -> Hit:
         return Hit(
@@ -118,15 +136,24 @@ class Verifier:
         )
 
     def _text(self, file: Opened, tally: Tally) -> Content | None:
-        """Return the file's content, None where it is binary or changed, which is counted."""
+        """Return the file's content; None, and counted, where it is no text or cannot be had."""
         if time.monotonic() >= self._deadline:
             raise ripgrep.timed_out()
-        if file.restless() and not file.restart():
-            tally.drop(file.entry.size)
-            tally.changed += 1
+        try:
+            if file.restless() and not file.restart():
+                tally.drop(file.entry.size)
+                tally.changed += 1
+                return None
+            content = Content(file.descriptor, file.size)
+        except Unreadable:
+            _count_unreadable(file, tally)
             return None
-        content = Content(file.descriptor, file.size)
         if content.binary:
             tally.find_out(file.entry)
             return None
         return content
+
+
+def _count_unreadable(file: Opened, tally: Tally) -> None:
+    tally.drop(file.entry.size)
+    tally.unreadable += 1

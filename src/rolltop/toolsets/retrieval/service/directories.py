@@ -184,3 +184,5 @@ def _kind(roots: Roots, root: Root | None, entry: Entry) -> str:
             return "binary" if is_binary(os.pread(file.fileno(), _PROBE, 0)) else "file"
     except PathProblem as problem:
         return "unreadable" if problem.code == "FILE_UNREADABLE" else "gone"
+    except OSError:
+        return "unreadable"
