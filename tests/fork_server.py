@@ -162,7 +162,7 @@ def main() -> None:
     """Import, then fork for each order."""
     for name in _WANTED:
         import_module(name)
-    import_module("rolltop.core.tokens").count("a")
+    import_module("rolltop.core.tokens").count("zqxjkvb")
     for offer in Registry(TOOLSETS).offered:
         offer.parameters.prepare()
     assert threading.active_count() == 1

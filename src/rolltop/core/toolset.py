@@ -135,12 +135,14 @@ class Prompt:
 class Job:
     """Background work: `run(desk)` every `every` seconds while the server is up.
 
-    `every` may be a function of the settings.
+    `every` may be a function of the settings; `first` are the seconds until the first run, where
+    it is not to wait as long.
     """
 
     name: str
     every: float | Callable[[Settings], float]
     run: Callable[..., Awaitable[None]]
+    first: float | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ else:
     ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
 
 _UPDATE_EVERY: Final = 2.0  # seconds
+_FIRST_UPDATE: Final = 0.2
+"""Seconds after the start: the handshake is over, and no search was asked for yet."""
 
 
 async def update(desk: Desk) -> None:
@@ -35,7 +37,7 @@ async def make_vectors(desk: Desk) -> None:
 
 
 JOBS: Final = (
-    Job("retrieval.index", _UPDATE_EVERY, update),
+    Job("retrieval.index", _UPDATE_EVERY, update, first=_FIRST_UPDATE),
     Job("retrieval.ranking", _UPDATE_EVERY, update_ranking),
     Job("retrieval.vectors", _UPDATE_EVERY, make_vectors),
 )

@@ -189,6 +189,7 @@ class Catalogue:
             return
         for folder in top.all():
             self._classify(folder)
+        self._sentries.ticket()  # their first look takes the longest, and need not be waited for
 
     def _update(self, folder: Folder) -> None:
         """Bring one directory up to date, and forget what is no longer in it."""
