@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ EXACT: Final = (sys.executable, str(Path(__file__).with_name("exact_server.py"))
 _STRICT: Final[dict[str, str]] = {}
 _NOTED: Final = {"ROLLTOP_RETRIEVAL_WATCH": "true"}
 _COLD: Final = {"ROLLTOP_RETRIEVAL_INDEX": "false"}
+_WAITED: Final = (0.0, 1.0, 3.0)
+"""Seconds from a server's start to its first search."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,12 @@ def tables() -> Iterator[Table]:
         with Bench(library, folder / "library") as small:
             yield small.index_table("CPython's library")
             yield small.searches("CPython's library", _PYTHON)
+            yield small.starts("CPython's library", _PYTHON[0])
         tree = large_tree() or Path(sys.prefix)
         with Bench(tree, folder / "large", EXACT, _LARGE_RUNS) as large:
             yield large.index_table("a large tree")
             yield large.searches("a large tree", _KERNEL)
+            yield large.starts("a large tree", _KERNEL[0])
             yield large.edits()
 
 
@@ -187,6 +192,29 @@ class Bench:
             f"{rg.median / warm.median:.1f} × ({warm.cell()}), {cpu[1]} ×",
             f"{rg.median / noted.median:.1f} × ({noted.cell()}), {cpu[2]} ×",
         )
+
+    def starts(self, title: str, asked: Asked) -> Table:
+        """Ask servers that were just started, with the index that is there."""
+        costs = [partial(self._first, asked, waited) for waited in _WAITED]
+        rg, *firsts = interleaved(
+            [partial(time_of, partial(_ripgrep, self.tree, asked)), *costs], self._runs
+        )
+        return Table(
+            f"retrieval: the first search after a start, of {title}",
+            f"A server is started with the index that is there, and asked for a text that is "
+            f"{asked.label} once the handshake is over, or some seconds later, as agents mostly "
+            f"do. ripgrep in the same run: {rg.cell()}. {load()}",
+            ("seconds after the handshake", "first search", "ripgrep's time"),
+            [
+                (f"{waited:.0f}", first.cell(), f"{first.median / rg.median:.2f} ×")
+                for waited, first in zip(_WAITED, firsts, strict=True)
+            ],
+        )
+
+    def _first(self, asked: Asked, waited: float) -> float:
+        with self._served(_STRICT) as wire:
+            time.sleep(waited)
+            return time_of(partial(_search, wire, asked))
 
     def edits(self) -> Table:
         """Edit files, find what was written at once, and see what reading them in costs."""
