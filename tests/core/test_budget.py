@@ -113,6 +113,22 @@ def test_an_object_over_the_budget_is_cut_in_its_texts_and_says_so() -> None:
     assert answer["data"]["title"].endswith("…")
 
 
+@settings(max_examples=examples(100))
+@given(strings.filter(lambda text: len(text) > 40), st.data(), st.integers(30, 600))
+def test_a_text_with_a_focus_is_cut_around_it(text: str, data: st.DataObject, limit: int) -> None:
+    at = data.draw(st.integers(0, len(text) - 1))
+    marked = f"{text[:at]}†{text[at:]}"
+    answer = budget.fit_object({"preview": budget.Focused(marked, at)}, limit)
+    assert budget.count(answer) <= limit
+    shown = answer["preview"]
+    assert "†" in shown
+    assert shown.strip("…") in marked
+    assert len(shown) <= len(marked)
+    if "truncated" in answer:
+        plain = budget.fit_object({"preview": marked}, limit)["preview"]
+        assert len(shown) >= len(plain) // 4
+
+
 def test_an_object_of_many_short_texts_keeps_the_first_of_them() -> None:
     answer = budget.fit_object({"id": "x" * 36, "tags": [f"tag{n}" for n in range(400)]}, 200)
     assert budget.count(answer) <= 200

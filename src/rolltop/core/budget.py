@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 from rolltop.core import tokens
 from rolltop.core.errors import Invalid
@@ -38,6 +38,18 @@ Finish = Callable[[dict[str, Any], dict[str, object], "str | None"], dict[str, A
 """`finish(result, changed_arguments, cursor)` marks a cut result and says how it goes on."""
 Larger = Callable[[int], "dict[str, Any] | None"]
 """`larger(tokens)` is the call whose answer may be that long, None where none may."""
+
+
+class Focused(str):
+    """A text that is cut on both sides of the character `at`, where it does not fit."""
+
+    __slots__ = ("at",)
+
+    def __new__(cls, text: str, at: int) -> Self:
+        """Return the text with the place in it that matters most."""
+        made = super().__new__(cls, text)
+        made.at = at
+        return made
 
 
 @dataclass(frozen=True)
@@ -297,7 +309,7 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
     """
     if isinstance(value, str):
         is_label = len(value) <= _LABEL and value.isascii()
-        return value if is_label or len(value) <= cap else value[: cap - 1] + _ELLIPSIS
+        return value if is_label or len(value) <= cap else _cut(value, cap)
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
         return {k: entry if k in _EXACT else _with_cap(entry, cap, most) for k, entry in items}
@@ -308,6 +320,16 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
             return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
         return [_with_cap(entry, cap, most) for entry in entries]
     return value
+
+
+def _cut(text: str, cap: int) -> str:
+    """Return `cap` characters of a longer text, marks counted: the first, or those in its focus."""
+    before, start = cap // 4, 0
+    if before and isinstance(text, Focused) and text.at >= cap - before:
+        start = min(text.at - before, len(text) - cap + 1)
+    part = text[start : start + cap - bool(start)]
+    part = part[:-1] + _ELLIPSIS if start + len(part) < len(text) else part
+    return _ELLIPSIS + part if start else part
 
 
 def _part(cut: Cut, units: int, finish: Finish) -> JsonObject:

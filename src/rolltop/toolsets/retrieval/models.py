@@ -37,7 +37,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Hit:
-    """One matching line: `preview` is the line, cut around the match where it is long."""
+    """One matching line: `preview` is the line, cut around the match where it is long.
+
+    The match begins at the preview's character `at`, counted from 0.
+    """
 
     repo: str
     path: str
@@ -45,6 +48,7 @@ class Hit:
     preview: str
     before: tuple[Line, ...] = ()
     after: tuple[Line, ...] = ()
+    at: int = 0
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,20 @@ def test_an_honest_zero_says_what_was_searched_and_what_was_not(forest: Forest) 
     assert "nearest" not in forest.ok("repo_search", query="zebra")["meta"]
 
 
+@pytest.mark.parametrize("before", [0, 60, 200, 390])
+@pytest.mark.parametrize("context", [0, 2])
+@pytest.mark.parametrize("character", ["龘", "\U0001f9d7", "\\", "\t"])
+def test_however_small_the_budget_a_preview_shows_the_match(
+    forest: Forest, before: int, context: int, character: str
+) -> None:
+    line = f"{character * before}mizzen{character * (394 - before)}\n"
+    forest.put("docs/a.md", line * 3)
+    for budget in (200, 260, 400, 900):
+        answer = forest.ok("repo_search", query="mizzen", context=context, max_tokens=budget)
+        assert all("mizzen" in hit["preview"] for hit in answer["result"])
+        assert answer["result"]
+
+
 @pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search", "repo_list_dir"])
 def test_a_link_is_counted_while_it_leads_nowhere(forest: Forest, tool: str) -> None:
     forest.put("docs/a.md", "The harbour master\n")
@@ -321,7 +335,8 @@ def test_a_path_is_whole_or_the_budget_it_takes_is_named(forest: Forest) -> None
     forest.put(f"code/{path}", f"{words}\n{words} needle\n{words}\n")
     (hit,) = forest.ok("repo_search", query="needle", context=1, max_tokens=200)["result"]
     assert hit["path"] == path
-    assert hit["preview"].endswith("…")
+    assert hit["preview"].startswith("…")
+    assert hit["preview"].endswith(" needle")
     forest.put("code/" + "other-long-folder/" * 30 + "file.py", "x\nneedle 2\nneedle 2\n")
     error = forest.fails("repo_search", query="needle 2", max_tokens=200)
     assert error["code"] == "INVALID_ARGUMENT"

@@ -70,8 +70,8 @@ class Content:
         self._converted: Final = self._utf16() if head.startswith(UTF16_MARKS) else None
         self._encoding: str | None = None
 
-    def shown(self, spot: Spot) -> str:
-        """Return the matching line, cut around the match where it is long."""
+    def shown(self, spot: Spot) -> tuple[str, int]:
+        """Return the matching line, cut around the match where it is long, and where that is."""
         return self._cut(self._window(spot.offset, spot.column - 1))
 
     def before(self, spot: Spot, count: int) -> tuple[Line, ...]:
@@ -80,7 +80,7 @@ class Content:
         start, number = spot.offset, spot.line
         while len(lines) < count and start > 0:
             start, number = self._line_start(start - 1), number - 1
-            lines.append(Line(number, self._cut(self._window(start, 0))))
+            lines.append(Line(number, self._cut(self._window(start, 0))[0]))
         return tuple(reversed(lines))
 
     def after(self, spot: Spot, count: int) -> tuple[Line, ...]:
@@ -89,7 +89,7 @@ class Content:
         start, number = self._next_line(spot.offset), spot.line
         while len(lines) < count and self._read(start, 1):
             number += 1
-            lines.append(Line(number, self._cut(self._window(start, 0))))
+            lines.append(Line(number, self._cut(self._window(start, 0))[0]))
             if len(lines) < count:
                 start = self._next_line(start)
         return tuple(lines)
@@ -154,13 +154,13 @@ class Content:
             data, ends = data[:line_break].removesuffix(b"\r"), True
         return _Window(data, place - start, not start, ends)
 
-    def _cut(self, window: _Window) -> str:
-        """Return the window's text, `…` standing where the line goes on."""
+    def _cut(self, window: _Window) -> tuple[str, int]:
+        """Return the window's text, `…` standing where the line goes on, and where its place is."""
         ahead = self._text(window.data[: window.place], starts=window.starts, ends=True)
         behind = self._text(window.data[window.place :], starts=True, ends=window.ends)
         text = ahead + behind
         if window.starts and window.ends and len(text) <= PREVIEW:
-            return text
+            return text, len(ahead)
         room = PREVIEW - 2 * len(CUT)
         first = 0
         if not window.starts or len(ahead) > room - _BEFORE_MATCH:
@@ -169,9 +169,10 @@ class Content:
                 first = max(0, min(first, len(text) - room))
         cut_before = first > 0 or not window.starts
         room = PREVIEW - len(CUT) * cut_before
+        at = len(CUT) * cut_before + len(ahead) - first
         if window.ends and len(text) - first <= room:
-            return CUT * cut_before + text[first:]
-        return CUT * cut_before + text[first : first + room - len(CUT)] + CUT
+            return CUT * cut_before + text[first:], at
+        return CUT * cut_before + text[first : first + room - len(CUT)] + CUT, at
 
     def _text(self, data: bytes, *, starts: bool, ends: bool) -> str:
         """Return the bytes as text: UTF-8, or what the file seems to be written in."""

@@ -126,13 +126,15 @@ class Verifier:
         return [self._hit(tree, file.entry, content, spot) for spot in spots]
 
     def _hit(self, tree: Tree, entry: Entry, content: Content, spot: Spot) -> Hit:
+        preview, at = content.shown(spot)
         return Hit(
             tree.root.name,
             entry.relative,
             spot.line,
-            content.shown(spot),
+            preview,
             content.before(spot, self._context),
             content.after(spot, self._context),
+            at,
         )
 
     def _text(self, file: Opened, tally: Tally) -> Content | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import tokens
-from rolltop.core.budget import Page, compact, count
+from rolltop.core.budget import Focused, Page, compact, count
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.retrieval.exact import nearest, search
 from rolltop.toolsets.retrieval.service.indexing import trees
@@ -135,7 +135,7 @@ def _match(hit: Hit) -> JsonObject:
         "repo": hit.repo,
         "path": hit.path,
         "line": hit.line,
-        "preview": hit.preview,
+        "preview": Focused(hit.preview, hit.at),
     }
     if hit.before:
         match["before"] = [_line(line) for line in hit.before]
