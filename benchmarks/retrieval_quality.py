@@ -117,7 +117,7 @@ class Ours:
         )
         return rank.search(
             [tree], text, limit=LIMIT, deadline=inf, weights=weights, meaning=meaning
-        )
+        ).places
 
     def _build(self) -> None:
         """Keep every file's units: each has to have settled first."""

@@ -93,7 +93,7 @@ class Kept:
             self.roots, units, file, looked, lambda _: True, lambda _, entries: entries
         )
         try:
-            return rank.search([tree], text, limit=5, deadline=math.inf)
+            return rank.search([tree], text, limit=5, deadline=math.inf).places
         except Unusable as problem:
             assert file is not None
             self.indexes.failed(self.root, file, problem)

@@ -155,6 +155,16 @@ def test_no_hit_counts_as_exact_search_does(forest: Forest, index: str) -> None:
         assert ranked["skipped"]["binary"] == (1 if glob else 2)
 
 
+def test_an_answer_says_how_many_files_it_left_out(forest: Forest) -> None:
+    for number in range(70):
+        forest.put(f"docs/{number}.txt", "a mast\n" if number < 65 else "a rare yard\n")
+    meta = forest.ok("repo_smart_search", query="mast")["meta"]
+    assert meta["unread"] == 5
+    assert forest.ok("repo_smart_search", query="rare mast")["meta"]["unread"] == 10
+    assert "unread" not in forest.ok("repo_smart_search", query="rare yard")["meta"]
+    assert "unread" not in forest.ok("repo_smart_search", query="mast", file_glob="?.txt")["meta"]
+
+
 def test_no_hit_answers_where_counting_takes_too_long(
     planted: Forest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from rolltop.toolsets.retrieval.rank.indexes import UnitIndexes, kept_name
 from rolltop.toolsets.retrieval.rank.making import Making
 from rolltop.toolsets.retrieval.rank.meaning import Meaning
 from rolltop.toolsets.retrieval.rank.reading import LARGEST
-from rolltop.toolsets.retrieval.rank.searching import MOST, Tree, search
+from rolltop.toolsets.retrieval.rank.searching import MOST, Ranking, Tree, search
 from rolltop.toolsets.retrieval.rank.vectors import Vectors
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "MOST",
     "Making",
     "Meaning",
+    "Ranking",
     "Tree",
     "UnitIndexes",
     "Vectors",

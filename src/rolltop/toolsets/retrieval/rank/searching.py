@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from math import ldexp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -73,6 +73,16 @@ class Tree:
         return self.units.root
 
 
+class Ranking(NamedTuple):
+    """The best places, best first.
+
+    `unread` files hold some of the words too; the index lacks them, and others were likelier.
+    """
+
+    places: list[Place]
+    unread: int = 0
+
+
 class _Candidate(NamedTuple):
     """A unit to be weighed, with its own text and its words."""
 
@@ -90,7 +100,7 @@ def search(
     deadline: float,
     weights: Weights = CHOSEN,
     meaning: Meaning | None = None,
-) -> list[Place]:
+) -> Ranking:
     """Return the first `limit` places, best first; at most `MOST`. No text makes it fail.
 
     Equal scores are ordered by tree, path components and line. `deadline`, on the monotonic
@@ -103,7 +113,7 @@ def search(
     """
     sought = Sought.of(text)
     if not sought.phrase:
-        return []
+        return Ranking([])
     found = [_of_tree(tree, sought, deadline) for tree in trees]
     scale = Scale(sought, _together([one.statistics for one in found]), weights)
     places: list[tuple[tuple[object, ...], Place]] = []
@@ -120,7 +130,8 @@ def search(
     if meaning is not None and sought.count > 1:
         # What is shown of a place is its unit's text, until it is cut to a preview below.
         best = meaning.reordered(best, [place.preview for place in best])
-    return [_shown(place, sought) for place in best[:limit]]
+    shown = [_shown(place, sought) for place in best[:limit]]
+    return Ranking(shown, sum(one.unread for one in found))
 
 
 def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, float]:
@@ -150,6 +161,7 @@ class _Indexed(NamedTuple):
 class _Found(NamedTuple):
     candidates: list[_Candidate]
     statistics: Statistics
+    unread: int
 
 
 def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
@@ -163,15 +175,18 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
         candidates += _candidates(tree, sought, indexed)
     wanted = [entry for entry in (lacking if sought.terms else tree.entries) if tree.chooses(entry)]
     few = len(wanted) <= _FEW_FILES and sum(entry.size for entry in wanted) <= _FEW_BYTES
+    unread = len(wanted)
     if not few:
         held = _held(tree, sought, wanted)
         units += len(wanted)
         for term, entries in held.items():
             occurrences[term] = occurrences.get(term, 0) + len(entries)
+        unread = len(frozenset(chain.from_iterable(held.values())))
         wanted = _likeliest(sought, wanted, held)
     for entry in wanted:
         if time.monotonic() > deadline:
             break
+        unread -= 1
         text = _read(tree, entry)[1]
         candidates += _units(entry.relative, text)
         if few:  # the index will count the same of them
@@ -179,7 +194,7 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
             units += counted.pieces
             for term, count in counted.words.items():
                 occurrences[term] = occurrences.get(term, 0) + count
-    return _Found(candidates, Statistics(units, occurrences))
+    return _Found(candidates, Statistics(units, occurrences), unread)
 
 
 def _together(statistics: Sequence[Statistics]) -> Statistics:

@@ -70,7 +70,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     most_bytes = desk.settings["retrieval.max_file_bytes"]
     looked = [_Looked.at(tree, glob, most_bytes) for tree in trees(desk, roots)]
     meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
-    places = _places(desk, ranked.text, looked, meaning)
+    places, unread = _ranking(desk, ranked.text, looked, meaning)
     compared = meanings.compared(desk, meaning)
     pages = Pages(
         places,
@@ -83,7 +83,8 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
     told = {} if wanted else _zero(ranked, looked, most_bytes, until)
-    meta = clock.meta(repo_of(roots), mode="hybrid" if compared else "words", **told)
+    mode = "hybrid" if compared else "words"
+    meta = clock.meta(repo_of(roots), mode=mode, unread=unread or None, **told)
     return Page(
         [_data(place) for place in wanted],
         lambda items: {"result": items, "meta": meta},
@@ -159,9 +160,9 @@ class _Looked:
         return holding(self.tree.root, query, entries, deadline) if entries else set()
 
 
-def _places(
+def _ranking(
     desk: Desk, text: str, looked: Sequence[_Looked], meaning: rank.Meaning | None
-) -> list[Place]:
+) -> rank.Ranking:
     """Return the best places; without what is kept on disk where that fails."""
     deadline = time.monotonic() + min(_LONGEST_CUTTING, desk.settings["call_timeout"] / 2)
     indexes = _indexes(desk)
@@ -184,7 +185,7 @@ def _places(
             for one, file in zip(looked, files, strict=True):
                 if file is not None:
                     indexes.failed(one.tree.root, file, problem)
-    return []
+    return rank.Ranking([])
 
 
 def _entries(tree: Tree) -> Sequence[Entry]:
