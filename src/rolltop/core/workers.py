@@ -49,21 +49,28 @@ class Workers:
         self._name: Final = name
         self._guard: Final = threading.Lock()
         self._jobs: Final[SimpleQueue[_Job[object] | None]] = SimpleQueue()
-        self._idle: Final = threading.Semaphore(0)
         self._threads: Final[list[threading.Thread]] = []
+        self._unfinished = 0
+        """Jobs that wait or run."""
         self._closed = False
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
-        """Return the future of `function()`. Raises Unavailable after `close`."""
+        """Return the future of `function()`.
+
+        Raises:
+            Unavailable: after `close`, or where the system has no thread for it; it is not run.
+
+        """
         job = _Job(function)
         with self._guard:
             if self._closed:
                 raise Unavailable(
                     "This is closed and takes no more work.", hint="The server is stopping."
                 )
-            self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
-            if not self._idle.acquire(blocking=False) and len(self._threads) < self._limit:
+            if len(self._threads) <= self._unfinished and len(self._threads) < self._limit:
                 self._start_thread()
+            self._unfinished += 1
+            self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
         return job.future
 
     def close(self, wait: float) -> bool:
@@ -81,13 +88,23 @@ class Workers:
         return not any(thread.is_alive() for thread in self._threads)
 
     def _start_thread(self) -> None:
+        """Start one more; where the system has none, those that there are will do."""
         name = f"{self._name}-{len(self._threads) + 1}"
         thread = threading.Thread(target=self._work, name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if self._threads:
+                return
+            raise Unavailable(
+                "The system has no thread to do this on.",
+                hint="Call again in a moment, or let the server have more processes (ulimit -u).",
+            ) from error
         self._threads.append(thread)
-        thread.start()
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job.run()
             del job  # its result belongs to the one who asked, not to an idle thread
-            self._idle.release()
+            with self._guard:
+                self._unfinished -= 1

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from rolltop.core.roots import Roots
@@ -164,3 +165,24 @@ def test_an_ignore_file_that_is_a_link_or_a_fifo_is_no_ignore_file(tmp_path: Pat
     os.mkfifo(root / "sub/.gitignore")
     os.mkfifo(root / "sub/.ignore")
     assert _chosen(root) == ["a", "sub/b"]
+
+
+@pytest.mark.parametrize("place", ["", "nested/"])
+@pytest.mark.parametrize("name", ["config", "index", "info/exclude", "commondir"])
+@pytest.mark.parametrize("kind", ["fifo", "device", "directory", "huge"])
+def test_what_git_keeps_may_be_anything(tmp_path: Path, place: str, name: str, kind: str) -> None:
+    root = _write(tmp_path, {".gitignore": "a\n", "a": "", "b": "", "nested/c": ""})
+    git(root / place, "init", "-q")
+    kept = root / place / ".git" / name
+    kept.parent.mkdir(exist_ok=True)
+    kept.unlink(missing_ok=True)
+    if kind == "fifo":
+        os.mkfifo(kept)
+    elif kind == "device":
+        kept.symlink_to("/dev/zero")
+    elif kind == "directory":
+        kept.mkdir()
+    else:
+        kept.touch()
+        os.truncate(kept, 3 << 30)
+    assert _chosen(root) == ["b", "nested/c"]

@@ -113,13 +113,13 @@ def _causes(error: BaseException) -> Generator[BaseException]:
 
 def _meaning(error: BaseException, address: Address) -> RolltopError | None:
     if isinstance(error, exc.TimeoutError):
-        return _unavailable(address, "every connection is in use")
+        return _unavailable("every connection is in use")
     of_driver = error.orig if isinstance(error, exc.DBAPIError) else error
     code = sqlite_code(of_driver)
     if code is not None:
         return _sqlite_meaning(code, str(of_driver), address)
     if isinstance(error, exc.DBAPIError) and address.path is None:
-        return _postgresql_meaning(error, address)
+        return _postgresql_meaning(error)
     return None
 
 
@@ -127,17 +127,17 @@ def _sqlite_meaning(code: int, said: str, address: Address) -> RolltopError | No
     if code in SQLITE_DAMAGED:
         return damaged(address, said)
     reason = _SQLITE_REASONS.get(code)
-    return None if reason is None else _unavailable(address, reason)
+    return None if reason is None else _unavailable(reason)
 
 
-def _postgresql_meaning(error: exc.DBAPIError, address: Address) -> RolltopError | None:
+def _postgresql_meaning(error: exc.DBAPIError) -> RolltopError | None:
     state = str(getattr(error.orig, "sqlstate", None) or "")
     reason = _POSTGRESQL_REASONS.get(state) or _POSTGRESQL_CLASSES.get(state[:2])
     if reason is None and not state and isinstance(error, exc.OperationalError):
         reason = f"there is no connection ({_first_line(error.orig)})"
     if reason is None and error.connection_invalidated:
         reason = "the connection was lost"
-    return None if reason is None else _unavailable(address, reason)
+    return None if reason is None else _unavailable(reason)
 
 
 def _first_line(error: BaseException | None) -> str:
@@ -145,5 +145,5 @@ def _first_line(error: BaseException | None) -> str:
     return (str(error).splitlines() or [""])[0].strip()
 
 
-def _unavailable(address: Address, reason: str) -> Unavailable:
-    return Unavailable(f"The store {address.shown} is out of reach: {reason}.", hint=_HINT)
+def _unavailable(reason: str) -> Unavailable:
+    return Unavailable(f"The store is out of reach: {reason}.", hint=_HINT)

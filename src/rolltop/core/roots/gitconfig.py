@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rolltop.core.roots.opening import open_rules
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -39,7 +41,7 @@ class GitSettings:
 
     def _read(self, path: str, *, depth: int) -> None:
         try:
-            with Path(path).open("rb") as file:
+            with open_rules(path, _MAX_CONFIG_BYTES) as file:
                 content = file.read(_MAX_CONFIG_BYTES)
         except (OSError, ValueError):
             return

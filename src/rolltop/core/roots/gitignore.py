@@ -7,13 +7,12 @@ All names and prefixes here are byte views (see `wildcard`).
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rolltop.core.roots.opening import open_rules
 from rolltop.core.roots.wildcard import WILDCARDS, NeverMatches, fold, wildcard_regex
 
 if TYPE_CHECKING:
@@ -236,18 +235,10 @@ def read_ignore_file(path: str, *, ignore_case: bool, follow: bool = False) -> R
 
     A symbolic link is followed only on request: git refuses one in the working tree.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
-        opened = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
-    except (OSError, ValueError):
-        return _NO_RULES
-    try:
-        with os.fdopen(opened, "rb") as file:
-            status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_IGNORE_FILE_BYTES:
-                return _NO_RULES
+        with open_rules(path, _MAX_IGNORE_FILE_BYTES, follow=follow) as file:
             content = file.read(_MAX_IGNORE_FILE_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return _NO_RULES
     return rule_list(content, ignore_case=ignore_case)
 

@@ -6,11 +6,10 @@ ignore rules then apply unsoftened, and nothing fails.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rolltop.core.roots.opening import open_rules
 from rolltop.core.roots.wildcard import fold
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ class _DamagedIndex(Exception):
 _IndexKey = tuple[str, int, int, int, int, bool]
 _cache: dict[_IndexKey, TrackedPaths] = {}
 _CACHED_INDEXES = 16
+_MAX_INDEX_BYTES = 512 * 1024 * 1024
+"""What git notes of some five million files."""
 _NOTHING_TRACKED = TrackedPaths([], ignore_case=False)
 
 
@@ -80,12 +81,12 @@ def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedP
 
     `id_bytes` is the length of the repository's object ids: 20, or 32 with SHA-256.
     """
-    path = Path(git_dir, "index")
+    path = f"{git_dir}/index"
     try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
+        with open_rules(path, _MAX_INDEX_BYTES) as file:
+            status = file.status
             identity = (status.st_mtime_ns, status.st_size, status.st_ino)
-            key = (str(path), *identity, id_bytes, ignore_case)
+            key = (path, *identity, id_bytes, ignore_case)
             known = _cache.get(key)
             if known is not None:
                 return known
@@ -104,8 +105,8 @@ def read_index(content: bytes, git_dir: str, id_bytes: int) -> list[Entry]:
         link = _extension(content, end, b"link", id_bytes)
         if link is None or not any(link[:id_bytes]):
             return entries
-        shared_content = Path(git_dir, f"sharedindex.{link[:id_bytes].hex()}").read_bytes()
-        shared, _ = _read_entries(shared_content, id_bytes)
+        with open_rules(f"{git_dir}/sharedindex.{link[:id_bytes].hex()}", _MAX_INDEX_BYTES) as file:
+            shared, _ = _read_entries(file.read(), id_bytes)
         return _merge_shared(entries, shared, link[id_bytes:])
     except (IndexError, ValueError) as error:
         raise _DamagedIndex from error

@@ -8,7 +8,9 @@ import os
 import stat
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from rolltop.core.roots.problems import require_means
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,16 @@ class OpenFile(io.BufferedReader):
         super().__init__(io.FileIO(descriptor, "rb"))
         self.status = status
 
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Up to `size` bytes, all without it. Raises BlockingIOError where the kernel has none yet.
+
+        Some of its own files have nothing to read now, and say that they are regular.
+        """
+        data = cast("bytes | None", super().read(size))
+        if data is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return data
+
     def is_unwritten(self) -> bool:
         """Whether it still holds what its path named then, as far as size and time tell.
 
@@ -82,7 +94,23 @@ def open_admitted(path: str, admits: Admits) -> OpenFile:
             return opened(path, admits)
         except _Replaced:
             continue  # the path names the new file already
+        except OSError as error:
+            require_means(error)
+            raise
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def open_rules(path: str, most: int, *, follow: bool = True) -> OpenFile:
+    """A file that says how others are to be treated, opened for reading; it waits for nobody.
+
+    Raises OSError, for what is no regular file of at most `most` bytes too, or ValueError.
+    """
+    descriptor = os.open(path, _READ if follow else _READ | os.O_NOFOLLOW)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+        os.close(descriptor)
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+    return OpenFile(descriptor, status)
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Final, Literal
 
-from rolltop.core.errors import ConfigInvalid, NotFound
+from rolltop.core.errors import ConfigInvalid, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,8 @@ _WHAT_IS_WRONG: dict[RootReason, str] = {
     "ROOT_NAME_RESERVED": "cannot have that name: it stands for all roots",
 }
 _POINT: Final = "Point {name!r} at a directory that exists and can be read, or remove it."
+_MEANS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What this process lacks, not the file it was about to open."""
 _RENAME: Final = "Give the root {name!r} another name."
 
 
@@ -75,3 +78,16 @@ def unreadable(path: str, why: str) -> PathProblem:
         f"{path!r} {why}.",
         hint="Give the path of a regular file that the server may read.",
     )
+
+
+def require_means(error: OSError) -> None:
+    """Raise Unavailable where an error says that there is no room for one more open file.
+
+    To count the file as unreadable would give an answer that lacks it, and says so of a good file.
+    """
+    if error.errno in _MEANS:
+        raise Unavailable(
+            "There is no room to open one more file.",
+            hint="Call again in a moment, with fewer calls at a time; or let the server open more "
+            "files (ulimit -n).",
+        ) from error

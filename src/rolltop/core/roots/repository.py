@@ -1,16 +1,17 @@
 """Git repositories around and inside a root: where they begin, and their own ignore rules."""
 
-# ruff: noqa: PTH112, PTH113, PTH118 - os.path answers False where Path would raise, for any bytes in a name
+# ruff: noqa: PTH112, PTH118 - os.path answers False where Path would raise, for any bytes in a name
 from __future__ import annotations
 
 import os
 from functools import cached_property
-from os.path import isdir, isfile, join
+from os.path import isdir, join
 from pathlib import Path
 
 from rolltop.core.roots.gitconfig import GitSettings, excludes_file, global_config_files
 from rolltop.core.roots.gitignore import RuleList, read_ignore_file
 from rolltop.core.roots.gitindex import TrackedPaths, tracked_paths
+from rolltop.core.roots.opening import open_rules
 
 _SHA1_BYTES = 20
 _SHA256_BYTES = 32
@@ -95,10 +96,8 @@ def _shared_directory(git_dir: str) -> str:
 
 def _first_line(path: str) -> str | None:
     """The text of a small pointer file without its line end; None where there is no such file."""
-    if not isfile(path):
-        return None
     try:
-        with Path(path).open("rb") as file:
+        with open_rules(path, _MAX_POINTER_BYTES) as file:
             return os.fsdecode(file.read(_MAX_POINTER_BYTES)).rstrip("\r\n")
     except OSError:
         return None

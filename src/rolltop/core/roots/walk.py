@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rules_at_root
 from rolltop.core.roots.links import leading_nowhere
 from rolltop.core.roots.names import is_sendable
+from rolltop.core.roots.problems import require_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,7 +106,11 @@ class Skipped:
         self.links += other.links
 
     def count(self, error: OSError) -> None:
-        """Count a file or directory that this error kept out."""
+        """Count a file or directory that this error kept out.
+
+        Raises Unavailable where it is this process that lacks something, not the file.
+        """
+        require_means(error)
         if error.errno in _GONE:
             self.vanished += 1
         else:

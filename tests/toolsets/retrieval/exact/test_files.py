@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from rolltop.core.errors import Unavailable
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval.exact import Tree, ripgrep, search
 from rolltop.toolsets.retrieval.exact.expression import expression
@@ -218,6 +219,66 @@ def test_an_open_file_that_ripgrep_cannot_read_is_told(code: Path) -> None:
         files = [good.fileno(), bad.fileno()]
         spots = ripgrep.spots(expression(EXPRESSION), files, 10, math.inf)
         assert spots == {good.fileno(): [(1, 1, 0)], bad.fileno(): None}
+
+
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
+@pytest.mark.parametrize("lacking", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+@pytest.mark.parametrize("asked", ["open", "scandir"])
+def test_what_this_process_lacks_is_said_and_leaves_no_file_out(
+    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query, lacking: int, asked: str
+) -> None:
+    (code / "d").mkdir()
+    (code / "d" / "f").write_text("needle\n")
+    had = getattr(os, asked)
+
+    def none_left(path: object, *more: object, **others: object) -> object:
+        if str(path).startswith(str(code / "d")):
+            raise OSError(lacking, os.strerror(lacking))
+        return had(path, *more, **others)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, asked, none_left)
+        with pytest.raises(Unavailable):
+            found(code, query)
+    assert [hit.path for hit in found(code, query).hits] == ["d/f"]
+
+
+@pytest.fixture
+def many(code: Path) -> Path:
+    for number in range(200):
+        (code / f"f{number}").write_text("needle\n")
+    return code
+
+
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
+def test_a_search_goes_on_where_ripgrep_was_killed_once(
+    many: Path, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    started, left = ripgrep.Run._started, [1]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def killed(run: ripgrep.Run) -> object:
+        process = started(run)
+        if left:
+            left.pop()
+            process.kill()
+        return process
+
+    monkeypatch.setattr(ripgrep.Run, "_started", killed)
+    assert len(found(many, query).hits) == 200
+    left += [1] * 10
+    with pytest.raises(Unavailable):
+        found(many, query)
+
+
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
+def test_where_ripgrep_cannot_be_run_that_is_said(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    program = tmp_path / "rg"
+    program.write_text("no program\n")
+    monkeypatch.setattr(ripgrep, "program", lambda: str(program))
+    with pytest.raises(Unavailable, match="ripgrep"):
+        found(many, query)
 
 
 @pytest.mark.parametrize("size", [10, 1 << 20])

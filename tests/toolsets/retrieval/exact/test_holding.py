@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rolltop.core.roots import Roots
 from rolltop.toolsets.retrieval.exact.holding import holding
 from rolltop.toolsets.retrieval.models import Query
+
+if TYPE_CHECKING:
+    import pytest
 
 NEEDLE = Query("needle", case="ignore")
 
@@ -27,10 +31,37 @@ def test_files_that_hold_a_text_in_any_case_are_found(tmp_path: Path) -> None:
     assert holding(root, Query("n(e", case="ignore"), entries, math.inf) == set()
 
 
-def test_past_the_deadline_nothing_is_looked_at(tmp_path: Path) -> None:
+def test_past_the_deadline_any_file_may_hold_it(tmp_path: Path) -> None:
     top = Path(os.path.realpath(tmp_path))
-    (top / "a").write_text("needle")
+    (top / "a").write_text("hay")
     roots = Roots.open({"code": top}, base=top)
     root = roots.named[0]
     entries = list(roots.walk(root))
-    assert holding(root, NEEDLE, entries, -math.inf) == set()
+    assert holding(root, NEEDLE, entries, -math.inf) == set(entries)
+
+
+def test_a_file_that_cannot_be_read_may_hold_it(tmp_path: Path) -> None:
+    top = Path(os.path.realpath(tmp_path))
+    for name in ("a", "gone"):
+        (top / name).write_text("hay")
+    roots = Roots.open({"code": top}, base=top)
+    entries = list(roots.walk(roots.named[0]))
+    (top / "gone").unlink()
+    found = holding(roots.named[0], NEEDLE, entries, math.inf)
+    assert [entry.relative for entry in found] == ["gone"]
+
+
+def test_where_looking_gets_stuck_any_file_may_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.holding._PATIENCE", 0.2)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.holding._AT_ONCE", 2)
+    top = Path(os.path.realpath(tmp_path))
+    for name in "abcd":
+        (top / name).write_text("needle" if name == "c" else "hay")
+    roots = Roots.open({"code": top}, base=top)
+    entries = list(roots.walk(roots.named[0]))
+    (top / "a").unlink()
+    os.mkfifo(top / "a")
+    found = holding(roots.named[0], NEEDLE, entries, math.inf)
+    assert sorted(entry.relative for entry in found) == ["a", "b", "c"]

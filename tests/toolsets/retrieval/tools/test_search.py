@@ -259,6 +259,17 @@ def test_what_may_not_be_read_is_passed_by_and_counted(open_forest: Forest) -> N
     (open_forest.top / "docs" / "folder").chmod(0o755)
 
 
+def test_an_answer_with_hits_says_which_files_may_hold_more(open_forest: Forest) -> None:
+    open_forest.put("docs/shut", "needle\n").chmod(0o000)
+    open_forest.put("docs/open", "needle\n")
+    with unprivileged():
+        answer = open_forest.ok("repo_search", query="needle")
+        nothing_else = open_forest.ok("repo_search", query="needle", file_glob="open")
+    assert places(answer) == [("docs", "open", 1)]
+    assert answer["meta"]["skipped"] == {"unreadable": 1}
+    assert "skipped" not in nothing_else["meta"]
+
+
 @pytest.mark.parametrize("becomes", ["nothing", "a link", "a file"])
 def test_a_root_that_becomes_something_else_leads_nowhere(
     forest: Forest, becomes: str, tmp_path_factory: pytest.TempPathFactory

@@ -35,7 +35,7 @@ _CONTINUATION: Final = 4
 
 
 class Unreadable(Exception):
-    """A file that is open cannot be read: its disk or its server is at fault."""
+    """A file that is open cannot be read: its disk or server is at fault, or memory is short."""
 
 
 class _Window(NamedTuple):
@@ -114,7 +114,10 @@ class Content:
         data = self._whole
         if data is None:
             data = read_at(self._descriptor, os.fstat(self._descriptor).st_size, 0)
-        return data.decode("utf-16", "replace").encode()
+        try:
+            return data.decode("utf-16", "replace").encode()
+        except MemoryError as error:
+            raise Unreadable from error
 
     def _read(self, start: int, size: int) -> bytes:
         if self._converted is not None:
@@ -196,7 +199,7 @@ def read_at(descriptor: int, size: int, start: int) -> bytes:
     """Return up to `size` bytes of an open file. Raises Unreadable."""
     try:
         return os.pread(descriptor, size, start)
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         raise Unreadable from error
 
 

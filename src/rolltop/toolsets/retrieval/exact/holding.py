@@ -17,27 +17,36 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4096
 _ARGUMENT_BYTES: Final = 900_000
+_PATIENCE: Final = 5.0
+"""Seconds for one look: a file that nobody can read to its end may be among those looked at."""
 _POINTER: Final = 12
 """Bytes that an argument takes besides its name."""
 
 
 def holding(root: Root, query: Query, entries: Sequence[Entry], deadline: float) -> set[Entry]:
-    """Return the files with a line that matches; binary ones may be among them.
+    """Return the files with a line that matches.
 
-    Files that are not looked at before the deadline, on the monotonic clock, are left out.
+    Among them may be binary ones, and those that could not be looked at: not by ripgrep, or not
+    before the deadline, on the monotonic clock.
     """
     wanted = expression(query)
     found: set[Entry] = set()
     for group in _groups(entries):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            found.update(group)
+            continue
         names = {b"./" + os.fsencode(entry.relative): entry for entry in group}
         run = ripgrep.names_run(
             wanted, [name.removeprefix(b"./") for name in names], str(root.path)
         )
         try:
-            written, _ = run.result(deadline - time.monotonic())
+            written, complaints = run.result(min(_PATIENCE, left))
         except ripgrep.Stuck:
-            break
-        found.update(names[b"./" + name] for name in ripgrep.matching(written))
+            found.update(group)
+            continue
+        holders = ripgrep.matching(written) | ripgrep.unread(complaints)
+        found.update(entry for name in holders if (entry := names.get(b"./" + name)))
     return found
 
 

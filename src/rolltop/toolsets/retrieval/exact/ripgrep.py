@@ -12,11 +12,11 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import distribution
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolltop.core.errors import Invalid, TimedOut
+from rolltop.core.errors import Invalid, TimedOut, Unavailable
 from rolltop.toolsets.retrieval.exact.spots import Spot
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class Stuck(Exception):
     """A run took longer than files of that number ever should."""
 
 
+class _Killed(Exception):
+    """Somebody killed the process, the system for want of memory perhaps."""
+
+
 class Run:
     """One process at work on the files it was given."""
 
@@ -78,8 +82,12 @@ class Run:
         descriptors: Iterable[int] = (),
         complaining: bool = True,
     ) -> None:
-        """Start it. `descriptors` are open files that it may name as `/dev/fd/N`."""
-        self._process: Final = subprocess.Popen(  # noqa: S603  # our own program, no shell
+        """Start it. `descriptors` are open files that it may name as `/dev/fd/N`.
+
+        Raises Unavailable where the system does not start it.
+        """
+        self._start: Final = partial(
+            subprocess.Popen[bytes],
             [program(), *_ALWAYS, *found.flags, *options, "--", *files],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -87,14 +95,42 @@ class Run:
             cwd=directory,
             pass_fds=tuple(descriptors),
         )
+        self._pattern: Final = found.pattern
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        try:
+            process = self._start()
+        except OSError as error:
+            raise _unavailable(f"could not be started ({error.strerror})") from error
         with suppress(BrokenPipeError):  # it ended by itself, and its status says why
-            if self._process.stdin is not None:
-                self._process.stdin.write(found.pattern + b"\n")
-                self._process.stdin.close()
-        self._process.stdin = None
+            if process.stdin is not None:
+                process.stdin.write(self._pattern + b"\n")
+                process.stdin.close()
+        process.stdin = None
+        return process
 
     def result(self, timeout: float) -> tuple[bytes, bytes]:
-        """Return what it wrote and what it complained of. Raises Stuck past the timeout."""
+        """Return what it wrote and what it complained of.
+
+        One that was killed is started once more.
+
+        Raises:
+            Stuck: it takes longer than the timeout.
+            Unavailable: it cannot be run to its end.
+
+        """
+        end = time.monotonic() + timeout
+        try:
+            return self._result(timeout)
+        except _Killed:
+            self._process = self._started()
+        try:
+            return self._result(end - time.monotonic())
+        except _Killed as killed:
+            raise _unavailable("was killed") from killed
+
+    def _result(self, timeout: float) -> tuple[bytes, bytes]:
         stuck = threading.Event()
 
         def give_up() -> None:
@@ -104,16 +140,21 @@ class Run:
         # Waiting with a timeout would look again and again; this wakes when the process ends.
         timer = threading.Timer(min(max(0.0, timeout), _LONGEST), give_up)
         timer.daemon = True
-        timer.start()
+        try:
+            timer.start()
+        except RuntimeError as error:
+            self.stop()
+            raise _unavailable("could not be waited for: the system has no thread") from error
         try:
             written, complaints = self._process.communicate()
         finally:
             timer.cancel()
         if stuck.is_set():
             raise Stuck
-        status = self._process.returncode
-        if not 0 <= status <= _FAULTS:
-            raise RuntimeError(f"ripgrep ended with status {status}")
+        if self._process.returncode < 0:
+            raise _Killed
+        if self._process.returncode > _FAULTS:
+            raise _unavailable(f"ended with status {self._process.returncode}")
         return written, complaints or b""
 
     def stop(self) -> None:
@@ -227,6 +268,14 @@ def listed_lines(written: bytes) -> dict[bytes, list[Spot]]:
     for name, line, column, offset in _ROW.findall(written):
         places[name.removeprefix(b"./")].append(Spot(int(line), int(column or 1), int(offset)))
     return places
+
+
+def _unavailable(why: str) -> Unavailable:
+    return Unavailable(
+        f"The search program, ripgrep, {why}.",
+        hint="Call again in a moment, with fewer calls at a time; if that does not help, install "
+        "rolltop anew.",
+    )
 
 
 def timed_out() -> TimedOut:

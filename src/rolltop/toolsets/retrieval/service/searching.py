@@ -69,7 +69,7 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
     more = found.more or kept < len(matches)
     if more:
         found.resume(kept - 1)  # may look at every file still to be read: here, on a worker
-    told = {} if matches else zero(found, searched, query, most_bytes)
+    told = _missed(found) if matches else zero(found, searched, query, most_bytes)
     meta = clock.meta(repo_of(roots), **told)
     return Page(
         matches[:kept],
@@ -113,6 +113,12 @@ def _values(cursor: str) -> list[Any]:
             hint="Send next_cursor exactly as it was answered, or leave cursor out to start again.",
         )
     return cast("list[Any]", values)
+
+
+def _missed(found: Found) -> JsonObject:
+    """Return what is said besides hits: how many files could not be read, which may have some."""
+    missed = {"unreadable": found.skipped.unreadable, "changed": found.skipped.changed}
+    return {"skipped": {reason: count for reason, count in missed.items() if count}}
 
 
 def zero(found: Found, searched: Sequence[Tree], query: Query, most_bytes: int) -> JsonObject:

@@ -15,6 +15,7 @@ from operator import attrgetter, eq
 from threading import Lock
 from typing import TYPE_CHECKING, Final, cast
 
+from rolltop.core.errors import Unavailable
 from rolltop.core.roots import Skipped
 from rolltop.core.roots.choice import (
     GIT_DIRECTORY,
@@ -74,6 +75,8 @@ class Catalogue:
         self._entries: list[Entry] = []
         self._passed = Skipped()
         self._changed = False
+        self._broken_off = False
+        """Whether the last look did not come to its end."""
 
     def begin(self) -> Ticket | None:
         """Begin to look, where others do that: `files` is then answered the sooner."""
@@ -127,7 +130,8 @@ class Catalogue:
             self._top_state = state
             self._begin_watch(mounted)
         noted = self._noted() if self._sentries is None else self._reported(top, begun)
-        everything = look_at_all or noted is None or top.identity == _NEVER
+        everything = look_at_all or noted is None or top.identity == _NEVER or self._broken_off
+        self._broken_off = True  # unless it comes to its end, what was noted is to be looked at yet
         pending = [top] if everything else cast("list[Folder]", noted)
         while pending:
             folder = pending.pop()
@@ -140,6 +144,7 @@ class Catalogue:
                 continue
             below = folder.folders.values()
             pending.extend(child for child in below if everything or child.identity == _NEVER)
+        self._broken_off = False
         return top
 
     def _noted(self) -> list[Folder] | None:
@@ -206,7 +211,7 @@ class Catalogue:
                 self._list(folder, path, opened, state)
             else:
                 self._compare(folder, path, opened, state)
-        except OSError as error:
+        except (OSError, Unavailable) as error:
             self._empty(folder, error)
         finally:
             os.close(opened)
@@ -368,8 +373,11 @@ class Catalogue:
             else:
                 folder.special += 1
 
-    def _empty(self, folder: Folder, error: OSError) -> None:
-        """Forget what a directory held that cannot be listed (any more)."""
+    def _empty(self, folder: Folder, error: OSError | Unavailable) -> None:
+        """Forget what a directory held that cannot be listed (any more).
+
+        Raises Unavailable where it is this process that lacks something, not the directory.
+        """
         for child in folder.folders.values():
             self._drop(child)
         folder.files, folder.folders = [], {}
@@ -377,10 +385,12 @@ class Catalogue:
         folder.state = None
         folder.special = folder.unreadable = 0
         folder.links = []
-        _count(folder, error)
         if not folder.gone:
             self._always[id(folder)] = folder  # it may come back without a note
         self._changed = True
+        if isinstance(error, Unavailable):
+            raise error
+        _count(folder, error)
 
 
 def _kept(
