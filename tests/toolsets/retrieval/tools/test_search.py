@@ -287,6 +287,7 @@ def test_a_root_that_becomes_something_else_leads_nowhere(
     for tool in ("repo_search", "repo_smart_search"):
         found = [hit["path"] for hit in forest.ok(tool, query="needle")["result"]]
         assert found == ["b.txt"]
+        assert forest.code(tool, query="needle", repo="docs") == "CONFIG_INVALID"
     for tool in ("repo_open_file", "repo_list_dir"):
         asked = {"repo": "docs", "path": "a.txt" if tool == "repo_open_file" else "."}
         assert forest.code(tool, **asked) in {"FILE_NOT_FOUND", "DIR_NOT_FOUND", "PATH_OUT_OF_ROOT"}

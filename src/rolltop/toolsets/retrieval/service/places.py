@@ -104,8 +104,7 @@ def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -
 
 def _require_present(roots: Sequence[Root]) -> None:
     """Raise CONFIG_INVALID where all of these roots were moved or removed since the start."""
-    # Path.is_dir raises where a folder above may not be entered.
-    if any(os.path.isdir(root.path) for root in roots):  # noqa: PTH112 - never raises
+    if any(map(_is_present, roots)):
         return
     names = ", ".join(root.name for root in roots)
     raise ConfigInvalid(
@@ -113,6 +112,13 @@ def _require_present(roots: Sequence[Root]) -> None:
         hint="Put it back; or correct the setting that names it, and start the server again.",
         data={"reason": "ROOT_NOT_FOUND", "repo": repo_of(roots)},
     )
+
+
+def _is_present(root: Root) -> bool:
+    """Return whether a root's folder is where it was: nothing is read through a link put there."""
+    # Path.is_dir raises where a folder above may not be entered.
+    there = os.path.isdir(root.path)  # noqa: PTH112 - never raises
+    return there and os.path.realpath(root.path) == str(root.path)
 
 
 def _root(roots: Roots, repo: str, allowed: Sequence[str]) -> Root:
