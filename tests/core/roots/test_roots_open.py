@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.core.roots import Located, PathProblem, Roots, is_binary, opening
+from rolltop.core.roots.opening import OpenFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,3 +155,10 @@ def test_binary_is_a_nul_byte_early_on_and_no_utf16_mark() -> None:
     assert not is_binary(b"\xfe\xff\0t")
     assert not is_binary(b"")
     assert not is_binary(b"x" * 8192 + b"\0")
+
+
+def test_a_file_that_has_nothing_to_read_yet_is_unreadable() -> None:
+    read, write = os.pipe2(os.O_NONBLOCK)
+    with OpenFile(read, os.fstat(read)) as file, pytest.raises(BlockingIOError):
+        file.read(10)
+    os.close(write)

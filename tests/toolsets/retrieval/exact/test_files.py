@@ -193,18 +193,26 @@ def test_a_file_that_cannot_be_read_hides_no_other(query: Query) -> None:
 @pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
 @pytest.mark.parametrize("settled_ns", [0, 10**18])
 @pytest.mark.parametrize("readable", [0, 8192, 100_000])
-def test_a_disk_that_fails_within_a_file_is_counted(
-    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query, settled_ns: int, readable: int
+@pytest.mark.parametrize("failure", [OSError(errno.EIO, "I/O error"), MemoryError()])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_disk_that_fails_within_a_file_is_counted(  # all that may differ
+    code: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query: Query,
+    settled_ns: int,
+    readable: int,
+    failure: Exception,
+    encoding: str,
 ) -> None:
     for name in ("bad", "good"):
-        (code / name).write_text("nothing\n" * 20_000 + "needle\n")
+        (code / name).write_text("nothing\n" * 20_000 + "needle\n", encoding=encoding)
     bad = (code / "bad").stat().st_ino
     monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", settled_ns)
     read = os.pread
 
     def failing(descriptor: int, size: int, start: int) -> bytes:
         if os.fstat(descriptor).st_ino == bad and start + size > readable:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
+            raise failure
         return read(descriptor, size, start)
 
     monkeypatch.setattr(os, "pread", failing)

@@ -144,8 +144,8 @@ def begins_binary(roots: Roots, root: Root, entry: Entry) -> bool:
     """Return whether a file's head says that it is no text; False where it cannot be read."""
     try:
         with _admitted(roots, root, entry) as file:
-            return is_binary(os.pread(file.fileno(), _HEAD, 0))
-    except (NotAdmitted, NotRegularFile, OSError):
+            return is_binary(read_at(file.fileno(), _HEAD, 0))
+    except (NotAdmitted, NotRegularFile, OSError, Unreadable):
         return False
 
 
