@@ -103,9 +103,14 @@ def open_admitted(path: str, admits: Admits) -> OpenFile:
 def open_rules(path: str, most: int, *, follow: bool = True) -> OpenFile:
     """A file that says how others are to be treated, opened for reading; it waits for nobody.
 
-    Raises OSError, for what is no regular file of at most `most` bytes too, or ValueError.
+    Raises OSError, for what is no regular file of at most `most` bytes too, or ValueError; and
+    Unavailable, for without rules that are there others would be treated wrongly.
     """
-    descriptor = os.open(path, _READ if follow else _READ | os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, _READ if follow else _READ | os.O_NOFOLLOW)
+    except OSError as error:
+        require_means(error)
+        raise
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size > most:
         os.close(descriptor)

@@ -231,16 +231,20 @@ def test_an_open_file_that_ripgrep_cannot_read_is_told(code: Path) -> None:
 
 @pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
 @pytest.mark.parametrize("lacking", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
-@pytest.mark.parametrize("asked", ["open", "scandir"])
+@pytest.mark.parametrize(
+    ("asked", "of"), [("open", "d/f"), ("open", "d/.gitignore"), ("scandir", "d")]
+)
 def test_what_this_process_lacks_is_said_and_leaves_no_file_out(
-    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query, lacking: int, asked: str
+    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query, lacking: int, asked: str, of: str
 ) -> None:
     (code / "d").mkdir()
     (code / "d" / "f").write_text("needle\n")
+    (code / "d" / "ignored").write_text("needle\n")
+    (code / "d" / ".gitignore").write_text("ignored\n")
     had = getattr(os, asked)
 
     def none_left(path: object, *more: object, **others: object) -> object:
-        if str(path).startswith(str(code / "d")):
+        if str(path) == str(code / of):
             raise OSError(lacking, os.strerror(lacking))
         return had(path, *more, **others)
 
