@@ -100,13 +100,6 @@ def test_a_file_that_turns_into_something_else_is_passed_by(
     assert answer.skipped.changed == 1 or many > 3
 
 
-@pytest.fixture
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every file count as one that was not changed lately."""
-    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", 0)
-
-
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("change", ["in place", "another file", "put back"])
 def test_a_line_is_shown_where_it_is_when_the_file_is_read(

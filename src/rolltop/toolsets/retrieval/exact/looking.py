@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.roots import Skipped
 from rolltop.core.roots.settling import is_settled
 from rolltop.toolsets.retrieval.exact import ripgrep
 
@@ -34,9 +36,52 @@ _AHEAD: Final = 2
 PATIENCE: Final = 20.0
 """Seconds for one first look. A file may be replaced by a FIFO before it is opened."""
 ARGUMENT_BYTES: Final = 900_000
-_ENCODING: Final = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 POINTER: Final = 12
 """Bytes that an argument takes besides its name."""
+_ENCODING: Final = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+_READ_IN_ONE_GO: Final = 1 << 16
+"""Bytes of a file that ripgrep reads at one time: what moves within a larger one it may not see."""
+
+
+class Lines:
+    """Matching lines that a look listed, by files: those that lay where they were named.
+
+    A name led to the file that has it now, unless a directory on the way was renamed or filled.
+    """
+
+    def __init__(self, directory: str) -> None:
+        """Hold no lines yet; files are named from the directory."""
+        self._directory: Final = directory
+        self._kept: Final[dict[Entry, list[Spot]]] = {}
+        self._begun = 0
+
+    def begin(self, begun: int) -> None:
+        """Forget all lines: those to come are of a look that began then, in ns since 1970."""
+        self._kept.clear()
+        self._begun = begun
+
+    def keep(self, entry: Entry, spots: list[Spot]) -> None:
+        """Keep the lines of a file."""
+        self._kept[entry] = spots
+
+    def of(self, entry: Entry) -> list[Spot] | None:
+        """Return the lines of a file that is open by now; None where they are not known."""
+        found = self._kept.get(entry)
+        return None if found is None or not self._lies_still(entry.relative) else found
+
+    def _lies_still(self, relative: str) -> bool:
+        """Return whether no directory on the way was renamed or filled since the look began."""
+        above = relative.rpartition("/")[0]
+        while True:
+            try:
+                status = os.lstat(f"{self._directory}/{above}")
+            except OSError:
+                return False
+            if not is_settled(status.st_mtime_ns, status.st_ctime_ns, self._begun):
+                return False
+            if not above:
+                return True
+            above = above.rpartition("/")[0]
 
 
 class _Look(NamedTuple):
@@ -52,19 +97,20 @@ class Looks:
     """First looks at files of one tree, to find those that may match, within a deadline.
 
     `unlooked` gathers those that were passed by without learning whether they are text. Of what
-    only ripgrep can find, a look lists lines: `spots` gathers those of files, for as long as these
+    only ripgrep can find, a look lists lines: `lines` holds those of files, for as long as these
     are in the states that their entries say.
     """
 
     def __init__(self, tree: Tree, found: Expression, deadline: float) -> None:
         """Look at nothing yet; `deadline` is on the monotonic clock."""
+        self._tree: Final = tree
         self._directory: Final = str(tree.root.path)
         self._expression: Final = found.or_binary or found
         self._tells_binary: Final = found.or_binary is not None
         self._lists: Final = found.literal is None
         self._deadline: Final = deadline
         self.unlooked: Final[list[Entry]] = []
-        self.spots: Final[dict[Entry, list[Spot]]] = {}
+        self.lines: Final = Lines(self._directory)
 
     def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
         """Yield the files to be read, a batch at a time, in order."""
@@ -99,7 +145,7 @@ class Looks:
 
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""
-        self.spots.clear()  # those of the look before have been read
+        self.lines.begin(look.begun)  # those of the look before have been read
         if look.run is None:
             return list(look.files.values())
         left = self._deadline - time.monotonic()
@@ -112,6 +158,9 @@ class Looks:
         names = unread | (
             self._listed(look, written, unread) if self._lists else ripgrep.matching(written)
         )
+        names |= {
+            name for name, entry in look.files.items() if is_torn(self._tree, entry, look.begun)
+        }
         if not self._tells_binary:
             self.unlooked.extend(entry for name, entry in look.files.items() if name not in names)
         if not names:
@@ -125,7 +174,7 @@ class Looks:
             entry = look.files[name]
             is_whole = len(spots) < _MOST_LINES and name not in unread
             if is_whole and is_settled(entry[2], entry[3], look.begun):
-                self.spots[entry] = spots
+                self.lines.keep(entry, spots)
         return set(listed)
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
@@ -150,6 +199,16 @@ class Looks:
         """Raise TimedOut past the deadline."""
         if time.monotonic() >= self._deadline:
             raise ripgrep.timed_out()
+
+
+def is_torn(tree: Tree, entry: Entry, begun: int) -> bool:
+    """Return whether a file may have changed while it was read, part by part, since a moment."""
+    if entry.size <= _READ_IN_ONE_GO:
+        return False
+    now = tree.roots.state(tree.root, entry.relative, Skipped())
+    return now is not None and (
+        now != entry or not is_settled(entry.mtime_ns, entry.ctime_ns, begun)
+    )
 
 
 def encoded(relative: str) -> bytes:

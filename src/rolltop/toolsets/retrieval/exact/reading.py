@@ -16,6 +16,7 @@ from rolltop.core.roots.opening import (
     names_still,
     open_admitted,
 )
+from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.exact.content import Unreadable, read_at
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 18
 """Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _HEAD: Final = 8192
-_SETTLED_NS: Final = 1_000_000_000
+_SETTLED_NS: Final = 2_000_000_000
 """A file changed less long ago may change again without its times telling."""
 _ATTEMPTS: Final = 3
 _COPIED: Final = 4 << 20
@@ -68,8 +69,12 @@ class Opened:
         return _state(self._read) == self._state
 
     def restless(self) -> bool:
-        """Return whether it changed so lately that a change now might not show in its times."""
-        return time.time_ns() - max(self._state[1:3]) < _SETTLED_NS
+        """Return whether a change now might not show in its times.
+
+        It may be too soon after another, or a store into a page that somebody has mapped.
+        """
+        lately = time.time_ns() - max(self._state[1:3]) < _SETTLED_NS
+        return lately or is_held_for_writing(self._original.fileno())
 
     def is_as_listed(self) -> bool:
         """Return whether it is in the state it was listed in, and is read itself."""
@@ -99,6 +104,9 @@ class Opened:
         if self.size > _COPIED:
             return
         data = read_at(self._original.fileno(), _COPIED + 1, 0)
+        if len(data) > _COPIED:  # it has grown meanwhile
+            self._state = _state(self._original)
+            return
         with suppress(OSError):  # without room for a copy it is read as it comes, too
             self._read = _copied(data)
             self._state = _state(self._read)
@@ -127,11 +135,11 @@ def opened(
         for entry in entries:
             file = _open(roots, root, entry, tally)
             if file is None:
-                tally.drop(entry.size)
+                tally.drop(entry)
                 continue
             files.append(file)
             if file.size > most_bytes:
-                tally.drop(entry.size)
+                tally.drop(entry)
                 tally.too_large += 1
                 files.pop().close()
         yield files

@@ -150,6 +150,8 @@ class _Search:
         hits: list[Hit] = []
         with closing(self._matches()) as matches:
             for of_file in matches:
+                if position is not None and not self._goes_on(of_file[0], position):
+                    raise resume.invalid()
                 hits += [hit for hit in of_file if not _was_given(hit, position)]
                 if len(hits) > limit:
                     break
@@ -157,15 +159,27 @@ class _Search:
             return self._answer(hits[:limit], more=True)
         return self._answer(hits, more=False)
 
+    def _goes_on(self, hit: Hit, position: resume.Position) -> bool:
+        """Return whether a file that was given in part was read in the state that was checked.
+
+        Lines that were given are told by their numbers, which in another state are others'.
+        """
+        if (hit.repo, hit.path) != (position.repo, position.path):
+            return True
+        listed = self._listed[0]
+        tree = listed.tree
+        now = tree.roots.state(tree.root, hit.path, Passed())
+        return now is not None and self._marks(listed).hold(now)
+
     def _matches(self) -> Generator[list[Hit], None, None]:
         """Yield the hits of each file that has some, in order."""
         some = False
         for listed in self._listed:
             batches, tally = self._begin(listed)
-            spots = {} if listed.looks is None else listed.looks.spots
+            lines = None if listed.looks is None else listed.looks.lines
             with closing(batches) as proposed:
                 for batch in proposed:
-                    for hits in self._verifier.matched(listed.tree, batch, tally, spots):
+                    for hits in self._verifier.matched(listed.tree, batch, tally, lines):
                         some = True
                         if listed.name in self._sweeps:
                             self._remember(hits[0], batch)

@@ -29,6 +29,7 @@ from rolltop.toolsets.retrieval.exact.looking import (
     READ_AT_ONCE,
     Looks,
     encoded,
+    is_torn,
 )
 from rolltop.toolsets.retrieval.exact.reading import LARGE, begins_binary
 from rolltop.toolsets.retrieval.exact.tally import Tally
@@ -73,6 +74,8 @@ class _Group:
     before: list[str] | None = None
     """Whatever comes before this path was listed up to here; None after the last group."""
     run: ripgrep.Run | None = None
+    begun: int = 0
+    """When, in nanoseconds since 1970."""
 
     def add(self, item: Listed | Entry) -> None:
         path = encoded(item.relative)
@@ -228,6 +231,7 @@ class Sweep:
     def _begin(self, group: _Group) -> None:
         """Start looking at a group, unless it is to be read at once."""
         if group.files > READ_AT_ONCE:
+            group.begun = time.time_ns()
             group.run = ripgrep.folders_run(
                 self._asked,
                 [*group.whole, *group.named],
@@ -259,7 +263,10 @@ class Sweep:
 
     def _chosen(self, group: _Group, names: Iterable[bytes]) -> Iterator[str | Entry]:
         """Yield those of the files that ripgrep named which the walk chose."""
-        for name in names:
+        torn = {
+            name for name, entry in group.named.items() if is_torn(self._tree, entry, group.begun)
+        }
+        for name in torn.union(names):
             folder, _, last = name.rpartition(b"/")
             listed = group.whole.get(folder)
             if name in group.named:

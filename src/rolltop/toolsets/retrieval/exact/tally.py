@@ -26,17 +26,20 @@ class Tally:
     changed: int = 0
     found_out: list[Entry] = field(default_factory=list["Entry"])
     """Files that were taken for text until they were opened."""
+    dropped: list[Entry] = field(default_factory=list["Entry"])
+    """Files that were not searched after all, these among them."""
 
     def find_out(self, entry: Entry) -> None:
         """Count a file that was to be searched as binary."""
-        self.drop(entry.size)
+        self.drop(entry)
         self.binary += 1
         self.found_out.append(entry)
 
-    def drop(self, size: int) -> None:
-        """Take back a file of that size: it was not searched after all."""
+    def drop(self, entry: Entry) -> None:
+        """Take back a file: it was not searched after all."""
         self.files -= 1
-        self.bytes -= size
+        self.bytes -= entry.size
+        self.dropped.append(entry)
 
     def merge(self, other: Tally) -> None:
         """Count what another search went over."""
@@ -52,9 +55,9 @@ class Tally:
 
         It may know by now of files that were found out to be binary, and have counted them as such.
         """
-        for entry in self.found_out:
+        self.binary -= sum(not holds(texts, entry) for entry in self.found_out)
+        for entry in self.dropped:
             if not holds(texts, entry):
-                self.binary -= 1
                 self.files += 1
                 self.bytes += entry.size
         self.files += totals.files

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
+    from rolltop.toolsets.retrieval.exact.looking import Lines
     from rolltop.toolsets.retrieval.exact.spots import Spot
     from rolltop.toolsets.retrieval.exact.tally import Tally
     from rolltop.toolsets.retrieval.exact.trees import Tree
@@ -44,7 +45,7 @@ class Verifier:
         tree: Tree,
         entries: list[Entry],
         tally: Tally,
-        listed: Mapping[Entry, list[Spot]],
+        listed: Lines | None,
     ) -> Iterator[list[Hit]]:
         """Yield the hits of each file that has some, in the files' order, each file read once.
 
@@ -85,21 +86,21 @@ class Verifier:
             if content.binary and file.still():
                 tally.find_out(file.entry)
                 return []
-            hits = self._hits(tree, file, content, self._spots([(file, content)], {}))
+            hits = self._hits(tree, file, content, self._spots([(file, content)], None))
             if file.still():
                 return hits
-        tally.drop(file.entry.size)
+        tally.drop(file.entry)
         tally.changed += 1
         return []
 
     def _spots(
-        self, files: list[tuple[Opened, Content]], listed: Mapping[Entry, list[Spot]]
+        self, files: list[tuple[Opened, Content]], listed: Lines | None
     ) -> dict[int, list[Spot] | None]:
         """Return the matching lines of each file, by descriptor; None where it cannot be read."""
         places: dict[int, list[Spot] | None] = {}
         text = self._expression.literal
         for file, content in files:
-            found = listed.get(file.entry) if file.is_as_listed() else None
+            found = None if listed is None or not file.is_as_listed() else listed.of(file.entry)
             if found is None and text is not None:
                 try:
                     found = content.spots(text, self._most)
@@ -143,7 +144,7 @@ class Verifier:
             raise ripgrep.timed_out()
         try:
             if file.restless() and not file.restart():
-                tally.drop(file.entry.size)
+                tally.drop(file.entry)
                 tally.changed += 1
                 return None
             content = Content(file.descriptor, file.size)
@@ -157,5 +158,5 @@ class Verifier:
 
 
 def _count_unreadable(file: Opened, tally: Tally) -> None:
-    tally.drop(file.entry.size)
+    tally.drop(file.entry)
     tally.unreadable += 1
