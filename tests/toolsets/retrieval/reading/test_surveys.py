@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import threading
 import time
@@ -13,6 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from rolltop.core.roots import Roots, settling
+from rolltop.core.roots.opening import OpenFile
 from rolltop.toolsets.retrieval.formats import survey
 from rolltop.toolsets.retrieval.service import files
 
@@ -25,13 +27,15 @@ LATER = 10_000_000_000
 
 
 class Surveys:
-    """Counts the surveys made, and runs something after each."""
+    """Counts the surveys made, and runs something before and after each."""
 
     def __init__(self) -> None:
         self.made = 0
+        self.before: Any = lambda: None
         self.after: Any = lambda: None
 
     def __call__(self, *arguments: Any) -> Any:
+        self.before()
         found = survey(*arguments)
         self.made += 1
         self.after()
@@ -105,6 +109,52 @@ def test_a_file_that_changes_during_the_read_is_read_again(
     assert result["sha256"] == hashlib.sha256(b"two\n").hexdigest()
 
 
+def test_one_that_grows_before_it_is_surveyed_is_read_whole(
+    forest: Forest, surveys: Surveys
+) -> None:
+    path, longer = forest.put("docs/a.txt", "one\n"), "two, which is longer\nthree\n"
+    surveys.before = lambda: path.write_text(longer) if not surveys.made else None
+    result = forest.ok("repo_open_file", path="a.txt")["result"]
+    assert (result["text"], surveys.made) == (longer, 2)
+    assert result["sha256"] == hashlib.sha256(longer.encode()).hexdigest()
+
+
+@pytest.mark.usefixtures("surveys")
+def test_one_that_is_written_anew_while_it_is_surveyed_is_of_one_state(
+    forest: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = ("".join(f"{word}\n" for _ in range(60_000)) for word in ("old", "new"))
+    path = forest.put("docs/a.txt", old)
+    os.utime(path, (0, 0))  # so that each later time is another
+    read = OpenFile.read
+
+    def once_then_another(file: OpenFile, size: int) -> bytes:
+        found = read(file, size)
+        monkeypatch.setattr(OpenFile, "read", read)
+        path.write_text(new)
+        return found
+
+    monkeypatch.setattr(OpenFile, "read", once_then_another)
+    asked = {"path": "a.txt", "start_line": 40_000, "end_line": 40_100}
+    result = forest.ok("repo_get_snippet", **asked)["result"]
+    assert result["sha256"] == hashlib.sha256(new.encode()).hexdigest()
+    assert set(result["text"].split()) == {"new"}
+
+
+def test_one_that_somebody_has_mapped_is_surveyed_again(forest: Forest, surveys: Surveys) -> None:
+    """A store into a page that is dirty already shows in no time of the file."""
+    path = forest.put("docs/a.txt", "some line of it\n" * 20_000)
+    asked = {"path": "a.txt", "start_line": 1, "end_line": 2}
+    with path.open("r+b") as held, mmap.mmap(held.fileno(), 0) as stored:
+        stored[250_000:250_003] = b"\n\n\n"
+        forest.ok("repo_get_snippet", **asked)
+        stored[250_004:250_007] = b"\n\n\n"
+        result = forest.ok("repo_get_snippet", **asked)["result"]
+    data = path.read_bytes()
+    assert result["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (result["total_lines"], surveys.made) == (data.count(b"\n"), 2)
+
+
 def test_a_change_that_no_time_of_the_file_tells_is_found_in_what_is_shown(
     forest: Forest, surveys: Surveys
 ) -> None:
@@ -134,7 +184,7 @@ def test_one_that_only_grows_is_read_up_to_where_it_ended(forest: Forest, survey
 
     surveys.after = append
     result = forest.ok("repo_open_file", path="a.txt")["result"]
-    assert (result["text"], result["total_lines"]) == ("one\n", 1)
+    assert (result["text"], result["total_lines"]) == ("one\nmore\nmore\n", 3)
 
 
 def test_one_that_is_replaced_each_time_it_was_opened_is_read_as_it_was(forest: Forest) -> None:
@@ -204,3 +254,41 @@ def test_surveys_kept_are_bounded(forest: Forest, surveys: Surveys) -> None:
         assert surveys.made == 5
         forest.ok("repo_open_file", path="0.txt")
     assert surveys.made == 6
+
+
+class Released:
+    """A lock; something is done each time that it was released."""
+
+    act: Any = staticmethod(lambda: None)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        Released.act()
+
+
+def test_two_that_read_a_file_at_a_time_keep_its_survey_once(
+    forest: Forest, surveys: Surveys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "Lock", Released)
+    monkeypatch.setattr(files, "_MOST_BLOCKS_KEPT", 6)
+    for n in range(3):
+        forest.put(f"docs/{n}.txt", "x\n")
+
+    def read_too() -> None:
+        with patch.object(Released, "act", lambda: None):
+            forest.ok("repo_open_file", path="0.txt")
+
+    with patch.object(Released, "act", read_too):
+        forest.ok("repo_open_file", path="0.txt")
+    for n in range(3):
+        forest.ok("repo_open_file", path=f"{n}.txt")
+    made = surveys.made
+    for n in range(3):
+        forest.ok("repo_open_file", path=f"{n}.txt")
+    assert surveys.made == made

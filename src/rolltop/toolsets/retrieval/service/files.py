@@ -14,6 +14,7 @@ from rolltop.core.roots import PathProblem
 from rolltop.core.roots.opening import names_still
 from rolltop.core.roots.problems import unreadable
 from rolltop.core.roots.settling import is_settled
+from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.formats import Binary, Changed, Survey, Windows, survey
 from rolltop.toolsets.retrieval.service.places import explained, name_of
 
@@ -71,8 +72,8 @@ class _Surveys:
 
     def keep(self, path: str, state: _State, found: Survey) -> None:
         """Keep a survey, and forget the longest unused of the others over the bound."""
-        self.forget(path)
         with self._lock:
+            self._forget(path)
             self._kept[path] = state, found
             self._blocks += _weight(found)
             while self._blocks > _MOST_BLOCKS_KEPT and len(self._kept) > 1:
@@ -81,8 +82,11 @@ class _Surveys:
     def forget(self, path: str) -> None:
         """Forget what is known of a file."""
         with self._lock:
-            before = self._kept.pop(path, None)
-            self._blocks -= _weight(before[1]) if before else 0
+            self._forget(path)
+
+    def _forget(self, path: str) -> None:
+        before = self._kept.pop(path, None)
+        self._blocks -= _weight(before[1]) if before else 0
 
 
 _surveys: Final[WeakKeyDictionary[Desk, _Surveys]] = WeakKeyDictionary()
@@ -107,10 +111,10 @@ def read_file(desk: Desk, located: Located, use: Callable[[Survey, Windows], T])
             hint=f"Call repo_list_dir with repo {repo} and path {shown(path)}.",
             data={"repo": repo, "path": path},
         )
-    for _ in range(_ATTEMPTS):
+    for left in reversed(range(_ATTEMPTS)):
         try:
             with desk.roots.open_regular(located) as file:
-                found = _survey(desk, located, file)
+                found = _survey(desk, located, file, again=left > 0)
                 used = use(found, Windows(file.fileno(), found))
                 if _State.of(file).settled or file.is_unwritten() or names_still(real_path, file):
                     return used
@@ -129,8 +133,12 @@ def read_file(desk: Desk, located: Located, use: Callable[[Survey, Windows], T])
     )
 
 
-def _survey(desk: Desk, located: Located, file: BinaryIO) -> Survey:
-    """Return the file's survey, made now unless the one that is kept still holds."""
+def _survey(desk: Desk, located: Located, file: BinaryIO, *, again: bool) -> Survey:
+    """Return the file's survey, made now unless the one that is kept still holds.
+
+    Raises Changed for a file that changes meanwhile; where it may not be asked for `again`, one
+    that only grows is read up to where it ended.
+    """
     key = str(located.path)
     state = _State.of(file)
     kept = _known(desk).find(key, state)
@@ -148,6 +156,10 @@ def _survey(desk: Desk, located: Located, file: BinaryIO) -> Survey:
     was_settled = state.settled
     try:
         found = survey(file, state.size)
+        after = _State.of(file)
+        # Losing the name, to a new file put in its place, changes the last of its times only.
+        if after[:2] != state[:2] and (again or after.size <= state.size):
+            raise Changed  # its size and its bytes, or some of these, may be of different times
     except Binary:
         raise Invalid(
             f"{shown(located.relative)} is not text",
@@ -155,7 +167,7 @@ def _survey(desk: Desk, located: Located, file: BinaryIO) -> Survey:
             hint="repo_list_dir and the searches show text files only; read one of those.",
             data=details,
         ) from None
-    if was_settled and _State.of(file) == state:
+    if was_settled and after == state and not is_held_for_writing(file.fileno()):
         _known(desk).keep(key, state, found)
     return found
 
