@@ -1,16 +1,18 @@
-"""What other processes do to an index between two statements of a search."""
+"""What other processes do to an index meanwhile."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from rolltop.toolsets.retrieval.store.files import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
+    from pathlib import Path
 
 
 @contextmanager
@@ -31,4 +33,15 @@ def after_each_statement(acts: Iterable[Callable[[], None] | None]) -> Generator
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Connection, "execute", answer)
+        yield
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None, None, None]:
+    """Keep an index file that nobody has open from all others, who soon give up waiting for it."""
+    holder: Any = apsw.Connection(str(path))
+    with closing(holder), pytest.MonkeyPatch.context() as patched:
+        patched.setattr("rolltop.toolsets.retrieval.store.files._BUSY_MS", 10)
+        holder.execute("PRAGMA journal_mode = delete")
+        holder.execute("BEGIN EXCLUSIVE")
         yield

@@ -50,7 +50,7 @@ class Building:
         """Take the root, what is kept of it, and the folder and name it is kept by."""
         self._roots: Final = roots
         self._root: Final = root
-        self._file: Final = file
+        self.file: Final = file
         self._where: Final = [str(root.path), str(folder), name]
         self._children: dict[int, Child] = {}
         self._starts = _MOST_STARTS
@@ -125,7 +125,7 @@ class Building:
         if child is None:
             if self._closed:
                 raise Unusable  # the server is stopping
-            do(self._roots, self._root, self._file, task, batch)
+            do(self._roots, self._root, self.file, task, batch)
         elif isinstance(problem, str):
             raise _PROBLEMS[problem]
 

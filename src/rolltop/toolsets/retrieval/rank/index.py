@@ -98,9 +98,10 @@ class RootUnits:
         while True:
             with self._lock:
                 self._compare(self._held.entries, file)
+                newest = self._newest  # a search may learn of others meanwhile
             lacking = file.lacking(self._cut_ahead, _AT_ONCE)
             if not lacking:
-                self._cut_ahead = self._newest
+                self._cut_ahead = newest
                 return
             work = [
                 (row.number, entry)

@@ -49,7 +49,9 @@ class UnitIndexes:
                     return None
                 try:
                     self._files[root.name] = _opened(self._folder, name)
-                except (OSError, Unusable, Busy) as problem:
+                except Busy:
+                    return None  # for now
+                except (OSError, Unusable) as problem:
                     self._given_up.add(root.name)
                     logs.event("ranked index unusable", level="warn", reason=type(problem).__name__)
             return self._files.get(root.name)
@@ -68,6 +70,9 @@ class UnitIndexes:
         if file is None:
             return
         building = self._building.get(root.name)
+        if building is not None and building.file is not file:  # that one was given up meanwhile
+            building.close()
+            building = None
         if building is None:
             building = Building(self._roots, root, file, self._folder, kept_name("units", root))
             self._building[root.name] = building

@@ -46,7 +46,7 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
                 most = _BEGINNING if stamp[0] > LARGEST else LARGEST
                 data = file.read(min(stamp[0], most) + 1)
                 if len(data) != min(stamp[0], most + 1) or _stamp(os.fstat(file.fileno())) != stamp:
-                    data += file.read(max(0, most - len(data)))
+                    data = os.pread(file.fileno(), most + 1, 0)  # at one time, not in two parts
                     stamp = _NO_STATE
                 if settled(stamp) or names_still(root.place(entry.relative), file):
                     break

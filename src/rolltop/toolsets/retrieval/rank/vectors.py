@@ -172,7 +172,9 @@ class Vectors:
                         self._file = IndexFile(self._folder, self._name, VERSION, _SCHEMA)
                         return self._file
                     self._file = IndexFile(self._folder, self._name, VERSION, _SCHEMA)
-                except (OSError, Unusable, Busy) as problem:
+                except Busy:
+                    return None  # for now
+                except (OSError, Unusable) as problem:
                     self._given_up = True
                     logs.event("vectors unusable", level="warn", reason=type(problem).__name__)
             return self._file

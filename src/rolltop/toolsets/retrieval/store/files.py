@@ -33,10 +33,10 @@ _LEAST_RUNS: Final = 16
 _SHARE: Final = 4
 """One byte of text in so many has to have been read since, too."""
 _SETTINGS: Final = f"""
-    PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal;
-    PRAGMA journal_size_limit = {_LONGEST_LOG};
+    PRAGMA journal_mode = wal; PRAGMA journal_size_limit = {_LONGEST_LOG};
     PRAGMA synchronous = normal; PRAGMA cache_size = -{_CACHE_KIB};
 """
+_TABLES: Final = "SELECT count(*) FROM sqlite_schema"
 
 Value = str | int | bytes
 Values = tuple[Value, ...] | Mapping[str, Value]
@@ -62,6 +62,8 @@ class Connection:
         self.lock: Final = RLock()
         self._db: Final = apsw.Connection(str(path))
         self._db.set_busy_timeout(_BUSY_MS)
+        if not self.number("PRAGMA page_count"):  # it can be said of an empty file only, and writes
+            self.execute("PRAGMA auto_vacuum = incremental")
         for _ in self.execute(_SETTINGS):  # statements after one with an answer wait for it
             pass
 
@@ -188,14 +190,15 @@ class IndexFile:
     """The newest file of a kind in a folder: one connection that reads and one that writes."""
 
     def __init__(self, folder: Path, prefix: str, version: int, schema: str) -> None:
-        """Open it, or begin one with the schema. Raises Damaged or Unusable."""
+        """Open it, or begin one with the schema. Raises Busy, Damaged or Unusable."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path: Final = _newest(folder, prefix, version)
-        with self._damage_noticed():
+        with self._damage_noticed(), _others_noticed():
             self._writer: Final = Connection(self._path)
-            with self._writer.transaction() as db:
-                if not db.number("SELECT count(*) FROM sqlite_schema"):
-                    db.execute(f"{schema}; PRAGMA user_version = {version}")
+            if not self._writer.number(_TABLES):  # others may be writing for long: ask first
+                with self._writer.transaction() as db:
+                    if not db.number(_TABLES):
+                        db.execute(f"{schema}; PRAGMA user_version = {version}")
             if self._writer.number("PRAGMA user_version") != version:
                 raise Damaged
             self._reader: Final = Connection(self._path)
@@ -242,6 +245,15 @@ class IndexFile:
             raise Damaged from error
         except apsw.Error as error:
             raise Unusable from error
+
+
+@contextmanager
+def _others_noticed() -> Generator[None, None, None]:
+    """Tell a file that others keep for now from one that cannot be used. Raises Busy."""
+    try:
+        yield
+    except apsw.BusyError as busy:
+        raise Busy from busy
 
 
 def _newest(folder: Path, prefix: str, version: int) -> Path:

@@ -138,9 +138,11 @@ class RootIndex:
     def is_text(self, entry: Entry) -> bool | None:
         """Return whether a file is text, None where the index does not know it as it is."""
         # Of any list of files: another search may have compared a newer one, or an older.
+        # In the order opposite to that of `_take`, or what it takes in between counts as text.
+        known = self._held.number(entry) is not None
         if self._binary.get(entry.relative) == entry[1:5]:
             return False
-        return None if self._held.number(entry) is None else True
+        return True if known else None
 
     def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
         """Return the marks of those of the files that may be searched."""
@@ -216,8 +218,7 @@ class RootIndex:
         self._held.take_files(entries)
         if postings is not self._postings:
             self._postings, self._last_change = postings, 0
-            self._held.forget_rows()
-            self._binary.clear()
+            self._held.forget_rows()  # what was binary in a state still is in that state
         self._last_change = postings.each_row(self._key, self._last_change, self._take)
 
     def _take(self, path: str, row: Row, kind: int) -> None:

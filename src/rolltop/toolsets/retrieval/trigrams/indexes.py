@@ -97,7 +97,9 @@ class Indexes:
             if self._postings is None and not self._given_up and (begin or exists(self._folder)):
                 try:
                     self._postings = _opened(self._folder)
-                except (OSError, Unusable, Busy) as problem:
+                except Busy:
+                    return None  # for now
+                except (OSError, Unusable) as problem:
                     self._given_up = True
                     logs.event("code index unusable", level="warn", reason=type(problem).__name__)
             return self._postings

@@ -1,0 +1,112 @@
+"""What is ranked is of one state, and kept whole, whoever writes to files and index meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core.roots import Roots
+from rolltop.core.roots.opening import OpenFile
+from rolltop.toolsets.retrieval.rank import building, reading, unitfile
+from rolltop.toolsets.retrieval.rank.indexes import kept_name
+from rolltop.toolsets.retrieval.rank.vectors import Vectors
+from rolltop.toolsets.retrieval.store import Damaged
+from tests.toolsets.retrieval.meanwhile import locked
+from tests.toolsets.retrieval.rank.test_kept import Kept, kept
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+__all__ = ["kept"]
+
+
+def test_the_text_of_a_file_written_anew_while_it_is_read_is_of_one_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, new = tmp_path / "a.py", "def zebra():\n    return word\n"
+    file.write_text("pass\n")
+    roots = Roots.open({"code": tmp_path}, base=tmp_path)
+    (entry,) = roots.walk(roots.named[0])
+    read = OpenFile.read
+
+    def once_then_another(opened: OpenFile, size: int) -> bytes:
+        found = read(opened, size)
+        monkeypatch.setattr(OpenFile, "read", read)
+        file.write_text(new)
+        return found
+
+    monkeypatch.setattr(OpenFile, "read", once_then_another)
+    assert reading.read(roots, roots.named[0], entry)[1] in {"pass\n", new}
+
+
+def test_an_index_that_was_begun_anew_between_two_runs_is_filled(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run was stopped half way; a search finds the index damaged; the next run goes on."""
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
+    monkeypatch.setattr(building, "_BATCH_FILES", 10)
+    for number in range(60):
+        kept.code.joinpath(f"m{number}.py").write_text(f"def lion_{number}():\n    return 2\n")
+    assert kept.stale()
+    stops = iter([False, False])
+    kept.indexes.update(kept.root, kept.entries, lambda: next(stops, True))
+    assert kept.stale()
+    file = kept.indexes.file(kept.root)
+    assert file is not None
+    kept.indexes.failed(kept.root, file, Damaged())  # as a search does
+    kept.update()
+    kept.update()
+    assert kept.indexes.file(kept.root) is not None
+    assert kept.stale() == []
+
+
+def test_units_of_files_that_others_note_meanwhile_are_cut_ahead(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process notes a file, and a search here sees it, when nothing was lacking."""
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
+    other = unitfile.UnitFile(kept.folder, kept_name("units", kept.root))
+    lacking, noted = unitfile.UnitFile.lacking, list[str]()
+
+    def late(file: unitfile.UnitFile, *asked: Any) -> Any:
+        found = lacking(file, *asked)
+        if not found and not noted:
+            noted.append("new.py")
+            (kept.code / "new.py").write_text("def giraffe():\n    return 1\n")
+            (entry,) = [one for one in kept.entries() if one.relative == "new.py"]
+            building.do(kept.roots, kept.root, other, "words", [(0, entry)])
+            assert kept.stale() == []  # a search
+        return found
+
+    monkeypatch.setattr(unitfile.UnitFile, "lacking", late)
+    kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
+    assert kept.stale() == ["m7.py"]
+    kept.update()
+    kept.update()
+    assert noted == ["new.py"]
+    assert lacking(other, 0, 10) == {}
+    other.close()
+
+
+def test_an_index_that_cannot_be_opened_for_now_is_used_later(kept: Kept) -> None:
+    kept.indexes.close()
+    late = Kept(kept.code.parent)
+    (path,) = kept.files()
+    with locked(path):
+        assert late.indexes.file(late.root) is None
+    assert late.indexes.file(late.root) is not None
+    assert late.stale() == []
+    late.indexes.close()
+
+
+def test_nor_are_vectors_given_up_that_cannot_be_opened_for_now(tmp_path: Path) -> None:
+    vectors = Vectors(tmp_path, "v")
+    assert vectors.leads(1)
+    vectors.close()
+    late = Vectors(tmp_path, "v")
+    (path,) = tmp_path.glob("*.db")
+    with locked(path):
+        assert not late.leads(1)
+    assert late.leads(1)
+    late.close()
