@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 READ_AT_ONCE: Final = 64
 """Files that are read without a first look. Each is held open, and where little is allowed, a
 process may hold 256."""
+_TRIED: Final = 16
+"""Files that are read before it is decided whether to look at others."""
 _LOOKED_AT_ONCE: Final = (256, 1024, 4096, 1 << 14)
 """Files of the first look, of the second and so on, of all others: what is wanted is often near the
 start."""
@@ -111,6 +113,15 @@ class Looks:
         self._deadline: Final = deadline
         self.unlooked: Final[list[Entry]] = []
         self.lines: Final = Lines(self._directory)
+        self._read = self._matched = 0
+
+    def told(self, read: int, matched: int) -> None:
+        """Take note that of so many files read so many matched.
+
+        Where most do, as an index may propose them, to look first would cost more than it spares.
+        """
+        self._read += read
+        self._matched += matched
 
     def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
         """Yield the files to be read, a batch at a time, in order."""
@@ -138,7 +149,7 @@ class Looks:
                 break
 
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
-        if len(group) <= READ_AT_ONCE:
+        if len(group) <= READ_AT_ONCE or (not self._lists and 2 * self._matched > self._read):
             return None
         lines = _MOST_LINES if self._lists else None
         return ripgrep.names_run(self._expression, group, self._directory, lines)
@@ -180,7 +191,8 @@ class Looks:
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
         # Ripgrep takes as long to compile an expression as to look for it in hundreds of files.
-        sizes = iter(_LOOKED_AT_ONCE[-2:] if self._lists else (READ_AT_ONCE, *_LOOKED_AT_ONCE))
+        firsts = _LOOKED_AT_ONCE[-2:] if self._lists else (_TRIED, READ_AT_ONCE, *_LOOKED_AT_ONCE)
+        sizes = iter(firsts)
         size = next(sizes)
         group: dict[bytes, Entry] = {}
         length = 0

@@ -179,11 +179,15 @@ class _Search:
             lines = None if listed.looks is None else listed.looks.lines
             with closing(batches) as proposed:
                 for batch in proposed:
+                    matched = 0
                     for hits in self._verifier.matched(listed.tree, batch, tally, lines):
-                        some = True
+                        matched += 1
                         if listed.name in self._sweeps:
                             self._remember(hits[0], batch)
                         yield hits
+                    some = some or matched > 0
+                    if listed.looks is not None:
+                        listed.looks.told(len(batch), matched)
         if not some:
             self._count_all()
 
