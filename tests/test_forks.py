@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tests.forks import Forked
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     import pytest
@@ -28,8 +29,9 @@ def test_a_process_whose_end_nobody_waits_for_keeps_no_other_from_starting() -> 
     process.returncode = 0
     process.stdin.write(b"\n")
     process.stdin.close()
+    end = time.monotonic() + PATIENCE
     with suppress(ProcessLookupError):
-        while True:
+        while time.monotonic() < end:
             os.kill(process.pid, 0)
     process.stdout.close()
     process.stderr.close()

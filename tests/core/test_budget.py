@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -124,6 +125,7 @@ def test_a_text_with_a_focus_is_cut_around_it(text: str, data: st.DataObject, li
     assert "†" in shown
     assert shown.strip("…") in marked
     assert len(shown) <= len(marked)
+    assert copy.deepcopy(budget.Focused(marked, at)).at == at
     if "truncated" in answer:
         plain = budget.fit_object({"preview": marked}, limit)["preview"]
         assert len(shown) >= len(plain) // 4

@@ -51,6 +51,10 @@ class Focused(str):
         made.at = at
         return made
 
+    def __reduce__(self) -> tuple[type[Focused], tuple[str, int]]:
+        """Return what a copy is made of."""
+        return Focused, (str(self), self.at)
+
 
 @dataclass(frozen=True)
 class Continuation:

@@ -5,7 +5,8 @@
     │   └── InvalidText          text the store cannot keep (NUL, lone surrogates)
     ├── NotFound                 no such thing, or not the caller's
     ├── Conflict                 the thing changed since it was read, or was taken by another
-    ├── Unavailable              the store is out of reach, too slow, or the server is stopping
+    ├── Unavailable              the store is out of reach, too slow, or the server is stopping,
+    │                            or lacks open files, threads or processes
     ├── TimedOut                 the call's own deadline passed
     ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
     └── StartFailed              anything else that stops the start (exit 1)
@@ -73,7 +74,10 @@ class Conflict(RolltopError):
 
 
 class Unavailable(RolltopError):
-    """The store cannot be reached, a statement passed its limit, or the server is stopping."""
+    """The store cannot be reached, a statement passed its limit, or the server is stopping.
+
+    Or it has no open file, thread or process left for the call.
+    """
 
     default_code = "UNAVAILABLE"
 

@@ -186,3 +186,10 @@ def test_what_git_keeps_may_be_anything(tmp_path: Path, place: str, name: str, k
         kept.touch()
         os.truncate(kept, 3 << 30)
     assert _chosen(root) == ["b", "nested/c"]
+
+
+@pytest.mark.parametrize("text", ["gitdir: x\0y\n", "gitdir: \n", "gitdir: ../../..\n", "\0"])
+def test_what_a_git_file_points_to_may_be_anything(tmp_path: Path, text: str) -> None:
+    root = _write(tmp_path, {"a": "", "sub/b": ""})
+    (root / "sub/.git").write_text(text)
+    assert _chosen(root) == ["a", "sub/b"]

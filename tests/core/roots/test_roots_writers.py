@@ -37,3 +37,12 @@ def test_a_servers_refusal_tells_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(writers, "_MOUNTS", tmp_path / "mounts")
     with (tmp_path / "f").open("rb") as file, (tmp_path / "f").open("r+b"):
         assert not is_held_for_writing(file.fileno())
+
+
+def test_where_nothing_is_known_of_file_systems_a_refusal_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "f").write_bytes(b"text")
+    monkeypatch.setattr(writers, "_MOUNTS", tmp_path / "missing")
+    with (tmp_path / "f").open("rb") as file, (tmp_path / "f").open("r+b"):
+        assert is_held_for_writing(file.fileno())

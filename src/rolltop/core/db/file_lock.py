@@ -53,7 +53,7 @@ def exclusive(path: Path, *, timeout: float) -> Generator[None]:
         while not _try_lock(descriptor):
             if time.monotonic() > end:
                 raise Unavailable(
-                    f"Another process has kept {path} for more than {timeout:g} s.",
+                    f"Another process has kept the store locked for more than {timeout:g} s.",
                     hint="It may be migrating the store; try again when it is done.",
                 )
             pause.wait(_RETRY)

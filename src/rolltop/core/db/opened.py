@@ -104,7 +104,7 @@ class OpenedStore:
         """Refuse to go on when the file was deleted or replaced: what it keeps would be lost."""
         if self._address.path is not None and _identity(self._address.path) != self._identity:
             raise Unavailable(
-                f"The store {self._address.path} was removed or replaced while it was open.",
+                "The store was removed or replaced while it was open.",
                 hint="Nothing of this call was kept. Restart Rolltop to open the file that is "
                 "there now.",
             )

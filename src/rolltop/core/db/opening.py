@@ -49,7 +49,7 @@ def prepare(address: Address, limits: Limits, driver: Driver) -> None:
             _prepare_sqlite(address, address.path, limits, driver)
     except OSError as error:
         raise Unavailable(
-            f"The store {address.path} cannot be made or opened: {error.strerror}.",
+            f"The store cannot be made or opened: {error.strerror}.",
             hint="Give this user the right to write there, or name another place with "
             "ROLLTOP_DATA_DIR or DATABASE_URL.",
         ) from error

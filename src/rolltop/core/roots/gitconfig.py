@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.core.roots.opening import open_rules
+from rolltop.core.roots.problems import require_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,10 @@ class GitSettings:
         try:
             with open_rules(path, _MAX_CONFIG_BYTES) as file:
                 content = file.read(_MAX_CONFIG_BYTES)
-        except (OSError, ValueError):
+        except OSError as error:
+            require_means(error)
+            return
+        except ValueError:
             return
         for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
             self._values[key] = value

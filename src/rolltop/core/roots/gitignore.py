@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rolltop.core.roots.opening import open_rules
+from rolltop.core.roots.problems import require_means
 from rolltop.core.roots.wildcard import WILDCARDS, NeverMatches, fold, wildcard_regex
 
 if TYPE_CHECKING:
@@ -238,7 +239,10 @@ def read_ignore_file(path: str, *, ignore_case: bool, follow: bool = False) -> R
     try:
         with open_rules(path, _MAX_IGNORE_FILE_BYTES, follow=follow) as file:
             content = file.read(_MAX_IGNORE_FILE_BYTES)
-    except (OSError, ValueError):
+    except OSError as error:
+        require_means(error)
+        return _NO_RULES
+    except ValueError:
         return _NO_RULES
     return rule_list(content, ignore_case=ignore_case)
 

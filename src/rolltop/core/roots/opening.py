@@ -111,7 +111,11 @@ def open_rules(path: str, most: int, *, follow: bool = True) -> OpenFile:
     except OSError as error:
         require_means(error)
         raise
-    status = os.fstat(descriptor)
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
     if not stat.S_ISREG(status.st_mode) or status.st_size > most:
         os.close(descriptor)
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)

@@ -99,5 +99,5 @@ def _first_line(path: str) -> str | None:
     try:
         with open_rules(path, _MAX_POINTER_BYTES) as file:
             return os.fsdecode(file.read(_MAX_POINTER_BYTES)).rstrip("\r\n")
-    except OSError:
+    except (OSError, ValueError):  # a path may hold a NUL, when it is read from a file
         return None

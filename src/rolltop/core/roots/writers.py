@@ -39,7 +39,11 @@ def is_held_for_writing(descriptor: int) -> bool:
 def _is_of_a_server(device: int) -> bool:
     """Return whether the file system of that number is one whose refusal tells nothing."""
     name = b"%d:%d" % (os.major(device), os.minor(device))
-    for line in _MOUNTS.read_bytes().splitlines():
+    try:
+        mounts = _MOUNTS.read_bytes()
+    except OSError:
+        return False  # the refusal is taken at its word
+    for line in mounts.splitlines():
         before, _, after = line.partition(b" - ")
         if before.split()[2] == name and after.split(b" ", 1)[0] in _OF_SERVERS:
             return True

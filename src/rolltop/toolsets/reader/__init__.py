@@ -55,7 +55,7 @@ TOOLSET: Final = Toolset(
         "STYLE_INVALID": "The style is not one of structured, extractive, abstract.",
         "INVALID_ARGUMENT": "An argument is unknown, missing, of the wrong kind or out of range.",
         "INVALID_TEXT": "A text holds NUL or a lone surrogate.",
-        "UNAVAILABLE": "The server is stopping.",
+        "UNAVAILABLE": "The server is stopping, or lacks open files just now.",
         "TIMEOUT": "The call passed call_timeout.",
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },

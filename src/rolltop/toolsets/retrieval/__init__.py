@@ -63,7 +63,7 @@ TOOLSET: Final = Toolset(
         "DIR_NOT_FOUND": "No directory of that path may be listed.",
         "DIR_UNREADABLE": "The directory may not be listed.",
         "INVALID_ARGUMENT": "An argument is unknown, missing, of the wrong kind or out of range.",
-        "UNAVAILABLE": "The server is stopping.",
+        "UNAVAILABLE": "The server is stopping, or lacks open files or processes just now.",
         "TIMEOUT": "The call passed call_timeout.",
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },

@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_read_may_hold_it(tmp_path: Path) -> None:
 def test_where_looking_gets_stuck_any_file_may_hold_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.holding._PATIENCE", 0.2)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.holding._PATIENCE", 3.0)
     monkeypatch.setattr("rolltop.toolsets.retrieval.exact.holding._AT_ONCE", 2)
     top = Path(os.path.realpath(tmp_path))
     for name in "abcd":

@@ -6,6 +6,7 @@ its own configuration and ignore rules are off.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import threading
@@ -86,6 +87,7 @@ class Run:
 
         Raises Unavailable where the system does not start it.
         """
+        self._descriptors: Final = tuple(descriptors)
         self._start: Final = partial(
             subprocess.Popen[bytes],
             [program(), *_ALWAYS, *found.flags, *options, "--", *files],
@@ -93,12 +95,14 @@ class Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if complaining else subprocess.DEVNULL,
             cwd=directory,
-            pass_fds=tuple(descriptors),
+            pass_fds=self._descriptors,
         )
         self._pattern: Final = found.pattern
         self._process = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        for descriptor in self._descriptors:  # where /dev/fd shares it, it is read from its start
+            os.lseek(descriptor, 0, os.SEEK_SET)
         try:
             process = self._start()
         except OSError as error:
@@ -132,10 +136,11 @@ class Run:
 
     def _result(self, timeout: float) -> tuple[bytes, bytes]:
         stuck = threading.Event()
+        process = self._process
 
         def give_up() -> None:
             stuck.set()
-            self._process.kill()
+            process.kill()
 
         # Waiting with a timeout would look again and again; this wakes when the process ends.
         timer = threading.Timer(min(max(0.0, timeout), _LONGEST), give_up)
@@ -146,15 +151,15 @@ class Run:
             self.stop()
             raise _unavailable("could not be waited for: the system has no thread") from error
         try:
-            written, complaints = self._process.communicate()
+            written, complaints = process.communicate()
         finally:
             timer.cancel()
         if stuck.is_set():
             raise Stuck
-        if self._process.returncode < 0:
+        if process.returncode < 0:
             raise _Killed
-        if self._process.returncode > _FAULTS:
-            raise _unavailable(f"ended with status {self._process.returncode}")
+        if process.returncode > _FAULTS:
+            raise _unavailable(f"ended with status {process.returncode}")
         return written, complaints or b""
 
     def stop(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core import embed, logs
 from rolltop.core.children import Child, Ended
+from rolltop.core.errors import Unavailable
 from rolltop.toolsets.retrieval.rank.reading import Unreadable, read
 from rolltop.toolsets.retrieval.rank.units import units_of
 from rolltop.toolsets.retrieval.rank.vectors import SIZE, embedded, key_of, packed
@@ -167,7 +168,7 @@ def _texts(roots: Roots, root: Root, entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         try:
             _, text = read(roots, root, entry)
-        except Unreadable:
+        except (Unreadable, Unavailable):
             continue
         for unit in units_of(entry.relative, text):
             yield embedded(text[unit.start : unit.end])

@@ -76,7 +76,8 @@ class Tree:
 class Ranking(NamedTuple):
     """The best places, best first.
 
-    `unread` files hold some of the words too; the index lacks them, and others were likelier.
+    `unread` files hold some of the words too, or may; the index lacks them, and others were
+    likelier, or there was no time.
     """
 
     places: list[Place]

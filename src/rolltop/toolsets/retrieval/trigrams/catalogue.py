@@ -308,9 +308,26 @@ class Catalogue:
     def _list(self, folder: Folder, path: str, opened: int, state: State) -> None:
         """List the directory and judge its names; what it holds is kept where rules allow."""
         found, present = self._visible(path, opened)
-        rule_state = folder_state(path, present)
         before, folder.folders = folder.folders, {}
-        known = before
+        try:
+            self._choose(folder, path, found, present, before)
+        finally:
+            for name, child in before.items():
+                if folder.folders.get(name) is not child:
+                    self._drop(child)
+        folder.state = state if settled(state) else None
+        self._changed = True
+
+    def _choose(
+        self,
+        folder: Folder,
+        path: str,
+        found: Iterable[os.DirEntry[str]],
+        present: tuple[str, ...],
+        known: dict[str, Folder],
+    ) -> None:
+        """Judge what a directory holds by its rules; `known` are the directories of before."""
+        rule_state = folder_state(path, present)
         if folder.rules is None or rule_state != folder.rule_state:
             folder.rules = self._rules(folder, path, present)
             known = {}
@@ -325,11 +342,6 @@ class Catalogue:
                 _count(folder, error)
         folder.files = [name for name, _ in chosen]
         folder.note([one for _, one in chosen])
-        folder.state = state if settled(state) else None
-        for name, child in before.items():
-            if folder.folders.get(name) is not child:
-                self._drop(child)
-        self._changed = True
 
     def _visible(self, path: str, opened: int) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
         """Return what the directory shows, sorted, and the rule files it holds."""
