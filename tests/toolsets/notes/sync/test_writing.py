@@ -255,3 +255,35 @@ def test_a_change_that_arrived_and_was_merged_is_not_made_again(
     assert note.text == server.live()["n"]["content"] == "theirs\none\nmine\n"
     assert simperium.served["post"] == 1
     assert "one\nmine\n" in device.history("n")
+
+
+@pytest.mark.parametrize("way", ["saved", "queued"])
+def test_what_another_wrote_meanwhile_is_kept_where_the_backends_merge_leaves_it_out(
+    device: Device,
+    new_device: Callable[[], Device],
+    server: Bucket,
+    simperium: Simperium,
+    way: str,
+) -> None:
+    server.post("n", {"content": "one\ntwo\nthree\n"}, None, None)
+    device.sync()
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if request.method == "POST" and "/i/" in request.target:
+            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
+            server.post("n", {"content": "four\ntwo\nthree\n"}, None, None)
+        return answer(request)
+
+    if way == "queued":
+        device.queue("n", to("mine\n"))
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # in that moment
+    if way == "saved":
+        device.save("n", to("mine\n"))
+    done = device.sync()
+    other = new_device()
+    other.sync()
+    assert done.tally.conflicts == (1 if way == "queued" else 0)
+    for one in (device, other):
+        words = {word for note in one.notes().values() for word in note.text.split()}
+        assert words == {"mine", "four", "two", "three"}

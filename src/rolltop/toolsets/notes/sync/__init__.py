@@ -7,6 +7,7 @@ from rolltop.toolsets.notes.sync.contents import (
     CONFLICT_TAG,
     conflict_copy,
     includes,
+    overwrites,
     says_the_same,
 )
 from rolltop.toolsets.notes.sync.reconcile import Past, Verdict, reconcile, vanished
@@ -19,6 +20,7 @@ __all__ = [
     "conflict_copy",
     "includes",
     "is_harm",
+    "overwrites",
     "pause_after",
     "reconcile",
     "says_the_same",

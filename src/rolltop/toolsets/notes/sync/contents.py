@@ -67,6 +67,12 @@ def includes(base: Content, ours: Content, theirs: Content) -> bool:
     return has_lines and lacks_lines and added <= set(theirs.tags) - dropped
 
 
+def overwrites(base: Content, theirs: Content, merged: Content) -> bool:
+    """Whether a merge left out lines that `theirs` had put into `base`."""
+    was, wanted, there = (Counter(side.text.split("\n")) for side in (base, theirs, merged))
+    return any(line.strip() and there[line] < wanted[line] for line in wanted - was)
+
+
 def conflict_copy(note_id: str, ours: Content) -> tuple[str, Content]:
     """Return id and content of the note that keeps what could not be merged.
 

@@ -136,7 +136,7 @@ def gone(tx: Tx, notebook: Notebook, note_id: str, known: int | None) -> bool:
 def carry_out(tx: Tx, notebook: Notebook, note: Note, verdict: Verdict) -> Note:
     """Return the note as the verdict wants it."""
     if verdict.copy is not None:
-        _keep_copy(tx, notebook, note, verdict.copy)
+        keep_copy(tx, notebook, note, verdict.copy)
     backing = Backing(verdict.sync_state, verdict.server_version, verdict.base)
     if verdict.seen is not None:
         note = changes.change(tx, notebook, note, verdict.seen, source="pull")
@@ -194,7 +194,7 @@ def _was_here(tx: Tx, note: Note, content: Content) -> bool:
     return False
 
 
-def _keep_copy(tx: Tx, notebook: Notebook, note: Note, ours: Content) -> None:
+def keep_copy(tx: Tx, notebook: Notebook, note: Note, ours: Content) -> None:
     """Let what clashed go on as a note of its own, which is still to be sent."""
     copy_id, content = conflict_copy(note.id, ours)
     if reading.get(tx, notebook.account, copy_id) is None:

@@ -15,13 +15,16 @@ from rolltop.toolsets.notes.service.remote.link import change_account
 from rolltop.toolsets.notes.service.remote.pulling import keep_lease
 from rolltop.toolsets.notes.service.remote.sending import send
 from rolltop.toolsets.notes.store import reading
-from rolltop.toolsets.notes.sync import reconcile, says_the_same
+from rolltop.toolsets.notes.sync import overwrites, reconcile, says_the_same
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from rolltop.core.call import Report
     from rolltop.core.db import Tx
     from rolltop.toolsets.notes.clients.backend import RemoteNote
-    from rolltop.toolsets.notes.models import Account, Note, Notebook
+    from rolltop.toolsets.notes.models import Account, Content, Note, Notebook
     from rolltop.toolsets.notes.service.remote.link import Link, Record, Tally
     from rolltop.toolsets.notes.service.remote.sending import Sent
 
@@ -97,9 +100,10 @@ def settled(tx: Tx, notebook: Notebook, note: Note, sent: Sent) -> Applied:
     known = present.server_version
     if known is not None and known > remote.version and known != note.server_version:
         return Applied()  # another process here knows better by now
+    kept = keep_overwritten(tx, notebook, note, note.content, note.base, sent)
     if present.local_version == note.local_version:
         agree(tx, notebook, present, sent)
-        return Applied((note.id,))
+        return Applied((note.id,), kept)
     rebased = replace(
         present,
         sync_state="pending",
@@ -108,9 +112,31 @@ def settled(tx: Tx, notebook: Notebook, note: Note, sent: Sent) -> Applied:
     )
     verdict = reconcile(rebased, remote.version, remote.data or {}, applying.past_of(tx, rebased))
     if verdict is None:
-        return Applied()
+        return Applied((), kept)
     applying.carry_out(tx, notebook, present, verdict)
-    return Applied((note.id,), int(verdict.copy is not None))
+    return Applied((note.id,), kept + int(verdict.copy is not None))
+
+
+def keep_overwritten(
+    tx: Tx,
+    notebook: Notebook,
+    note: Note,
+    ours: Content,
+    base: Mapping[str, Any] | None,
+    sent: Sent,
+) -> int:
+    """Keep as a note of its own what another wrote and the backend's merge left out.
+
+    Returns how many such notes there are, 0 or 1.
+    """
+    if sent.between is None or base is None:
+        return 0
+    theirs = content_of(sent.between.data or {})
+    merged = content_of(sent.note.data or {})
+    if says_the_same(theirs, ours) or not overwrites(content_of(base), theirs, merged):
+        return 0
+    applying.keep_copy(tx, notebook, note, theirs)
+    return 1
 
 
 def agree(tx: Tx, notebook: Notebook, note: Note, sent: Sent) -> Note:

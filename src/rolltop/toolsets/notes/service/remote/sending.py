@@ -72,7 +72,9 @@ async def send(  # what is sent, and what it was made from
     if written.outcome in {"unchanged", "duplicate"}:
         present = await backend.get(note_id)
         change = Changed(content, None if base is None else content_of(base))
-        return Sent(present) if present is not None and _holds(present, change) else None
+        if present is None or not _holds(present, change):
+            return None
+        return Sent(present, await _between(backend, present, version))
     if written.note is None:
         return None
     return Sent(written.note, await _between(backend, written.note, version))

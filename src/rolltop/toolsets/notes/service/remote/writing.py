@@ -14,7 +14,7 @@ from rolltop.toolsets.notes.clients.objects import content_of, object_of
 from rolltop.toolsets.notes.service import changes
 from rolltop.toolsets.notes.service.changes import Backing, New
 from rolltop.toolsets.notes.service.remote import applying
-from rolltop.toolsets.notes.service.remote.pushing import agree
+from rolltop.toolsets.notes.service.remote.pushing import agree, keep_overwritten
 from rolltop.toolsets.notes.service.remote.sending import send
 from rolltop.toolsets.notes.store import reading, syncing
 from rolltop.toolsets.notes.sync import says_the_same
@@ -161,6 +161,8 @@ def _keep(tx: Tx, notebook: Notebook, change: Change, sent: Sent) -> Note:
     if present is None:
         new = New(theirs, sent.note.id, Backing("synced", sent.note.version))
         return changes.create_all(tx, notebook, [new], source=change.source)[0]
+    if change.note is not None:
+        keep_overwritten(tx, notebook, change.note, change.content, made_from(change.note), sent)
     if _is_behind(present, change, sent):
         said = present
         if present.content != change.content:
