@@ -213,7 +213,7 @@ class Bench:
 
     def _first(self, asked: Asked, waited: float) -> float:
         with self._served(_STRICT) as wire:
-            time.sleep(waited)
+            time.sleep(waited)  # what passes meanwhile is what is measured
             return time_of(partial(_search, wire, asked))
 
     def edits(self) -> Table:

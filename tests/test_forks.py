@@ -25,6 +25,7 @@ def test_a_signal_to_a_process_whose_end_is_not_yet_told_is_no_error(
 
 def test_a_process_whose_end_nobody_waits_for_keeps_no_other_from_starting() -> None:
     process = Forked(["-c", "input()"])
+    # As when it is forgotten, which would be complained of: nobody hears how it ends.
     process._told.close()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     process.returncode = 0
     process.stdin.write(b"\n")

@@ -1,4 +1,4 @@
-"""What other processes do to an index meanwhile."""
+"""What others do meanwhile: other processes to an index, somebody to a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
+from rolltop.core.roots.opening import OpenFile
 from rolltop.toolsets.retrieval.store.files import Connection
 
 if TYPE_CHECKING:
@@ -44,4 +45,20 @@ def locked(path: Path) -> Generator[None, None, None]:
         patched.setattr("rolltop.toolsets.retrieval.store.files._BUSY_MS", 10)
         holder.execute("PRAGMA journal_mode = delete")
         holder.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+@contextmanager
+def after_the_next_read(act: Callable[[], object]) -> Generator[None, None, None]:
+    """Do something as soon as a file has been read for the next time, in part or whole."""
+    read = OpenFile.read
+
+    def once_then_act(file: OpenFile, size: int) -> bytes:
+        found = read(file, size)
+        patched.undo()
+        act()
+        return found
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(OpenFile, "read", once_then_act)
         yield

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rolltop.core.roots.opening import open_rules
-from rolltop.core.roots.problems import require_means
+from rolltop.core.roots.opening import rules_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +40,8 @@ class GitSettings:
         return value is None or value.lower() not in _FALSE
 
     def _read(self, path: str, *, depth: int) -> None:
-        try:
-            with open_rules(path, _MAX_CONFIG_BYTES) as file:
-                content = file.read(_MAX_CONFIG_BYTES)
-        except OSError as error:
-            require_means(error)
-            return
-        except ValueError:
+        content = rules_in(path, _MAX_CONFIG_BYTES)
+        if content is None:
             return
         for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
             self._values[key] = value

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rolltop.core.roots.opening import open_rules
-from rolltop.core.roots.problems import require_means
+from rolltop.core.roots.opening import rules_in
 from rolltop.core.roots.wildcard import WILDCARDS, NeverMatches, fold, wildcard_regex
 
 if TYPE_CHECKING:
@@ -236,15 +235,8 @@ def read_ignore_file(path: str, *, ignore_case: bool, follow: bool = False) -> R
 
     A symbolic link is followed only on request: git refuses one in the working tree.
     """
-    try:
-        with open_rules(path, _MAX_IGNORE_FILE_BYTES, follow=follow) as file:
-            content = file.read(_MAX_IGNORE_FILE_BYTES)
-    except OSError as error:
-        require_means(error)
-        return _NO_RULES
-    except ValueError:
-        return _NO_RULES
-    return rule_list(content, ignore_case=ignore_case)
+    content = rules_in(path, _MAX_IGNORE_FILE_BYTES, follow=follow)
+    return _NO_RULES if content is None else rule_list(content, ignore_case=ignore_case)
 
 
 @lru_cache(maxsize=2048)

@@ -122,6 +122,21 @@ def open_rules(path: str, most: int, *, follow: bool = True) -> OpenFile:
     return OpenFile(descriptor, status)
 
 
+def rules_in(path: str, most: int, *, follow: bool = True) -> bytes | None:
+    """What `open_rules` opens, read; None where it is missing, no such file, or unreadable.
+
+    Raises Unavailable.
+    """
+    try:
+        with open_rules(path, most, follow=follow) as file:
+            return file.read(most)
+    except OSError as error:
+        require_means(error)
+    except ValueError:
+        pass  # a path that was read from a file may hold a NUL
+    return None
+
+
 @cache
 def _has_open_files(folder: str) -> bool:
     """Whether the system shows a process the files it has open in the folder."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from rolltop.core.roots.gitconfig import GitSettings, excludes_file, global_config_files
 from rolltop.core.roots.gitignore import RuleList, read_ignore_file
 from rolltop.core.roots.gitindex import TrackedPaths, tracked_paths
-from rolltop.core.roots.opening import open_rules
+from rolltop.core.roots.opening import rules_in
 
 _SHA1_BYTES = 20
 _SHA256_BYTES = 32
@@ -96,8 +96,5 @@ def _shared_directory(git_dir: str) -> str:
 
 def _first_line(path: str) -> str | None:
     """The text of a small pointer file without its line end; None where there is no such file."""
-    try:
-        with open_rules(path, _MAX_POINTER_BYTES) as file:
-            return os.fsdecode(file.read(_MAX_POINTER_BYTES)).rstrip("\r\n")
-    except (OSError, ValueError):  # a path may hold a NUL, when it is read from a file
-        return None
+    text = rules_in(path, _MAX_POINTER_BYTES)
+    return None if text is None else os.fsdecode(text).rstrip("\r\n")

@@ -40,6 +40,21 @@ PLACES: Final = Places(
 )
 
 
+def before_the_next_write(
+    simperium: Simperium, act: Callable[[], object], *, method: str = "POST"
+) -> None:
+    """Do something at the moment before the server answers the next write of a note."""
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if request.method == method and "/i/" in request.target:
+            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
+            act()
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # until then
+
+
 class Crash(BaseException):
     """The process has ended here: nothing after this happens."""
 

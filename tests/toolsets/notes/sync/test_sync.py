@@ -13,7 +13,7 @@ from rolltop.toolsets.notes.service import changes
 from rolltop.toolsets.notes.service.remote import cycle, planning
 from rolltop.toolsets.notes.service.remote.link import Record
 from rolltop.toolsets.notes.store import reading
-from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, Crash, Device
+from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, Crash, Device, before_the_next_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -320,20 +320,13 @@ def test_what_is_written_while_its_note_is_being_sent_is_sent_after_it(
     fill(server, 1)
     device.sync()
     device.queue("n0", to("a\n"))
-    answer = simperium.answer
-
-    def answering(request: Any) -> Any:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
-            device.database.write_now(device.scope, write_here)
-        return answer(request)
 
     def write_here(tx: Tx) -> None:
         note = reading.hold(tx, device.notebook.account, "n0")
         assert note is not None
         changes.change(tx, device.notebook, note, to("a\nb\n")(note.content), source="local")
 
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # in that moment
+    before_the_next_write(simperium, lambda: device.database.write_now(device.scope, write_here))
     device.sync()
     note = device.notes()["n0"]
     assert (note.text, note.sync_state, server.live()["n0"]["content"]) == (

@@ -9,7 +9,7 @@ import pytest
 
 from rolltop.core.errors import Conflict
 from rolltop.toolsets.notes.clients.failures import BackendFailed
-from tests.toolsets.notes.sync.device import EMAIL, Crash, Device
+from tests.toolsets.notes.sync.device import EMAIL, Crash, Device, before_the_next_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,15 +139,11 @@ def test_what_another_wrote_in_between_is_merged_and_kept_as_a_version(
 ) -> None:
     server.post("n", {"content": "a\nb\nc\n"}, None, None)
     device.sync()
-    answer = simperium.answer
 
-    def answering(request: Any) -> Any:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
-            server.post("n", {"content": "a\nb\nTHEIRS\n"}, None, None)
-        return answer(request)
+    def theirs() -> None:
+        server.post("n", {"content": "a\nb\nTHEIRS\n"}, None, None)
 
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # the moment before ours
+    before_the_next_write(simperium, theirs)
     note = device.save("n", to("MINE\nb\nc\n"))
     assert note.text == server.live()["n"]["content"] == "MINE\nb\nTHEIRS\n"
     assert "a\nb\nTHEIRS\n" in device.history("n")
@@ -220,16 +216,11 @@ def test_a_note_that_changed_elsewhere_is_not_deleted_unseen(
     device: Device, server: Bucket, simperium: Simperium
 ) -> None:
     device.sync()
-    answer = simperium.answer
 
-    def answering(request: Any) -> Any:
-        if request.method == "DELETE":
-            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
-            server.post("n", {"content": "theirs\n"}, None, None)
-        return answer(request)
+    def theirs() -> None:
+        server.post("n", {"content": "theirs\n"}, None, None)
 
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # the moment before
-
+    before_the_next_write(simperium, theirs, method="DELETE")
     with pytest.raises(Conflict):
         device.delete("n", version=1)
     assert server.live()["n"]["content"] == "theirs\n"
@@ -267,17 +258,13 @@ def test_what_another_wrote_meanwhile_is_kept_where_the_backends_merge_leaves_it
 ) -> None:
     server.post("n", {"content": "one\ntwo\nthree\n"}, None, None)
     device.sync()
-    answer = simperium.answer
 
-    def answering(request: Any) -> Any:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # once
-            server.post("n", {"content": "four\ntwo\nthree\n"}, None, None)
-        return answer(request)
+    def theirs() -> None:
+        server.post("n", {"content": "four\ntwo\nthree\n"}, None, None)
 
     if way == "queued":
         device.queue("n", to("mine\n"))
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # in that moment
+    before_the_next_write(simperium, theirs)
     if way == "saved":
         device.save("n", to("mine\n"))
     done = device.sync()

@@ -73,4 +73,3 @@ def code(tmp_path: Path) -> Path:
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every file count as one that was not changed lately."""
     monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", 0)

@@ -5,11 +5,12 @@ import math
 import os
 import random
 import socket
+import subprocess
 import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -200,7 +201,7 @@ def test_a_disk_that_fails_within_a_file_is_counted(  # all that may differ
     for name in ("bad", "good"):
         (code / name).write_text("nothing\n" * 20_000 + "needle\n", encoding=encoding)
     bad = (code / "bad").stat().st_ino
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", settled_ns)
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", settled_ns)
     read = os.pread
 
     def failing(descriptor: int, size: int, start: int) -> bytes:
@@ -259,16 +260,16 @@ def many(code: Path) -> Path:
 def test_a_search_goes_on_where_ripgrep_was_killed_once(
     many: Path, monkeypatch: pytest.MonkeyPatch, query: Query
 ) -> None:
-    started, left = ripgrep.Run._started, [1]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    left = [1]
 
-    def killed(run: ripgrep.Run) -> object:
-        process = started(run)
-        if left:
-            left.pop()
-            process.kill()
-        return process
+    class Killed(subprocess.Popen[bytes]):
+        def __init__(self, *command: Any, **options: Any) -> None:
+            super().__init__(*command, **options)
+            if left:
+                left.pop()
+                self.kill()
 
-    monkeypatch.setattr(ripgrep.Run, "_started", killed)
+    monkeypatch.setattr(subprocess, "Popen", Killed)
     assert len(found(many, query).hits) == 200
     left += [1] * 10
     with pytest.raises(Unavailable):

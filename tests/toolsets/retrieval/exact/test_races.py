@@ -77,7 +77,7 @@ def around_looks(
 def test_a_page_does_not_go_on_in_a_file_that_changed_after_it_was_listed(
     code: Path, monkeypatch: pytest.MonkeyPatch, settled_ns: int, change: str
 ) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", settled_ns)
+    monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", settled_ns)
     file = code / "a.txt"
     file.write_text(SEVEN)
     first = search([listed(code)], NEEDLE, limit=5)
@@ -143,7 +143,6 @@ def test_a_line_is_of_the_file_it_is_shown_from_though_directories_changed_place
         for number in range(100):
             (code / folder / f"file{number}").write_text(text)
     monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", SECOND // 25)
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.reading._SETTLED_NS", 0)
     status = (code / "b" / "file99").stat()
     while not is_settled(status.st_mtime_ns, status.st_ctime_ns):
         threading.Event().wait(0.01)

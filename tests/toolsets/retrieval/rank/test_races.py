@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.roots import Roots
-from rolltop.core.roots.opening import OpenFile
 from rolltop.toolsets.retrieval.rank import building, reading, unitfile
 from rolltop.toolsets.retrieval.rank.indexes import kept_name
 from rolltop.toolsets.retrieval.rank.vectors import Vectors
 from rolltop.toolsets.retrieval.store import Damaged
-from tests.toolsets.retrieval.meanwhile import locked
+from tests.toolsets.retrieval.meanwhile import after_the_next_read, locked
 from tests.toolsets.retrieval.rank.test_kept import Kept, kept
 
 if TYPE_CHECKING:
@@ -22,22 +21,14 @@ __all__ = ["kept"]
 
 
 def test_the_text_of_a_file_written_anew_while_it_is_read_is_of_one_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     file, new = tmp_path / "a.py", "def zebra():\n    return word\n"
     file.write_text("pass\n")
     roots = Roots.open({"code": tmp_path}, base=tmp_path)
     (entry,) = roots.walk(roots.named[0])
-    read = OpenFile.read
-
-    def once_then_another(opened: OpenFile, size: int) -> bytes:
-        found = read(opened, size)
-        monkeypatch.setattr(OpenFile, "read", read)
-        file.write_text(new)
-        return found
-
-    monkeypatch.setattr(OpenFile, "read", once_then_another)
-    assert reading.read(roots, roots.named[0], entry)[1] in {"pass\n", new}
+    with after_the_next_read(lambda: file.write_text(new)):
+        assert reading.read(roots, roots.named[0], entry)[1] in {"pass\n", new}
 
 
 def test_an_index_that_was_begun_anew_between_two_runs_is_filled(

@@ -14,9 +14,9 @@ from unittest.mock import patch
 import pytest
 
 from rolltop.core.roots import Roots, settling
-from rolltop.core.roots.opening import OpenFile
 from rolltop.toolsets.retrieval.formats import survey
 from rolltop.toolsets.retrieval.service import files
+from tests.toolsets.retrieval.meanwhile import after_the_next_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,23 +120,13 @@ def test_one_that_grows_before_it_is_surveyed_is_read_whole(
 
 
 @pytest.mark.usefixtures("surveys")
-def test_one_that_is_written_anew_while_it_is_surveyed_is_of_one_state(
-    forest: Forest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_written_anew_while_it_is_surveyed_is_of_one_state(forest: Forest) -> None:
     old, new = ("".join(f"{word}\n" for _ in range(60_000)) for word in ("old", "new"))
     path = forest.put("docs/a.txt", old)
     os.utime(path, (0, 0))  # so that each later time is another
-    read = OpenFile.read
-
-    def once_then_another(file: OpenFile, size: int) -> bytes:
-        found = read(file, size)
-        monkeypatch.setattr(OpenFile, "read", read)
-        path.write_text(new)
-        return found
-
-    monkeypatch.setattr(OpenFile, "read", once_then_another)
     asked = {"path": "a.txt", "start_line": 40_000, "end_line": 40_100}
-    result = forest.ok("repo_get_snippet", **asked)["result"]
+    with after_the_next_read(lambda: path.write_text(new)):
+        result = forest.ok("repo_get_snippet", **asked)["result"]
     assert result["sha256"] == hashlib.sha256(new.encode()).hexdigest()
     assert set(result["text"].split()) == {"new"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -16,6 +15,7 @@ from rolltop.core.roots.opening import (
     names_still,
     open_admitted,
 )
+from rolltop.core.roots.settling import is_settled
 from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.exact.content import Unreadable, read_at
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 18
 """Bytes of a file from which on ten looks at its head cost less than one at all of it."""
 _HEAD: Final = 8192
-_SETTLED_NS: Final = 2_000_000_000
-"""A file changed less long ago may change again without its times telling."""
 _ATTEMPTS: Final = 3
 _COPIED: Final = 4 << 20
 """Bytes of the largest file that is copied when it does not keep still."""
@@ -73,8 +71,7 @@ class Opened:
 
         It may be too soon after another, or a store into a page that somebody has mapped.
         """
-        lately = time.time_ns() - max(self._state[1:3]) < _SETTLED_NS
-        return lately or is_held_for_writing(self._original.fileno())
+        return not is_settled(*self._state[1:3]) or is_held_for_writing(self._original.fileno())
 
     def is_as_listed(self) -> bool:
         """Return whether it is in the state it was listed in, and is read itself."""

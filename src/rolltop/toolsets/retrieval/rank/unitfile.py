@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
@@ -18,7 +17,8 @@ from rolltop.toolsets.retrieval.rank.units import Unit
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rolltop.core.search.terms import Expression
@@ -79,11 +79,9 @@ class UnitFile:
         """Let go of the file."""
         self._file.close()
 
-    @contextmanager
-    def at_one_time(self) -> Generator[None, None, None]:
+    def at_one_time(self) -> AbstractContextManager[object]:
         """Let all that is asked inside be told of the file as it is at one time."""
-        with self._file.reading():
-            yield
+        return self._file.reading()
 
     def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
         """Hand over what was noted of files after change `since`: path and row.

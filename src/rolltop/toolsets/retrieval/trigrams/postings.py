@@ -8,7 +8,6 @@ apsw opens it, since a second SQLite library in one process would drop the first
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
@@ -16,7 +15,8 @@ from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rolltop.core.roots import Entry
@@ -112,15 +112,13 @@ class Postings:
         """Let go of the file."""
         self._file.close()
 
-    @contextmanager
-    def at_one_time(self) -> Generator[None, None, None]:
+    def at_one_time(self) -> AbstractContextManager[object]:
         """Let all that is asked inside be told of the file as it is at one time.
 
         Otherwise others may write between two questions, and rows may speak of states that the
         numbers proposed know nothing of.
         """
-        with self._file.reading():
-            yield
+        return self._file.reading()
 
     def each_row(self, root: str, since: int, take: Callable[[str, Row, int], None]) -> int:
         """Hand over what was noted of the root's files after change `since`: path, row and kind.
