@@ -22,6 +22,7 @@ from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rolltop.core.toolset import Tool, Toolset
 
@@ -29,6 +30,7 @@ PAIRS = [(toolset, tool) for toolset in TOOLSETS for tool in toolset.tools]
 every_tool = pytest.mark.parametrize(
     ("toolset", "tool"), PAIRS, ids=[tool.name for _, tool in PAIRS]
 )
+STORELESS = [tool for toolset, tool in PAIRS if not toolset.needs_store]
 WRONG: dict[str, Any] = {
     "string": 5,
     "integer": "5",
@@ -58,6 +60,23 @@ def _schema(toolset: Toolset, tool: Tool) -> dict[str, Any]:
 
 def test_every_tool_has_a_sample() -> None:
     assert set(SAMPLES) == {tool.name for _, tool in PAIRS}
+
+
+@pytest.mark.parametrize("tool", STORELESS, ids=[tool.name for tool in STORELESS])
+def test_a_tool_that_needs_no_store_answers_without_one(
+    stage: Stage, tmp_path: Path, tool: Tool
+) -> None:
+    gone = Database(f"sqlite:///{tmp_path / 'no' / 'folder' / 'desk.db'}")
+    (tmp_path / "no").touch()
+    bare = make_desk(gone, roots=stage.desk.roots)
+    arguments = SAMPLES[tool.name](stage)
+    answer = call_tool(bare, Scope.of(""), tool.name, **arguments)
+    with_store = call_tool(stage.desk, stage.scope, tool.name, **arguments)
+    assert not answer.is_error, answer.structured
+    assert answer.structured.keys() == with_store.structured.keys()
+    for key in answer.structured.keys() - {"meta"}:  # which says how long it took
+        assert answer.structured[key] == with_store.structured[key]
+    bare.close()
 
 
 @every_tool

@@ -234,6 +234,26 @@ def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> N
         assert not any("private" in line for line in server.stderr.seen)
 
 
+def test_what_needs_no_store_is_answered_while_it_is_out_of_reach(tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    (shelf / "a.md").write_text("# Harbour\n\nThe storm.\n", encoding="utf-8")
+    unreached = {"database_url": "postgresql://nobody@127.0.0.1:1/desk"}
+    with StdioServer(tmp_path, retrieval__roots=f"docs={shelf}", **unreached) as server:
+        server.initialize()
+        assert server.call("list_tasks")["structuredContent"]["code"] == "UNAVAILABLE"
+        found = server.call("repo_search", query="storm")["structuredContent"]
+        assert [hit["path"] for hit in found["result"]] == ["a.md"]
+        read = server.call("smart_read", path="a.md")["structuredContent"]
+        assert "The storm." in read["content"]
+        resource = server.request("resources/read", {"uri": "rolltop://file/docs/a.md"})
+        assert "The storm." in resource["result"]["contents"][0]["text"]
+        typed = {"name": "path", "value": ""}
+        known = {"type": "ref/resource", "uri": "rolltop://file/{repo}/{+path}{#lines}"}
+        completed = server.request("completion/complete", {"ref": known, "argument": typed})
+        assert "error" not in completed
+
+
 def test_progress_is_told_in_order_and_never_after_the_answer(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()

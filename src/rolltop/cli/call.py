@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
         except WrongUsage as wrong:
             return _wrong(str(wrong))
         with ProgressBar(sys.stderr) as bar:
-            answer = local.answer(desk, arguments.tool, given, bar.report)
+            answer = local.answer(desk, offer, given, bar.report)
     if sys.stdout.isatty():
         options.show(json.dumps(answer.structured, ensure_ascii=False, indent=2))
     else:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rolltop.core.call import Report
     from rolltop.core.desk import Desk
     from rolltop.core.invoke import Answer
+    from rolltop.core.registry import Offer
     from rolltop.core.settings import Settings
     from rolltop.server import assembly, identity
 else:
@@ -41,7 +42,7 @@ def opened(settings: Settings) -> Generator[Desk]:
         desk.close()
 
 
-def answer(desk: Desk, tool: str, arguments: object, report: Report) -> Answer:
+def answer(desk: Desk, offer: Offer, arguments: object, report: Report) -> Answer:
     """Return the answer of one call by the local user.
 
     Raises:
@@ -54,7 +55,7 @@ def answer(desk: Desk, tool: str, arguments: object, report: Report) -> Answer:
     user.check()
 
     async def call() -> Answer:
-        scope = await user.scope(ACTOR)
-        return await invoke.invoke(desk, tool, scope, arguments, report=report)
+        scope = await user.scope(ACTOR, needed=offer.toolset.needs_store)
+        return await invoke.invoke(desk, offer.name, scope, arguments, report=report)
 
     return asyncio.run(call())

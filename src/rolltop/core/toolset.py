@@ -155,6 +155,8 @@ class Toolset:
     `closing(desk)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
     `check(settings)` raises ConfigInvalid where settings do not go together.
+    `needs_store` says that calls are of no use without the store; where not, they are answered
+    before it is open, or while it is out of reach, by a scope that may not know its user.
     """
 
     name: str
@@ -170,6 +172,7 @@ class Toolset:
     references: tuple[Reference, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     check: Callable[[Settings], None] | None = None
+    needs_store: bool = True
     argument_code: str = "INVALID_ARGUMENT"
     text_code: str = "INVALID_TEXT"
     unavailable_code: str = "UNAVAILABLE"

@@ -34,17 +34,17 @@ from rolltop.server.prompts import Prompts
 from rolltop.server.resources import Resources
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
 
     from rolltop.core.desk import Desk
     from rolltop.core.registry import Offer
+    from rolltop.server.identity import Identify
     from rolltop.server.subscriptions import Subscriptions
 
     Context = ServerRequestContext[Any, Any]
-    Identify = Callable[[Context], Awaitable[Scope]]
 
 _LISTS_LAST: Final = 300_000
 CALLER: Final = "rolltop.caller"
@@ -146,7 +146,7 @@ class _Tools:
         identifier = request_id(context)
         offer = self._desk.registry.find(params.name, token_scope(context) or Scope.of(""))
         try:
-            scope = await self._identify(context)
+            scope = await self._identify(context, needed=offer.toolset.needs_store)
         except RolltopError as failure:
             return self._refused(context, offer, failure)
         except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference

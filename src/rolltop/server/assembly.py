@@ -74,9 +74,9 @@ def build(settings: Settings, *, http: bool, toolsets: Sequence[Toolset] = TOOLS
     desk = build_desk(settings, http=http, toolsets=toolsets)
     user = LocalUser(desk)
 
-    async def identify(context: ServerRequestContext[Any, Any]) -> Scope:
+    async def identify(context: ServerRequestContext[Any, Any], *, needed: bool = True) -> Scope:
         caller = adapter.token_scope(context)
-        return caller or await user.scope(adapter.client_name(context))
+        return caller or await user.scope(adapter.client_name(context), needed=needed)
 
     watchers = subscriptions.Subscriptions(desk, identify)
     server = adapter.build_server(desk, identify, watchers, http=http)

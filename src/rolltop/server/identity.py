@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import ConfigInvalid, Unavailable
@@ -11,6 +11,8 @@ from rolltop.core.lazy import lazy
 from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
 
 if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
     from rolltop.core import accounts
     from rolltop.core.desk import Desk
 else:
@@ -18,6 +20,16 @@ else:
 
 _RIGHTS: Final = frozenset({READ, WRITE, ACT_AS})
 _TRUSTED_FOR: Final = 1.0
+
+
+class Identify(Protocol):
+    """Tells whose a request is; where that is not `needed`, it may be nobody known."""
+
+    async def __call__(
+        self, context: ServerRequestContext[Any, Any], *, needed: bool = True
+    ) -> Scope:
+        """Return the scope of the request's caller."""
+        ...
 
 
 class LocalUser:
@@ -49,14 +61,17 @@ class LocalUser:
             )
         self._remember(found.id)
 
-    async def scope(self, actor: str) -> Scope:
+    async def scope(self, actor: str, *, needed: bool = True) -> Scope:
         """Return the local user's scope; the default user is made the first time.
+
+        Where the user is not `needed`, the store is not asked: the scope holds the id that is
+        known by now, or none.
 
         Raises:
             Unavailable: the store is out of reach, or the user is gone.
 
         """
-        if not self._id or time.monotonic() - self._asked > _TRUSTED_FOR:
+        if needed and (not self._id or time.monotonic() - self._asked > _TRUSTED_FOR):
             self._remember(await self._find())
         return Scope.of(self._id, actor=actor, rights=_RIGHTS)
 

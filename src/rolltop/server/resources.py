@@ -31,13 +31,13 @@ from rolltop.server.guard import Route, refuse_cursor, unknown
 from rolltop.server.uris import Template
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from mcp.server.context import ServerRequestContext
 
     from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
     from rolltop.core.toolset import Reference
+    from rolltop.server.identity import Identify
 
     Context = ServerRequestContext[Any, Any]
 
@@ -50,15 +50,18 @@ _SEAM: Final = 2  # tokens that two texts may gain where they meet
 class Resources:
     """What the toolsets declare as references, as resources of the protocol."""
 
-    def __init__(self, desk: Desk, identify: Callable[[Context], Awaitable[Scope]]) -> None:
+    def __init__(self, desk: Desk, identify: Identify) -> None:
         """Read the declarations; touch no store."""
         self._desk = desk
         self._identify = identify
-        self.offered: list[tuple[Reference, Template]] = [
-            (reference, Template(reference.template))
-            for toolset in desk.registry.toolsets
-            for reference in toolset.references
-        ]
+        self.offered: list[tuple[Reference, Template]] = []
+        self._without_store = set[str]()
+        """The kinds that are read without the store."""
+        for toolset in desk.registry.toolsets:
+            for reference in toolset.references:
+                self.offered.append((reference, Template(reference.template)))
+                if not toolset.needs_store:
+                    self._without_store.add(reference.kind)
 
     def routes(self) -> list[Route]:
         """Return the methods to serve; none where no toolset has references."""
@@ -136,7 +139,8 @@ class Resources:
         raise _not_found(context, uri, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
 
     async def _call(self, context: Context, reference: Reference) -> Call:
-        scope = await self._identify(context)
+        needed = reference.kind not in self._without_store
+        scope = await self._identify(context, needed=needed)
         limit: int = self._desk.settings["max_result_tokens"]
         return Call(self._desk, scope, f"resource {reference.kind}", limit)
 

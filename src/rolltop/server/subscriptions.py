@@ -18,7 +18,7 @@ from mcp_types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rolltop.core.desk import Desk
     from rolltop.core.scope import Scope
     from rolltop.server.guard import Route
+    from rolltop.server.identity import Identify
 
 _MOST_STREAMS: Final = 1024
 _MOST_WATCHED: Final = 10_000
@@ -56,9 +57,7 @@ class _OwnEvents:
 class Subscriptions:
     """The open `subscriptions/listen` streams, and the watched resources of a stdio client."""
 
-    def __init__(
-        self, desk: Desk, identify: Callable[[ServerRequestContext[Any, Any]], Awaitable[Scope]]
-    ) -> None:
+    def __init__(self, desk: Desk, identify: Identify) -> None:
         """Listen to the desk's changes; `identify` tells whose a request is."""
         self._identify = identify
         self._users: defaultdict[str, dict[object, Callable[[ServerEvent], None]]]

@@ -70,6 +70,7 @@ TOOLSET: Final = Toolset(
     shape_error=_shape_error,
     error_output=ErrorAnswer,
     continued=_continued,
+    needs_store=False,
     settings=(
         Setting(
             "retrieval.max_file_bytes",
