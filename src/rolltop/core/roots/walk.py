@@ -6,20 +6,16 @@ import errno
 import os
 import stat
 import zlib
-from array import array
-from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import accumulate
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rolltop.core.roots.choice import RULE_NAMES, DirectoryRules, Standing, rules_at_root
 from rolltop.core.roots.links import leading_nowhere
-from rolltop.core.roots.names import is_sendable
 from rolltop.core.roots.problems import require_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 _BY_NAME = attrgetter("name")
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -44,40 +40,6 @@ class Entry(NamedTuple):
         """
         path = zlib.crc32(self.relative.encode("utf-8", "surrogateescape"))
         return hash((path, *self[1:])) & 0xFFFFFFFF  # of numbers alone, so not seeded
-
-
-def holds(entries: Sequence[Entry], entry: Entry) -> bool:
-    """Whether a file is among others, ordered by path components, in the same state."""
-    at = count_before(entries, entry.relative)
-    return at < len(entries) and entries[at] == entry
-
-
-def count_before(entries: Sequence[Entry], path: str) -> int:
-    """How many of the files, ordered by path components, come before the path."""
-    return bisect_left(entries, path.split("/"), key=lambda one: one.relative.split("/"))
-
-
-class Marks:
-    """The marks of files that may be searched, summed up: has any from a path on changed?
-
-    Those of more than `most_bytes` are not, nor those whose path no answer can hold.
-    """
-
-    def __init__(self, entries: Iterable[Entry], most_bytes: int) -> None:
-        """Take the files, ordered by path components."""
-        self._entries: Final = [
-            one for one in entries if one.size <= most_bytes and is_sendable(one.relative)
-        ]
-        marks = (entry.mark for entry in reversed(self._entries))
-        self._sums: Final = array("Q", accumulate(marks, initial=0))
-
-    def since(self, path: str) -> int:
-        """The sum of the marks of the files from the path on."""
-        return self._sums[len(self._entries) - count_before(self._entries, path)]
-
-    def hold(self, entry: Entry) -> bool:
-        """Whether the file is among them, in the same state."""
-        return holds(self._entries, entry)
 
 
 @dataclass(slots=True)

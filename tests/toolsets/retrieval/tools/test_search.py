@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,6 +47,27 @@ def test_context_brings_the_lines_around(forest: Forest) -> None:
     (hit,) = forest.ok("repo_search", query="needle", context=2)["result"]
     assert hit["before"] == [{"line": 1, "text": "1"}, {"line": 2, "text": "2"}]
     assert hit["after"] == [{"line": 4, "text": "4"}]
+
+
+def test_a_tree_deeper_than_calls_may_nest_is_searched(forest: Forest) -> None:
+    levels = [forest.top / "code"]
+    while len(levels) < sys.getrecursionlimit() + 100:
+        levels.append(levels[-1] / "a")
+        levels[-1].mkdir()
+    file = levels[-1] / "f.txt"
+    file.write_text("needle\n", encoding="utf-8")
+    try:
+        for _ in range(2):  # the second time the tree is known
+            for given in ({}, {"file_glob": "**/*.txt"}):
+                (hit,) = forest.ok("repo_search", query="needle", **given)["result"]
+                assert hit["path"] == "a/" * (len(levels) - 1) + "f.txt"
+            zero = forest.ok("repo_search", query="nothing of the kind", repo="code")
+            assert zero["meta"]["searched"]["files"] == 1
+            assert forest.ok("repo_smart_search", query="needle")["result"]
+    finally:  # what clears folders away nests calls too
+        file.unlink()
+        for level in reversed(levels[1:]):
+            level.rmdir()
 
 
 def test_repo_is_one_root_or_all_in_their_order(planted: Forest) -> None:

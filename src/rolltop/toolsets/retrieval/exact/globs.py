@@ -41,13 +41,18 @@ class FileGlob:
 
     def _enter(self, directory: str) -> RulesInside | None:
         """Return the rules inside a directory, which are kept."""
-        above, _, name = directory.rpartition("/")
-        outer = self._inside[above] if above in self._inside else self._enter(above)
-        if outer is None or outer.ignores_directory(byte_view(name)):
-            rules = None
-        else:
-            rules = self._rules.inside(f"{byte_view(directory)}/")
-        self._inside[directory] = rules
+        unknown: list[str] = []
+        while directory not in self._inside:  # deeper perhaps than calls may nest
+            unknown.append(directory)
+            directory = directory.rpartition("/")[0]
+        rules = self._inside[directory]
+        for inner in reversed(unknown):
+            name = inner.rpartition("/")[2]
+            if rules is not None and not rules.ignores_directory(byte_view(name)):
+                rules = self._rules.inside(f"{byte_view(inner)}/")
+            else:
+                rules = None
+            self._inside[inner] = rules
         return rules
 
 

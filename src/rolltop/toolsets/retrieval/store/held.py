@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.roots import differences
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,7 +39,7 @@ class Held:
         """The files that are held as they are, by their numbers."""
         self.stale: Final[dict[str, Entry]] = {}
         """The others, by their paths."""
-        self._known: dict[str, Entry] = {}
+        self._known: Final[dict[str, Entry]] = {}
         self._numbers: Final[dict[str, int]] = {}
         """Of the fresh ones, by their paths."""
         self._outdated: Final[dict[str, Row]] = {}
@@ -64,14 +66,19 @@ class Held:
         """Take a root's files as they are now; the same list again means the same files."""
         if entries is self.entries:
             return
-        before, self._known = self._known, {entry.relative: entry for entry in entries}
+        before: dict[str, Entry] = {}
+        now: dict[str, Entry] = {}
+        for stood, stand in differences(self.entries, entries):
+            before.update((entry.relative, entry) for entry in self.entries[stood])
+            now.update((entry.relative, entry) for entry in entries[stand])
         self.entries = entries
-        for path, entry in self._known.items():
-            known = before.get(path)
-            if known is not entry and known != entry:
-                self._place(path, self._row(path))
-        for path in before.keys() - self._known.keys():
+        self._known.update(now)
+        for path in before.keys() - now.keys():
+            del self._known[path]
             self._place(path, self._row(path))
+        for path, entry in now.items():
+            if before.get(path) != entry:
+                self._place(path, self._row(path))
 
     def take_row(self, path: str, row: Row) -> None:
         """Take what the index holds of a file now."""

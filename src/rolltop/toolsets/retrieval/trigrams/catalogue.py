@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from itertools import chain
 from operator import attrgetter, eq
 from threading import Lock
 from typing import TYPE_CHECKING, Final, cast
@@ -72,9 +71,6 @@ class Catalogue:
         """Directories to look at in any case, by the object's id."""
         self._top: Folder | None = None
         self._top_state: tuple[object, ...] = ()
-        self._entries: list[Entry] = []
-        self._passed = Skipped()
-        self._changed = False
         self._broken_off = False
         """Whether the last look did not come to its end."""
 
@@ -96,23 +92,13 @@ class Catalogue:
             return []
         with self._lock:
             top = self._look(begun, look_at_all=look_at_all)
-            if self._changed:
-                self._entries = list(chain.from_iterable(top.listed()))
-                folders = list(top.all())
-                self._passed = Skipped(
-                    special=sum(folder.special for folder in folders),
-                    unreadable=sum(folder.unreadable for folder in folders),
-                    links=[
-                        f"{self._root}/{folder.prefix}{name}"
-                        for folder in folders
-                        for name in folder.links
-                    ],
-                )
-                self._changed = False
-            if len(self._entries) >= WORTH and self._sentries is None and self._watch is None:
+            found = top.listed()
+            if len(found.entries) >= WORTH and self._sentries is None and self._watch is None:
                 self._begin_sentries(top)
-            skipped.add(self._passed)
-            return self._entries
+            skipped.special += found.special
+            skipped.unreadable += found.unreadable
+            skipped.links += [f"{self._root}/{link}" for link in found.links]
+            return found.entries
 
     def close(self) -> None:
         """Watch nothing any more; a later question begins again."""
@@ -303,7 +289,7 @@ class Catalogue:
             folder.note(list(map(_STATE, map(look, folder.files))))
         except OSError:
             self._list(folder, path, opened, state)
-        self._changed = True
+        self._changed(folder)
 
     def _list(self, folder: Folder, path: str, opened: int, state: State) -> None:
         """List the directory and judge its names; what it holds is kept where rules allow."""
@@ -316,7 +302,7 @@ class Catalogue:
                 if folder.folders.get(name) is not child:
                     self._drop(child)
         folder.state = state if settled(state) else None
-        self._changed = True
+        self._changed(folder)
 
     def _choose(
         self,
@@ -342,6 +328,11 @@ class Catalogue:
                 _count(folder, error)
         folder.files = [name for name, _ in chosen]
         folder.note([one for _, one in chosen])
+
+    def _changed(self, folder: Folder) -> None:
+        """Take note that what is known of all files is out of date where the folder lies."""
+        if self._top is not None:
+            self._top.changed(folder)
 
     def _visible(self, path: str, opened: int) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
         """Return what the directory shows, sorted, and the rule files it holds."""
@@ -399,7 +390,7 @@ class Catalogue:
         folder.links = []
         if not folder.gone:
             self._always[id(folder)] = folder  # it may come back without a note
-        self._changed = True
+        self._changed(folder)
         if isinstance(error, Unavailable):
             raise error
         _count(folder, error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
+_SIZE: Final = itemgetter(1)
 _BATCH_BYTES: Final = 256 << 20
 _BATCH_FILES: Final = 32_000
 """Files that are read before it is asked again whether to go on: a quarter of a minute's."""
@@ -148,8 +150,10 @@ class RootIndex:
         """Return the marks of those of the files that may be searched."""
         with self._lock:
             kept = self._marked
-            if kept is None or kept[0] is not entries or kept[1] != most_bytes:
+            if kept is None or kept[1] != most_bytes:
                 kept = self._marked = entries, most_bytes, Marks(entries, most_bytes)
+            elif kept[0] is not entries:
+                kept = self._marked = entries, most_bytes, kept[2].changed_to(entries)
             return kept[2]
 
     def texts(self, entries: list[Entry], most_bytes: int) -> list[Entry]:
@@ -168,14 +172,19 @@ class RootIndex:
             return kept[2]
 
     def _judge(self, entries: list[Entry], most_bytes: int) -> tuple[Totals, list[Entry]]:
-        sent = [entry for entry in entries if is_sendable(entry.relative)]
+        # This runs for every file after every change: those that need a second look are few.
+        binary = self._binary
+        doubtful = [e for e in entries if e[1] > most_bytes or not e[0].isascii() or e[0] in binary]
+        sent = [entry for entry in doubtful if is_sendable(entry.relative)]
         fitting = [entry for entry in sent if entry.size <= most_bytes]
-        texts = [entry for entry in fitting if self.is_text(entry) is not False]
+        texts = [entry for entry in fitting if binary.get(entry.relative) != entry[1:5]]
+        left_out = set(map(id, doubtful)).difference(map(id, texts))
+        texts = [e for e in entries if id(e) not in left_out] if left_out else entries
         totals = Totals(
             files=len(texts),
-            bytes=sum(entry.size for entry in texts),
-            binary=len(fitting) - len(texts),
-            unreadable=len(entries) - len(sent),
+            bytes=sum(map(_SIZE, texts)),
+            binary=len(entries) - len(texts) - (len(doubtful) - len(fitting)),
+            unreadable=len(doubtful) - len(sent),
             too_large=len(sent) - len(fitting),
         )
         return totals, texts
