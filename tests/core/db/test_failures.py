@@ -218,7 +218,7 @@ def test_a_store_damaged_while_open_is_refused(
         database.read_now(SYSTEM, emails)
 
 
-def test_a_store_replaced_while_open_takes_no_more_writes(
+def test_a_store_replaced_while_open_is_neither_read_nor_written_any_more(
     sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
     database = make_database(sqlite_url)
@@ -228,6 +228,8 @@ def test_a_store_replaced_while_open_takes_no_more_writes(
     (tmp_path / "copy.db").replace(database.path)
     with pytest.raises(Unavailable, match="replaced"):
         database.write_now(SYSTEM, add_user, "lost@x")
+    with pytest.raises(Unavailable, match="replaced"):
+        database.read_now(SYSTEM, emails)
     database.path.unlink()
     with pytest.raises(Unavailable, match="replaced"):
         asyncio.run(database.ping())

@@ -42,6 +42,7 @@ class OpenedStore:
 
     def read(self, function: Callable[[Connection], T]) -> T:
         """Return `function(connection)` of one transaction that sees one state of the store."""
+        self._require_own_file()
         with coded(self._address), self._engines.reading.begin() as connection:
             return function(connection)
 
@@ -72,7 +73,6 @@ class OpenedStore:
 
     def require_reachable(self) -> None:
         """Raise Unavailable when a statement cannot be answered."""
-        self._require_own_file()
         self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
 
     def backup(self, target: Path) -> None:
@@ -101,12 +101,15 @@ class OpenedStore:
         self._engines.dispose()
 
     def _require_own_file(self) -> None:
-        """Refuse to go on when the file was deleted or replaced: what it keeps would be lost."""
+        """Refuse to go on when the file was deleted or replaced.
+
+        What is written to it would be lost, and what is read from it be out of date.
+        """
         if self._address.path is not None and _identity(self._address.path) != self._identity:
             raise Unavailable(
                 "The store was removed or replaced while it was open.",
-                hint="Nothing of this call was kept. Restart Rolltop to open the file that is "
-                "there now.",
+                hint="Nothing of this call was kept. Restart Rolltop to open the file that lies "
+                "at the store's place now, if any.",
             )
 
 
