@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
+from rolltop.core import collecting
 from rolltop.core.errors import ConfigInvalid
 from rolltop.core.lazy import lazy
 
@@ -37,6 +38,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serve until the end is wished for, and return the exit code. Raises ConfigInvalid."""
+    collecting.starting()
     if arguments.http is None:
         if arguments.socket is not None:
             raise ConfigInvalid("--socket needs --http", hint="Add --http.")

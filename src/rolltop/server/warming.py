@@ -12,7 +12,7 @@ from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import logs, tokens
+from rolltop.core import collecting, logs, tokens
 from rolltop.core.errors import StoreRefused, Unavailable
 from rolltop.core.lazy import LazyModule, loaded
 
@@ -29,6 +29,13 @@ def warm(desk: Desk, on_refused: Callable[[int], None]) -> None:
 
     A store that cannot be used is told on stderr, and to `on_refused` the exit code it asks for.
     """
+    try:
+        _warm(desk, on_refused)
+    finally:
+        collecting.started()
+
+
+def _warm(desk: Desk, on_refused: Callable[[int], None]) -> None:
     try:
         desk.database.open()
     except StoreRefused as refusal:

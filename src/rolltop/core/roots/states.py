@@ -44,8 +44,8 @@ class Known(NamedTuple):
     """A directory, names of files in it, and the states of all as they were last seen."""
 
     number: int
-    path: bytes
-    names: list[bytes]
+    path: str
+    names: list[str]
     states: bytes
 
 
@@ -58,13 +58,22 @@ def packed(states: Iterable[State]) -> bytes:
     return marshal.dumps(list(states), _UNPACKED)
 
 
+class _Looked(NamedTuple):
+    """A directory as it is looked at."""
+
+    path: str
+    names: list[bytes]
+    states: bytes
+    seen: bytes
+    """What was written into memory when the states were last as known."""
+
+
 class Watchman:
     """Knows directories, and tells which of them are not in the states they were known in."""
 
     def __init__(self) -> None:
         """Know none."""
-        self._known: Final[dict[int, tuple[Known, bytes]]] = {}
-        """With what was written into memory when the states were last as known."""
+        self._known: Final[dict[int, _Looked]] = {}
         self._memory: Final = _Memory() if _Memory.serves() else None
 
     def __call__(self, request: Request) -> list[int] | None:
@@ -73,28 +82,29 @@ class Watchman:
         for number in dropped:
             self._known.pop(number, None)
         for one in known:
-            self._known[one.number] = one, b""
+            names = list(map(os.fsencode, one.names))
+            self._known[one.number] = _Looked(one.path, names, one.states, b"")
         if not look:
             return None
         return [number for number in self._known if not self._is_as_known(number)]
 
     def _is_as_known(self, number: int) -> bool:
-        known, seen = self._known[number]
+        path, names, states, seen = known = self._known[number]
         try:
-            opened = os.open(known.path, _OPEN)
+            opened = os.open(path, _OPEN)
         except OSError:
             return False
         try:
             if self._memory is None:
-                return self._states(known, opened) == known.states
-            now = self._memory.written(opened, known.names)
+                return self._states(names, opened) == states
+            now = self._memory.written(opened, names)
             if now is not None and now == seen:
                 return True
-            if self._states(known, opened) != known.states:
+            if self._states(names, opened) != states:
                 return False
             # Nothing changed between the two, or the next look asks again.
-            if now is not None and self._memory.written(opened, known.names) == now:
-                self._known[number] = known, now
+            if now is not None and self._memory.written(opened, names) == now:
+                self._known[number] = known._replace(seen=now)
         except OSError:
             return False
         finally:
@@ -102,9 +112,9 @@ class Watchman:
         return True
 
     @staticmethod
-    def _states(known: Known, opened: int) -> bytes:
+    def _states(names: list[bytes], opened: int) -> bytes:
         look = partial(os.stat, dir_fd=opened, follow_symlinks=False)
-        return packed([_STATE(os.fstat(opened)), *map(_STATE, map(look, known.names))])
+        return packed([_STATE(os.fstat(opened)), *map(_STATE, map(look, names))])
 
 
 class _Memory:

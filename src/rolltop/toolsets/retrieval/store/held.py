@@ -76,6 +76,9 @@ class Held:
         for path in before.keys() - now.keys():
             del self._known[path]
             self._place(path, self._row(path))
+        if not (self._numbers or self._outdated):  # of no row is anything known
+            self.stale.update(now)
+            return
         for path, entry in now.items():
             if before.get(path) != entry:
                 self._place(path, self._row(path))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
 from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.collecting import uncollected
 from rolltop.core.roots import Entry, Marks, Skipped, is_sendable
 from rolltop.toolsets.retrieval.models import Totals
 from rolltop.toolsets.retrieval.store import Held, Row, Stamp, batches, scattered
@@ -89,7 +91,8 @@ class RootIndex:
     def files(self, skipped: Skipped, begun: Ticket | None = None) -> list[Entry]:
         """Return the chosen files as they are now, or when the look was begun, in order."""
         self._asked = True
-        entries = self._catalogue.files(skipped, begun=begun)
+        with nullcontext() if self.listed else uncollected():
+            entries = self._catalogue.files(skipped, begun=begun)
         self.listed = True
         return entries
 
@@ -225,10 +228,13 @@ class RootIndex:
     def _compare(self, entries: list[Entry], postings: Postings) -> None:
         """Take the files and the index as they are now."""
         self._held.take_files(entries)
-        if postings is not self._postings:
+        if postings is self._postings:
+            self._last_change = postings.each_row(self._key, self._last_change, self._take)
+            return
+        with uncollected():
             self._postings, self._last_change = postings, 0
             self._held.forget_rows()  # what was binary in a state still is in that state
-        self._last_change = postings.each_row(self._key, self._last_change, self._take)
+            self._last_change = postings.each_row(self._key, 0, self._take)
 
     def _take(self, path: str, row: Row, kind: int) -> None:
         # In this order no file that is binary ever counts as text, whoever asks in between.

@@ -43,8 +43,7 @@ class Sentries:
         with self._lock:
             self._last += 1
             share = self._last % len(self._children)
-            known = Known(self._last, os.fsencode(path), [os.fsencode(n) for n in names], states)
-            self._new[share].append(known)
+            self._new[share].append(Known(self._last, path, list(names), states))
             self._added = self._begun
             if len(self._new[share]) >= _HANDED:
                 self._hand_over(share)

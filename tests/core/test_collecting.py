@@ -1,0 +1,76 @@
+"""The collector of garbage rests while much is made that stays, and never for good."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core import collecting
+from rolltop.server.warming import warm
+from tests.desks import make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.db import Database
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+def test_it_rests_until_the_last_is_done() -> None:
+    with collecting.uncollected():
+        with collecting.uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_it_runs_again_after_a_failure() -> None:
+    with pytest.raises(ValueError, match="x"), collecting.uncollected():
+        raise ValueError("x")
+    assert gc.isenabled()
+
+
+def test_one_that_was_off_stays_off() -> None:
+    gc.disable()
+    with collecting.uncollected():
+        pass
+    assert not gc.isenabled()
+
+
+def test_it_runs_once_a_server_has_loaded_what_it_needs_and_passes_that_by(
+    database: Database,
+) -> None:
+    desk = make_desk(database)
+    collecting.starting()
+    assert not gc.isenabled()
+    warm(desk, lambda _code: None)
+    assert gc.isenabled()
+    assert gc.get_freeze_count()
+
+
+def test_it_runs_though_the_start_failed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(database, "open", broken)
+    collecting.starting()
+    with pytest.raises(RuntimeError):
+        warm(make_desk(database), lambda _code: None)
+    assert gc.isenabled()
+
+
+def test_what_was_not_begun_is_not_ended() -> None:
+    with collecting.uncollected():
+        collecting.started()
+        assert not gc.isenabled()
+    assert gc.isenabled()
