@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_following_a_list_gives_every_item_once_within_the_budget(
         answer = budget.fit(_page(items, start), limit, _finish)
         assert budget.count(answer) <= limit
         seen += answer["data"]
-        if not answer.get("truncated"):
+        if "next_cursor" not in answer:
             break
         assert len(seen) > start
         start = len(seen)
@@ -82,9 +83,74 @@ def test_following_a_text_gives_every_character_once_within_the_budget(
         if "next" not in answer:
             break
         start = answer["next"]["arguments"]["char_start"]
-        if "\n" in answer["content"]:
-            assert answer["content"].endswith("\n")
+        begun = answer["content"].rpartition("\n")[2]
+        if begun != answer["content"] and begun:  # a line that fits no answer, begun in this one
+            at = start - len(begun)
+            line = text[at:].partition("\n")[0]
+            alone = _finish({"content": line}, {"char_start": at + len(line)}, None)
+            assert budget.count(alone) > limit
     assert "".join(parts) == text
+
+
+def test_a_line_too_long_for_any_answer_is_begun_where_there_is_room() -> None:
+    text = "# Title\n\n" + "word " * 5000
+    answer = budget.fit(_text(text), 1000, _finish)
+    assert 900 < budget.count(answer) <= 1000
+    assert text.startswith(answer["content"])
+
+
+def _around(tags: list[str], text: str, start: int = 0) -> budget.Text:
+    return budget.Text(
+        text[start:],
+        lambda part: {"tags": tags, "content": part},
+        lambda end: {"char_start": start + end},
+    )
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(strings, max_size=60), st.text(max_size=1500), st.integers(200, 600))
+def test_a_text_is_read_to_its_end_whatever_stands_around_it(
+    tags: list[str], text: str, limit: int
+) -> None:
+    parts: list[str] = []
+    start = 0
+    while True:
+        answer = budget.fit(_around(tags, text, start), limit, _finish)
+        assert budget.count(answer) <= limit
+        parts.append(answer["content"])
+        goes_on = answer.get("next", {"arguments": {}})["arguments"]
+        if "char_start" not in goes_on:
+            break
+        assert answer["content"]
+        start = goes_on["char_start"]
+    assert "".join(parts) == text
+    if "next" in answer:  # what stands around the text was cut to the end
+        whole = budget.fit(_around(tags, text, start), goes_on["max_tokens"], _finish)
+        assert whole == {"tags": tags, "content": parts[-1]}
+
+
+def test_what_stands_around_a_text_leaves_half_of_the_room_to_it() -> None:
+    tags, text = [f"project/alpha-{n}" for n in range(100)], "word " * 5000
+    answer = budget.fit(_around(tags, text), 200, _finish)
+    assert budget.count(answer["content"]) > 80
+    assert answer["tags"][-1].endswith("more …")
+
+
+def test_of_the_only_item_the_next_call_gets_the_whole() -> None:
+    item = {"title": "word " * 500}
+    answer = budget.fit(_page([item]), 200, _finish)
+    assert answer["data"][0]["title"].endswith("…")
+    assert "next_cursor" not in answer
+    enough = answer["next"]["arguments"]["max_tokens"]
+    assert budget.fit(_page([item]), enough, _finish) == {"success": True, "data": [item]}
+
+
+def test_where_only_missing_items_count_one_whose_text_is_cut_is_a_whole_answer() -> None:
+    page = dataclasses.replace(_page([{"title": "word " * 500}]), counts_only=True)
+    answer = budget.fit(page, 200, _finish)
+    assert budget.count(answer) <= 200
+    assert answer["data"][0]["title"].endswith("…")
+    assert answer.keys() == {"success", "data"}
 
 
 def test_a_cut_list_is_as_long_as_the_budget_allows() -> None:

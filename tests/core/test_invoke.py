@@ -126,14 +126,16 @@ def test_errors_keep_to_the_budget_that_was_asked_for(desk: Desk, details: dict[
     assert failed(desk, EXAMPLE, error).structured["problem"] == error.message
 
 
-def test_arguments_too_long_to_be_repeated_are_gone_on_with_by_the_cursor(desk: Desk) -> None:
+@pytest.mark.parametrize("asked", [{}, {"max_tokens": 200}], ids=["setting", "call"])
+def test_arguments_too_long_to_be_repeated_are_gone_on_with_by_the_cursor(
+    asked: dict[str, int],
+) -> None:
     long = "word " * 300
-    assert "max_tokens" in call_tool(desk, ME, "count", last=99, note=long, max_tokens=200).text
     seen: list[int] = []
-    small, cursor = _desk(max_result_tokens=250), {}
+    small, cursor = _desk(**({} if asked else {"max_result_tokens": 250})), {}
     while True:
-        answer = call_tool(small, ME, "count", last=99, note=long, **cursor)
-        assert budget.count(answer.structured) <= 250
+        answer = call_tool(small, ME, "count", last=99, note=long, **asked, **cursor)
+        assert budget.count(answer.structured) <= asked.get("max_tokens", 250)
         seen += [item["n"] for item in answer.structured["items"]]
         if "next_cursor" not in answer.structured:
             break

@@ -21,6 +21,8 @@ MINIMUM = 200
 """Tokens: the smallest budget a caller or a setting may name (0 in the setting: no bound)."""
 _ELLIPSIS = "…"
 _CHARACTERS_PER_TOKEN = 4
+_MOST_CHARACTERS = 128
+"""No token stands for more."""
 _PROBES = 24
 _LABEL = 40
 """Characters: ids, dates and names are ASCII, no longer than that, and never cut."""
@@ -54,6 +56,24 @@ class Focused(str):
     def __reduce__(self) -> tuple[type[Focused], tuple[str, int]]:
         """Return what a copy is made of."""
         return Focused, (str(self), self.at)
+
+
+class TooSmall(Invalid):
+    """A budget that not even the shortest answer fits; `needed` tokens are the least that does."""
+
+    def __init__(self, needed: int) -> None:
+        """Name the call that would do."""
+        super().__init__(
+            f"max_tokens is too small for this answer: it takes at least {needed}",
+            hint=f"Call again with max_tokens {max(needed, MINIMUM)} or more.",
+        )
+        self.needed = needed
+
+
+class _Whole(str):
+    """A part of a text answer: as long as it is, whatever around it is cut."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,9 @@ class Page:
 
     `envelope(items)` puts items into their envelope, `cursor_after(i)` is the cursor that
     continues after item i, and `more` says that others follow the last. `reduced(item)` stands
-    for an item that fits not even with its texts cut; its own texts are cut then.
+    for an item that fits not even with its texts cut; its own texts are cut then. Where the last
+    item's texts are cut, the answer is a cut one, which the same call with a larger budget gets
+    whole, unless `counts_only` says that only missing items make it so.
     """
 
     items: Sequence[JsonObject]
@@ -113,6 +135,7 @@ class Page:
     cursor_after: Callable[[int], str]
     more: bool = False
     reduced: Callable[[JsonObject], JsonObject] | None = None
+    counts_only: bool = False
 
     @property
     def size(self) -> int:
@@ -153,7 +176,7 @@ class Text:
 
     def render(self, count: int) -> JsonObject:
         """Return the envelope around the first `count` characters."""
-        return self.envelope(self.text[:count])
+        return self.envelope(_Whole(self.text[:count]))
 
     def resume(self, count: int) -> tuple[dict[str, object], str | None]:
         """Return the arguments that go on at character `count`."""
@@ -207,8 +230,8 @@ def _fits(text: str, limit: int) -> bool:
 
 
 def _is_over(cut: Cut, limit: int) -> bool:
-    """Whether a text is surely too long: no token stands for more than 128 characters."""
-    return limit > 0 and isinstance(cut, Text) and cut.size > limit * 128
+    """Whether a text is surely too long."""
+    return limit > 0 and isinstance(cut, Text) and cut.size > limit * _MOST_CHARACTERS
 
 
 def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -227,7 +250,7 @@ def fit(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     """Return the longest answer of at most `limit` tokens (0: no bound).
 
     Raises:
-        Invalid: not even an empty answer fits; says how many tokens it takes.
+        TooSmall: not even the shortest answer fits.
 
     """
     fitting = whole(cut, limit, finish)
@@ -238,14 +261,13 @@ def fit_part(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     """Return the longest part within `limit` tokens of an answer that is known not to fit whole.
 
     Raises:
-        Invalid: not even an empty answer fits; says how many tokens it takes.
+        TooSmall: not even the shortest answer fits.
 
     """
     fitting = _largest(cut, limit, finish)
-    place = cut.boundary(fitting) or fitting
-    if place:
-        return _part(cut, place, finish)
-    return _first_shortened(cut, limit, finish)
+    if fitting:
+        return _part(cut, _end(cut, fitting, limit, finish), finish)
+    return _reduced(cut, limit, finish) if isinstance(cut, Page) else _squeezed(cut, limit, finish)
 
 
 def fit_object(
@@ -258,7 +280,7 @@ def fit_object(
     short as can be even where that is over the limit.
 
     Raises:
-        Invalid: not even the shortest answer fits; says how many tokens it takes.
+        TooSmall: not even the shortest answer fits.
 
     """
     if within(result, limit):
@@ -278,14 +300,20 @@ def fit_shortened(
         return shortened
     if was_kept:
         return _shortest(cut)
-    raise _too_small(count(_shortest(cut)))
+    raise TooSmall(count(_shortest(cut)))
 
 
 def shorten(result: JsonObject, limit: int) -> JsonObject | None:
     """Return the object with its texts, then its lists of texts, cut to fit; None if none does."""
+    caps = _caps(result, limit)
+    return None if caps is None else _with_cap(result, *caps)
+
+
+def _caps(result: JsonObject, limit: int) -> tuple[int, int | None] | None:
+    """Return how long texts and lists of texts may be for the object to fit, None if none does."""
     for most in _FEWER:
         if count(_with_cap(result, 1, most)) <= limit:
-            return _with_longest_cap(result, limit, most)
+            return _longest_cap(result, limit, most), most
     return None
 
 
@@ -293,14 +321,13 @@ def _shortest(result: JsonObject) -> JsonObject:
     return _with_cap(result, 1, _FEWER[-1])
 
 
-def _with_longest_cap(result: JsonObject, limit: int, most: int | None) -> JsonObject:
-    """Return the object with its texts cut to the longest cap that fits, where one of 1 does."""
-    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN), _with_cap(result, 1, most)
+def _longest_cap(result: JsonObject, limit: int, most: int | None) -> int:
+    """Return the longest cap of texts with which the object fits, where a cap of 1 does."""
+    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN), 1
     while low <= high:
         middle = (low + high) // 2
-        candidate = _with_cap(result, middle, most)
-        if count(candidate) <= limit:
-            low, best = middle + 1, candidate
+        if count(_with_cap(result, middle, most)) <= limit:
+            low, best = middle + 1, middle
         else:
             high = middle - 1
     return best
@@ -313,7 +340,8 @@ def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  #
     """
     if isinstance(value, str):
         is_label = len(value) <= _LABEL and value.isascii()
-        return value if is_label or len(value) <= cap else _cut(value, cap)
+        is_kept = is_label or len(value) <= cap or isinstance(value, _Whole)
+        return value if is_kept else _cut(value, cap)
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
         return {k: entry if k in _EXACT else _with_cap(entry, cap, most) for k, entry in items}
@@ -364,20 +392,64 @@ def _largest(cut: Cut, limit: int, finish: Finish) -> int:
     return low
 
 
-def _first_shortened(cut: Cut, limit: int, finish: Finish) -> JsonObject:
-    """Return the first unit with its texts cut, or say how large a budget the answer needs."""
-    first = _part(cut, min(1, cut.size), finish)
-    shortened = shorten(first, limit) if isinstance(cut, Page) else None
-    if shortened is None and isinstance(cut, Page) and cut.items and cut.reduced:
-        first = _part(replace(cut, items=[cut.reduced(cut.items[0])]), 1, finish)
+def _end(cut: Cut, fitting: int, limit: int, finish: Finish) -> int:
+    """Return where to cut what fits: at a line, unless the next is too long for any answer."""
+    place = cut.boundary(fitting)
+    if not isinstance(cut, Text) or not 0 < place < fitting:
+        return place or fitting
+    line = cut.text[place : place + limit * _MOST_CHARACTERS].partition("\n")[0]
+    alone = finish(cut.envelope(line), *cut.resume(place + len(line)))
+    return place if within(alone, limit) else fitting
+
+
+def _reduced(cut: Page, limit: int, finish: Finish) -> JsonObject:
+    """Return the first item with its texts cut, or say how large a budget the answer needs."""
+    first = _first(cut, finish)
+    shortened = shorten(first, limit)
+    if shortened is None and cut.items and cut.reduced:
+        least = [cut.reduced(cut.items[0]), *cut.items[1:]]
+        first = _first(replace(cut, items=least), finish)
         shortened = shorten(first, limit)
     if shortened is None:
-        raise _too_small(count(_shortest(first)))
+        raise TooSmall(count(_shortest(first)))
     return shortened
 
 
-def _too_small(needed: int) -> Invalid:
-    return Invalid(
-        f"max_tokens is too small for this answer: it takes at least {needed}",
-        hint=f"Call again with max_tokens {max(needed, MINIMUM)} or more.",
-    )
+def _first(page: Page, finish: Finish) -> JsonObject:
+    """Return the first item, with what goes on: the next ones, or a budget for all of this one."""
+    some = min(1, page.size)
+    if page.more or page.size > some:
+        return _part(page, some, finish)
+    answer = page.render(some)
+    if page.counts_only:
+        return answer
+    return finish(answer, {"max_tokens": max(count(answer), MINIMUM)}, None)
+
+
+def _squeezed(cut: Cut, limit: int, finish: Finish) -> JsonObject:
+    """Return a beginning of the text where what stands around it is cut, for it does not fit.
+
+    Where that is all of the text, what goes on is the call with a budget for all of the answer.
+    """
+    first = _part(cut, min(1, cut.size), finish)
+    caps = _caps(first, limit // 2) or _caps(first, limit)
+    if caps is None:
+        raise TooSmall(count(_shortest(first)))
+    cap, most = caps
+
+    def squeezed(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+        return _with_cap(finish(part, changed, cursor), cap, most)
+
+    fitting = _largest(cut, limit, squeezed) if _keeps(first) else 0
+    end = _end(cut, fitting, limit, squeezed) if fitting else min(1, cut.size)
+    if end < cut.size or cut.more:
+        return _part(cut, end, squeezed)
+    answer = cut.render(end)
+    return squeezed(answer, {"max_tokens": max(count(answer), MINIMUM)}, None)
+
+
+def _keeps(value: Any) -> bool:  # noqa: ANN401  # any JSON value
+    """Whether an answer holds its part of a text in one piece, which is cut nowhere else."""
+    if isinstance(value, dict):
+        return any(map(_keeps, cast("dict[str, Any]", value).values()))
+    return isinstance(value, _Whole)

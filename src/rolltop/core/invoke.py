@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -149,7 +150,11 @@ def _answered(
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         arguments = {**given, **changed}
         continuation = budget.Continuation(offer.name, arguments, cursor)
-        return offer.toolset.continued(part, continuation)
+        answer = offer.toolset.continued(part, continuation)
+        enough = changed.get("max_tokens", 0)
+        if isinstance(enough, int) and (enough > most > 0 or (enough and "char_start" in given)):
+            return _without_next(answer)  # no answer holds more, or a text's end came twice
+        return answer
 
     def larger(tokens: int) -> JsonObject | None:
         if not offer.tool.bounded or (most and tokens > most):
@@ -174,28 +179,31 @@ def _fitted(
 
     Where that is too small for arguments that are repeated in `next`, the cursor goes on alone.
     """
-    try:
-        return budget.fit_part(made, limit, finish)
-    except Invalid:
-        if not most or (limit < most and _fits(made, most, finish)):
-            raise
 
     def by_cursor(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         answer = finish(part, changed, cursor)
-        for place in (answer, answer.get("meta")):
-            if isinstance(place, dict) and "next_cursor" in place:
-                cast("JsonObject", place).pop("next", None)
-        return answer
+        return answer if cursor is None else _without_next(answer)
 
-    return budget.fit_part(made, limit, by_cursor)
-
-
-def _fits(made: budget.Page | budget.Text, limit: int, finish: budget.Finish) -> bool:
     try:
-        budget.fit_part(made, limit, finish)
-    except Invalid:
-        return False
-    return True
+        with suppress(budget.TooSmall):
+            return budget.fit_part(made, limit, finish)
+        return budget.fit_part(made, limit, by_cursor)
+    except budget.TooSmall as small:
+        if not most or small.needed <= most:
+            raise
+        raise Invalid(
+            f"No answer to this fits max_result_tokens: it takes at least {small.needed}",
+            hint=f"Whoever runs this server can set max_result_tokens, {most} now, to "
+            f"{small.needed} or more.",
+        ) from None
+
+
+def _without_next(answer: JsonObject) -> JsonObject:
+    """Return the answer without the call that goes on; a cursor stays."""
+    kept = {key: value for key, value in answer.items() if key != "next"}
+    if isinstance(meta := kept.get("meta"), dict):
+        kept["meta"] = {k: v for k, v in cast("JsonObject", meta).items() if k != "next"}
+    return kept
 
 
 def _reads(offer: Offer, given: Mapping[str, Any]) -> bool:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rolltop.core import tokens
 from rolltop.core.text.lines import line_count
 from tests.campaign import examples
+from tests.desks import call_tool
 
 if TYPE_CHECKING:
     from tests.toolsets.notes.caller import Caller
@@ -126,3 +128,24 @@ def test_an_unknown_note_is_not_found(mine: Caller, note: str) -> None:
         "NOT_FOUND",
         404,
     )
+
+
+@pytest.mark.parametrize("given", [{"max_tokens": 200}, {}], ids=["least", "default"])
+@pytest.mark.parametrize("tag", ["project/alpha-{}", "😀" * 98 + "{:02}"], ids=["plain", "emoji"])
+def test_a_note_is_read_to_its_end_whatever_its_tags(
+    local: Caller, tag: str, given: dict[str, int]
+) -> None:
+    text = "".join(f"line {n} of the note\n" for n in range(200))
+    tags = [tag.format(n) for n in range(100)]
+    saved = local.ok("note_save", text=text, tags=tags)
+    joined, arguments = "", {"id": saved["id"], **given}
+    while True:
+        answer = call_tool(local.desk, local.scope, "note_get", **arguments)
+        assert not answer.is_error, answer.text
+        assert tokens.count(answer.text) <= given.get("max_tokens", 20_000)
+        joined += answer.structured["text"]
+        if "next" not in answer.structured:
+            break
+        arguments = answer.structured["next"]["arguments"]
+    assert joined == text
+    assert ("truncated" in answer.structured) is (answer.structured["tags"] != tags)

@@ -53,13 +53,13 @@ class Caller:
         return self.fails(name, **arguments)["code"]
 
     def followed(self, name: str, most: int, /, **arguments: Any) -> Iterator[dict[str, Any]]:
-        """Yield the answers, each of at most so many tokens, of a call followed to its end."""
+        """Yield the answers, each within its budget, of a call followed to its end."""
         sent = {**arguments, "max_tokens": most}
         while True:
             answer = call_tool(self.desk, self.scope, name, **sent)
             assert not answer.is_error, answer.text
             assert answer.structured["ok"] is True
-            assert tokens.count(answer.text) <= most
+            assert tokens.count(answer.text) <= sent["max_tokens"]
             yield answer.structured
             if "next" not in answer.structured:
                 return

@@ -70,6 +70,18 @@ def test_a_tree_deeper_than_calls_may_nest_is_searched(forest: Forest) -> None:
             level.rmdir()
 
 
+@pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search"])
+def test_one_hit_whose_preview_is_cut_for_a_budget_is_all_there_is(
+    forest: Forest, tool: str
+) -> None:
+    around = 'var a="日本語";' * 60
+    forest.put("code/a.js", f"{around}function handler(){{}}{around}\n")
+    answer = forest.ok(tool, query="handler", max_tokens=200)
+    (hit,) = answer["result"]
+    assert hit["preview"].endswith("…")
+    assert answer["meta"]["truncated"] is False
+
+
 def test_repo_is_one_root_or_all_in_their_order(planted: Forest) -> None:
     every = places(planted.ok("repo_search", query="needle", limit=1000))
     assert len(every) == 120

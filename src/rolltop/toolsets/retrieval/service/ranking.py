@@ -82,7 +82,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     )
     at = pages.position(asked.cursor)
     wanted = pages.rest(at)
-    told = {} if wanted else _zero(ranked, looked, most_bytes, until)
+    told = {} if wanted or asked.cursor else _zero(ranked, looked, most_bytes, until)
     mode = "hybrid" if compared else "words"
     meta = clock.meta(repo_of(roots), mode=mode, unread=unread or None, **told)
     return Page(
@@ -90,6 +90,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
         lambda items: {"result": items, "meta": meta},
         lambda index: pages.cursor(at, index + 1),
         pages.more(at),
+        counts_only=True,
     )
 
 

@@ -69,13 +69,15 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
     more = found.more or kept < len(matches)
     if more:
         found.resume(kept - 1)  # may look at every file still to be read: here, on a worker
-    told = _missed(found) if matches else zero(found, searched, query, most_bytes)
+    is_zero = not matches and after is None  # where pages end, what was searched is not all
+    told = zero(found, searched, query, most_bytes) if is_zero else _missed(found)
     meta = clock.meta(repo_of(roots), **told)
     return Page(
         matches[:kept],
         lambda items: {"result": items, "meta": meta},
         lambda index: compact(found.resume(index)),
         more,
+        counts_only=True,
     )
 
 
