@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,39 @@ def test_the_id_is_found_in_a_line_that_is_not_utf_8(identifier: int | str, junk
     assert isinstance(read, list)
     [refusal] = read
     assert (refusal.id, refusal.code) == (identifier, -32700)
+
+
+UNREADABLE = {
+    "nested too deeply": b"[" * 100_000 + b"]" * 100_000,
+    "a number too long": b"1" * 5000,
+    "a number JSON lacks": b"NaN",
+    "bytes that are no UTF-8": b'"\xff"',
+    "a string that is not closed": b'"x',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("value", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("identifier", [7, -7, "seven", 'a "quoted" \\ one', "\ud800"])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_id_is_found_in_a_request_that_cannot_be_read(
+    value: bytes, identifier: int | str, *, first: bool
+) -> None:
+    given_id = b'"id" : %b' % json.dumps(identifier).encode()
+    params = b'"params": {"id": 1, "x": ["id", %b]}' % value
+    inside = [given_id, b'"method": "id"', params]
+    if not first:
+        inside = [b'"method": "id"', b'"other": "\\"id\\": 2"', b'"nan": NaN', given_id, params]
+    (refusal,) = cast("list[envelope.Refusal]", envelope.read(b"{" + b", ".join(inside) + b"}"))
+    assert (refusal.id, refusal.code) == (identifier, -32700)
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"id": 1, "result": NaN}', b'{"id": 1.5, "x": NaN}', b'["id"', b'{"id"']
+)
+def test_what_is_no_request_has_no_id_to_be_answered_by(line: bytes) -> None:
+    (refusal,) = cast("list[envelope.Refusal]", envelope.read(line))
+    assert refusal.id is None
 
 
 def test_a_byte_order_mark_is_no_part_of_a_message() -> None:

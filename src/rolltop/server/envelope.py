@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
@@ -30,6 +31,15 @@ _WANTED: Final = {
     "error": "error must be an object with code and message",
 }
 
+_STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+_TOKEN: Final = re.compile(rf'{_STRING}(?:"|\\?\Z)|[{{}}\[\]]', re.DOTALL)
+"""Of JSON that may be broken: a string, to the end where it is not closed, or a bracket."""
+_VALUE: Final = re.compile(rf'\s*:\s*(?:({_STRING}"|-?\d{{1,300}}(?=\s*[,}}]))|)', re.DOTALL)
+"""What follows a member's name: a string or a whole number, or the begin of something else."""
+_LOOKED_AT: Final = 1 << 18
+_DIGITS: Final = 300
+_TELLING: Final = frozenset({'"id"', '"result"', '"error"'})
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -55,7 +65,7 @@ def read(data: bytes) -> JSONRPCMessage | list[Refusal]:
         # A byte order mark, as some consoles send it, is no part of the message.
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
-        return [Refusal(None, PARSE_ERROR, "Parse error: nested too deeply")]
+        return [Refusal(_readable_id(data), PARSE_ERROR, "Parse error: nested too deeply")]
     except ValueError as failure:
         message = f"Parse error: {_reason(failure)}"
         return [Refusal(_readable_id(data), PARSE_ERROR, message)]
@@ -109,10 +119,42 @@ def _id_of(value: object) -> RequestId | None:
 
 
 def _readable_id(data: bytes) -> RequestId | None:
-    """Return the id of a message that is JSON but for its encoding or a number JSON lacks."""
+    """Return the id of a request that cannot be read as a whole, where one stands in its place.
+
+    Of one that is broken, only the beginning is looked at: nobody waits for the rest.
+    """
+    text = data.decode("utf-8-sig", errors="replace")
     try:
-        return _id_of(json.loads(data.decode("utf-8-sig", errors="replace")))
+        return _id_of(json.loads(text, parse_int=_whole_number))
     except (ValueError, RecursionError):
+        return _early_id(text[:_LOOKED_AT])
+
+
+def _early_id(text: str) -> RequestId | None:
+    members: dict[str, RequestId | None] = {}
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in {"{", "["}:
+            depth += 1
+        elif token[0] in {"}", "]"}:
+            depth -= 1
+        elif depth == 1 and (name := token[0]) in _TELLING:
+            value = _VALUE.match(text, token.end())
+            if value is not None:
+                members[name] = _scalar(value[1])
+    is_answer = members.keys() & {'"result"', '"error"'}
+    return None if is_answer else members.get('"id"')
+
+
+def _whole_number(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _DIGITS else None
+
+
+def _scalar(text: str | None) -> RequestId | None:
+    """Return the text or whole number that JSON writes so."""
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:  # an escape that is none
         return None
 
 

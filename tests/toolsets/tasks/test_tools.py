@@ -231,6 +231,18 @@ def test_a_stale_version_is_a_conflict_that_shows_the_task_as_it_is(mine: Caller
     mine.ok("delete_task", task_id=task, if_version=2)
 
 
+@pytest.mark.parametrize("version", [0, -1, 2**31, 2**63, -(2**63) - 1, 10**24])
+@pytest.mark.parametrize("tool", ["update_task", "complete_task", "reopen_task", "delete_task"])
+def test_a_version_that_no_task_can_have_is_a_conflict(
+    mine: Caller, tool: str, version: int
+) -> None:
+    task = mine.add("t")
+    more = {"title": "other"} if tool == "update_task" else {}
+    if tool == "reopen_task":
+        mine.ok("complete_task", task_id=task)
+    assert mine.fails(tool, task_id=task, if_version=version, **more)["code"] == "CONFLICT"
+
+
 def test_a_store_out_of_reach_is_told_in_the_page_s_own_words() -> None:
     shaped = TOOLSET.shape_error(Unavailable("disk full", hint="Try again."))
     assert shaped == {

@@ -233,3 +233,12 @@ def test_a_listing_shows_the_files_git_shows(plan: Plan) -> None:
 
 def _is_text(name: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def test_of_a_fifo_nobody_is_told_to_read_it(forest: Forest) -> None:
+    forest.put("docs/a.md", "x\n")
+    os.mkfifo(forest.top / "docs" / "pipe")
+    assert "repo_open_file" in forest.fails("repo_list_dir", path="a.md")["hint"]
+    error = forest.fails("repo_list_dir", path="pipe")
+    assert error["code"] == "DIR_NOT_FOUND"
+    assert "FIFO" in error["hint"]

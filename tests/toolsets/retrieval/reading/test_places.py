@@ -168,6 +168,22 @@ def test_a_missing_file_is_answered_with_those_that_may_be_meant(forest: Forest)
     forest.ok("repo_open_file", path=error["details"]["nearest"][0])
 
 
+def test_with_a_repo_what_may_be_meant_is_told_as_it_is_to_be_sent(forest: Forest) -> None:
+    for name in ("README.md", "sub/README.md", "readme.md"):
+        forest.put(f"docs/{name}", "x\n")
+    for wrong in ("REDME.md", "docs/README.md", "other/README.md"):
+        error = forest.fails("repo_open_file", repo="docs", path=wrong)
+        meant = error["details"]["nearest"][0]
+        assert meant in error["hint"]
+        assert forest.ok("repo_open_file", repo="docs", path=meant)["result"]["path"] == meant
+    error = forest.fails("repo_open_file", repo="docs", path="docs/README.md")
+    assert error["details"]["nearest"][0] == "README.md"
+    error = forest.fails("repo_open_file", path="elsewhere/README.md")
+    assert error["details"]["nearest"][0] == "docs/README.md"
+    error = forest.fails("repo_open_file", path="elsewhere/readme.md")
+    assert error["details"]["nearest"][0] == "docs/readme.md"
+
+
 @reads
 def test_without_roots_everything_says_which_settings_to_set(
     tmp_path: Path, tool: str, asked: dict[str, int]

@@ -125,6 +125,8 @@ def _locate(roots: Roots, repo: str | None, path: str) -> Located:
         os.scandir(located.path).close()
     except NotADirectoryError:
         hint = f"It is a file: call repo_open_file with path {shown(path)}."
+        if not located.path.is_file():
+            hint = "It is a FIFO, a socket or a device, which nothing here opens."
         raise _problem("DIR_NOT_FOUND", path, data, hint) from None
     except FileNotFoundError:
         raise _problem("DIR_NOT_FOUND", path, data) from None

@@ -139,16 +139,26 @@ def _names(roots: Roots) -> str:
 
 
 def _near(roots: Roots, repo: str | None, path: str) -> list[str]:
-    """Return the files that may have been meant: those of that name elsewhere, or the like."""
-    wanted = path.rstrip("/").rpartition("/")[2].lower()
-    if not wanted or "\0" in path:
+    """Return the files that may have been meant, as paths for the same repo: the likeliest first.
+
+    They are those of that name elsewhere, or the like.
+    """
+    name = path.rstrip("/").rpartition("/")[2]
+    if not name or "\0" in path:
         return []
     chosen = [root for root in roots.named if repo in (None, root.name)]
     known: dict[str, list[str]] = {}
     for root in chosen:
+        prefix = "" if repo else f"{root.name}/"
         for entry in islice(roots.walk(root), _MOST_LOOKED_AT // len(chosen)):
             if is_sendable(entry.relative):
-                name = entry.relative.rpartition("/")[2].lower()
-                known.setdefault(name, []).append(f"{root.name}/{entry.relative}")
+                lowered = entry.relative.rpartition("/")[2].lower()
+                known.setdefault(lowered, []).append(prefix + entry.relative)
+    wanted = name.lower()
     close = wanted if wanted in known else nearest(wanted, known)
-    return known[close][:_MOST_SUGGESTED] if close else []
+    if close is None:
+        return []
+    without_repo = path.removeprefix(f"{repo}/")
+    found = known[close]
+    found.sort(key=lambda one: (one != without_repo, one.rpartition("/")[2] != name))
+    return found[:_MOST_SUGGESTED]

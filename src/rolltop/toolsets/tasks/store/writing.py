@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
 
+_LARGEST: Final = 2**31 - 1
+"""What a version's column holds: a driver takes no larger number."""
+_NEVER: Final = -1
+"""No task's version."""
 _SIDES: Final = {"tags": task_tags.c.tag, "blocked_by": task_blockers.c.blocker_id}
 
 
@@ -105,7 +109,9 @@ def purge_trash(tx: Tx) -> int:
 
 
 def _at(version: int | None) -> list[Condition]:
-    return [] if version is None else [tasks.c.version == version]
+    if version is None:
+        return []
+    return [tasks.c.version == (version if abs(version) <= _LARGEST else _NEVER)]
 
 
 def _change(tx: Tx, owner: str, task_id: str, *conditions: Condition) -> Update:
