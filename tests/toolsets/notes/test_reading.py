@@ -83,6 +83,24 @@ def test_a_whole_note_that_is_cut_says_which_lines_came(local: Caller) -> None:
     assert (last["text"], last["range_line_count"]) == ("line 99 with some words\n", 1)
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"char_start": 1}, ("\nb\nc\nd\n", 1, 4)),
+        ({"char_start": 4}, ("c\nd\n", 3, 2)),
+        ({"char_start": 5}, ("\nd\n", 3, 2)),
+        ({"range_line_start": 2, "char_start": 3}, ("\nd\n", 3, 2)),
+        ({"range_line_start": 2, "range_line_count": 2, "char_start": 2}, ("c\n", 3, 1)),
+        ({"range_line_start": 4, "char_start": 0}, ("d\n", 4, 1)),
+    ],
+)
+def test_the_lines_that_came_are_counted_from_the_first_character_shown(
+    local: Caller, given: dict[str, Any], shown: tuple[str, int, int]
+) -> None:
+    part = local.get(local.note("a\nb\nc\nd\n"), **given)
+    assert (part["text"], part["range_line_start"], part["range_line_count"]) == shown
+
+
 def test_a_range_past_the_end_is_empty(local: Caller) -> None:
     note = local.note("a\nb")
     past = local.get(note, range_line_start=3)

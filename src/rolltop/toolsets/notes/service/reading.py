@@ -70,13 +70,14 @@ def text(shown: Shown, lines: Range) -> Text:
             hint="Send char_start as next answered it, or leave it out.",
         )
     first = whole.span(start, start)[0]
+    shown_from = whole.line_at(first + lines.skipped) if lines.skipped else start
     told = _told(shown, len(whole))
 
     def envelope(given: str) -> JsonObject:
         is_whole = lines.skipped == 0 and len(given) == len(whole.text)
         answer: JsonObject = {**told, "text": given, "txt_partial": not is_whole}
         if lines.start is not None or not is_whole:
-            answer["range_line_start"] = start
+            answer["range_line_start"] = shown_from
             answer["range_line_count"] = _count(whole, first + lines.skipped, len(given))
         return answer
 
