@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from rolltop.core import tokens
 from rolltop.core.text.lines import line_count
 from tests.campaign import examples
-from tests.desks import call_tool
+from tests.desks import call_tool, make_desk
+from tests.toolsets.notes.caller import Caller
 
 if TYPE_CHECKING:
-    from tests.toolsets.notes.caller import Caller
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
 
 TEXTS = st.lists(
     st.text(alphabet="ab \r\ud83d\ude00日".replace("\ud83d\ude00", "😀"), max_size=40), max_size=30
@@ -99,6 +101,31 @@ def test_the_lines_that_came_are_counted_from_the_first_character_shown(
 ) -> None:
     part = local.get(local.note("a\nb\nc\nd\n"), **given)
     assert (part["text"], part["range_line_start"], part["range_line_count"]) == shown
+
+
+def test_what_goes_on_is_of_the_version_that_was_begun(mine: Caller) -> None:
+    text = "".join(f"line {n} with some words\n" for n in range(100))
+    note = mine.note(text)
+    part = mine.get(note, max_tokens=400)
+    joined = part["text"]
+    mine.patch(note, 1, ("add", 1, "new\nlines"), ("del", 90))
+    while "next" in part:
+        part = mine.ok(part["next"]["tool"], **part["next"]["arguments"])
+        assert part["local_version"] == 1
+        joined += part["text"]
+    assert joined == text
+
+
+def test_what_goes_on_is_refused_once_its_version_is_not_kept(
+    database: Database, me: Scope
+) -> None:
+    mine = Caller(make_desk(database, settings={"notes.history": 1}), me)
+    note = mine.note("a line with some words\n" * 100)
+    part = mine.get(note, max_tokens=400)
+    mine.patch(note, 1, ("del", 1))
+    error = mine.fails("note_get", **part["next"]["arguments"])
+    assert error["code"] == "VERSION_NOT_FOUND"
+    assert "without local_version" in error["resolution_hint"]
 
 
 def test_a_range_past_the_end_is_empty(local: Caller) -> None:

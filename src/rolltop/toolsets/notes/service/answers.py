@@ -77,10 +77,10 @@ def fitted(saved: Saved, limit: int) -> JsonObject:
     """
     answer = reading.text(Shown.of(saved.note), Range())
     told = _moved(saved)
-    version = {"id": saved.note.id, "local_version": saved.note.local_version}
+    given = {"id": saved.note.id}
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-        return continued(part, Continuation(_GET, {**version, **changed}, cursor))
+        return continued(part, Continuation(_GET, {**given, **changed}, cursor))
 
     def envelope(text: str) -> JsonObject:
         return {**answer.envelope(text), **told}
@@ -88,7 +88,7 @@ def fitted(saved: Saved, limit: int) -> JsonObject:
     try:
         return budget.fit(Text(answer.text, envelope, answer.resume_at), limit, finish)
     except Invalid:  # its tags alone are over the limit
-        least = finish(envelope(""), {"range_line_start": 1}, None)
+        least = finish(envelope(""), answer.resume_at(0), None)
         return budget.fit_object(least, limit, was_kept=True)
 
 

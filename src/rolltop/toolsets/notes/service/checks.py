@@ -112,7 +112,8 @@ def version_gone(note_id: str, version: int) -> NotFound:
     return NotFound(
         f"Version {version} of note {shown(note_id)} is not kept",
         code="VERSION_NOT_FOUND",
-        hint="note_manage with action history lists the versions that are.",
+        hint="note_manage with action history lists the versions that are; note_get without "
+        "local_version reads the note as it is now.",
     )
 
 

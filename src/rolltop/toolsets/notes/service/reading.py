@@ -85,7 +85,11 @@ def text(shown: Shown, lines: Range) -> Text:
         place = first + lines.skipped + end
         line = whole.line_at(place)
         offset = place - whole.span(line, line)[0]
-        changed: dict[str, object] = {"range_line_start": line, "char_start": offset}
+        changed: dict[str, object] = {
+            "local_version": shown.local_version,  # another save may move the lines meanwhile
+            "range_line_start": line,
+            "char_start": offset,
+        }
         if lines.count:
             changed["range_line_count"] = last - line + 1
         return changed
