@@ -352,6 +352,20 @@ def test_read_only_and_seed_names_narrow_the_list(tmp_path: Path) -> None:
     talk(app, LEGACY, ask)
 
 
+def test_prompts_name_listed_tools_and_repeat_what_was_given(tmp_path: Path) -> None:
+    app = make_app(tmp_path, names="seed")
+    given = "never call note_save twice"
+
+    async def ask(client: Client) -> str:
+        rendered = await client.get_prompt("keep_as_note", {"content": given})
+        return rendered.messages[0].content.model_dump()["text"]
+
+    said = talk(app, LEGACY, ask)
+    assert given in said
+    assert "1. list with a few telling words" in said
+    assert "note_" not in said.replace(given, "")
+
+
 def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     uri = "rolltop://thing/one"

@@ -106,12 +106,14 @@ class Parameters:
         code: str,
         only_reading: bool = False,
         fixed: Mapping[str, object] | None = None,
+        name: str = "",
     ) -> None:
         """Read nothing yet: the schema is made when it is first asked for.
 
-        `fixed` arguments belong to the name the tool is called by: they are not listed.
+        `fixed` arguments belong to the `name` the tool is called by: they are not listed.
         """
         self._tool = tool
+        self._name = name or tool.name
         self._code = code
         self.only_reading = only_reading
         self._fixed = dict(fixed or {})
@@ -194,8 +196,8 @@ class Parameters:
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(fields) or "no arguments"
         raise self._invalid(
-            f"Unknown argument {shown(name)} for {self._tool.name}{guess}",
-            hint=f"{self._tool.name} takes: {takes}.",
+            f"Unknown argument {shown(name)} for {self._name}{guess}",
+            hint=f"{self._name} takes: {takes}.",
         )
 
     def _check_missing(self, arguments: Mapping[str, Any]) -> None:
@@ -246,9 +248,9 @@ class Parameters:
         self, message: str, *, code: str | None = None, hint: str = "", name: str = ""
     ) -> Invalid:
         if name and not hint:
-            hint = f"Call {self._tool.name} again with {name} as {self._allowed(name)}."
+            hint = f"Call {self._name} again with {name} as {self._allowed(name)}."
         if not hint:
-            hint = f"{self._tool.name} takes: {', '.join(self._fields)}."
+            hint = f"{self._name} takes: {', '.join(self._fields)}."
         return Invalid(message, code=code or self._code, hint=hint)
 
 

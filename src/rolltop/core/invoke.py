@@ -105,7 +105,8 @@ def failed(
     limit = _limit(desk.settings["max_result_tokens"], max_tokens)
     shaped: JsonObject = {}
     for data in (error.data, None):
-        shown = RolltopError(error.message, hint=error.hint, code=code, data=data)
+        hint = desk.registry.as_listed(error.hint)
+        shown = RolltopError(error.message, hint=hint, code=code, data=data)
         shaped = toolset.shape_error(shown)
         if budget.within(shaped, limit):
             break
@@ -161,6 +162,9 @@ def _answered(
             return None
         return {"tool": offer.name, "arguments": {**given, "max_tokens": tokens}}
 
+    if isinstance(made, dict) and "next" in made:  # which names another tool
+        onward = made["next"]
+        made = {**made, "next": {**onward, "tool": desk.registry.as_listed(onward["tool"])}}
     whole = budget.whole(made, limit, finish)
     if whole is not None:
         return Answer(*whole, is_error=False)

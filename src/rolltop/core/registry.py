@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rolltop.core.arguments import Parameters, nearest, shown
@@ -77,7 +78,7 @@ class Registry:
             ConfigInvalid: the selection names a toolset or tool that does not exist.
 
         """
-        self._selection = selection or Selection()
+        self._selection = _canonical(toolsets, selection or Selection())
         _check_names("toolsets", self._selection.toolsets, [t.name for t in toolsets])
         names = [tool.name for toolset in toolsets for tool in toolset.tools]
         _check_names("tools", self._selection.tools, names)
@@ -92,6 +93,9 @@ class Registry:
         self.toolsets = tuple(t for t in toolsets if chosen is None or t.name in chosen)
         self._reading = self._offers(only_reading=True)
         self._all = self._reading if self._selection.read_only else self._offers(only_reading=False)
+        self._renamed = _renamed(self._all.values()) if self._selection.seed_names else {}
+        longest_first = sorted(self._renamed, key=len, reverse=True)
+        self._canonical = re.compile(rf"\b({'|'.join(longest_first)})\b")
 
     def listed(self, scope: Scope) -> tuple[Offer, ...]:
         """Return the tools to list for this caller, one name each, in declared order."""
@@ -99,6 +103,12 @@ class Registry:
         if not self._selection.seed_names:
             return tuple(offer for offer in offers if offer.name == offer.tool.name)
         return tuple(o for o in offers if not o.tool.seeds or o.name != o.tool.name)
+
+    def as_listed(self, text: str) -> str:
+        """Return a text of ours, such as a hint, with its tools called by their listed names."""
+        if not self._renamed:
+            return text
+        return self._canonical.sub(lambda found: self._renamed[found[0]], text)
 
     @property
     def offered(self) -> tuple[Offer, ...]:
@@ -119,7 +129,8 @@ class Registry:
         offers = self._for(scope)
         if name in offers:
             return offers[name]
-        raise UnknownTool(name, nearest(name, offers), exists=name in self._existing)
+        close = nearest(name, [offer.name for offer in self.listed(scope)])
+        raise UnknownTool(name, close, exists=name in self._existing)
 
     def _for(self, scope: Scope) -> dict[str, Offer]:
         return self._all if WRITE in scope.rights else self._reading
@@ -149,9 +160,33 @@ def _names(toolset: Toolset, tool: Tool, *, only_reading: bool) -> Iterable[Offe
             continue
         title, description = seed.title or tool.title, seed.description or tool.description
         fewer = Parameters(
-            tool, code=toolset.argument_code, only_reading=only_reading, fixed=seed.fixed
+            tool,
+            code=toolset.argument_code,
+            only_reading=only_reading,
+            fixed=seed.fixed,
+            name=seed.name,
         )
         yield Offer(seed.name, tool, toolset, fewer, title, description, seed.fixed)
+
+
+def _canonical(toolsets: Sequence[Toolset], selection: Selection) -> Selection:
+    """Return the selection with canonical names for seed names that stand for a whole tool."""
+    tools = [tool for toolset in toolsets for tool in toolset.tools if len(tool.seeds) == 1]
+    known = {tool.seeds[0].name: tool.name for tool in tools}
+    wanted = selection.tools and [known.get(name, name) for name in selection.tools]
+    exclude = [known.get(name, name) for name in selection.exclude]
+    return replace(selection, tools=wanted, exclude=exclude)
+
+
+def _renamed(offers: Iterable[Offer]) -> dict[str, str]:
+    """Return the seed names by what hints call them: a tool, or a tool `with` an action."""
+    names: dict[str, str] = {}
+    for offer in offers:
+        if offer.name != offer.tool.name:
+            fixed = offer.fixed.items() if len(offer.tool.seeds) > 1 else ()
+            said = "".join(f" with {key} {value}" for key, value in fixed)
+            names[offer.tool.name + said] = offer.name
+    return names
 
 
 def _check_names(key: str, given: Sequence[str] | None, known: Sequence[str]) -> None:

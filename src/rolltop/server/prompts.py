@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
@@ -20,6 +21,8 @@ from mcp_types import PromptArgument as ListedArgument
 from rolltop.server.guard import Route, refuse_cursor, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcp.server.context import ServerRequestContext
 
     from rolltop.core.desk import Desk
@@ -33,6 +36,7 @@ class Prompts:
 
     def __init__(self, desk: Desk) -> None:
         """Read the declarations."""
+        self._registry = desk.registry
         toolsets = desk.registry.toolsets
         prompts = [prompt for toolset in toolsets for prompt in toolset.prompts]
         self.offered = {p.name: p for p in prompts if desk.registry.offers(p.tools)}
@@ -66,8 +70,16 @@ class Prompts:
             if argument.required and not given.get(argument.name):
                 message = f"The prompt {prompt.name} needs its argument {argument.name}"
                 raise MCPError(INVALID_PARAMS, message, {"hint": argument.description})
-        message = PromptMessage(role="user", content=TextContent(text=prompt.render(given)))
+        text = self._as_listed(prompt.render(given), given.values())
+        message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
+
+    def _as_listed(self, text: str, given: Iterable[str]) -> str:
+        """Return a prompt's text with listed names of tools; what was `given` stays as it is."""
+        values = "|".join(re.escape(value) for value in given if value)
+        parts = re.split(f"({values})", text) if values else [text]
+        parts[::2] = [self._registry.as_listed(part) for part in parts[::2]]
+        return "".join(parts)
 
 
 def _listed(prompt: Prompt) -> ListedPrompt:

@@ -114,7 +114,8 @@ async def read_resource(call: Call, **variables: str) -> str:
     shown = await answers.get(call, variables["id"], None, reading.Range())
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-        return continued(part, budget.Continuation("note_get", {**given, **changed}, cursor))
+        tool = call.desk.registry.as_listed("note_get")
+        return continued(part, budget.Continuation(tool, {**given, **changed}, cursor))
 
     return budget.compact(budget.fit(shown, call.budget, finish))
 

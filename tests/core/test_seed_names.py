@@ -1,0 +1,89 @@
+"""Seed names: what an answer says to call next is a tool that is listed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.registry import Registry, Selection, UnknownTool
+from rolltop.core.scope import Scope
+from rolltop.toolsets import TOOLSETS
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.desk import Desk
+    from tests.databases import MakeDatabase
+
+SEED = Selection(seed_names=True)
+
+
+@pytest.fixture
+def me(make_database: MakeDatabase, sqlite_url: str) -> tuple[Desk, Scope]:
+    database = make_database(sqlite_url)
+    user = database.write_now(SYSTEM, add_user, "me@example.org")
+    desk = make_desk(database, selection=SEED, settings={"max_result_tokens": 400})
+    return desk, Scope.of(user.id)
+
+
+def _said(me: tuple[Desk, Scope], tool: str, **arguments: Any) -> dict[str, Any]:
+    return call_tool(*me, tool, **arguments).structured
+
+
+@pytest.mark.parametrize(("save", "get"), [("save", "get"), ("note_save", "note_get")])
+def test_a_write_that_is_cut_goes_on_by_a_listed_name(
+    me: tuple[Desk, Scope], save: str, get: str
+) -> None:
+    text = "a line with some words\n" * 200
+    saved = _said(me, save, text=text)
+    assert saved["next"]["tool"] == "get"
+    read = _said(me, get, id=saved["id"])
+    assert read["next"]["tool"] == get
+
+
+def test_hints_name_listed_tools(me: tuple[Desk, Scope]) -> None:
+    missing = _said(me, "get", id="nothing")["error"]["resolution_hint"]
+    assert missing.startswith("list answers the ids of your notes")
+    reset = _said(me, "get", id="nothing", local_version="1")["error"]["resolution_hint"]
+    assert reset.startswith("Call get again with local_version")
+    unnamed = _said(me, "manage", action="trash", id="a")["error"]["resolution_hint"]
+    assert unnamed == "get answers the note's local_version; call manage again with it."
+
+
+def test_hints_name_the_listed_tool_of_an_action(me: tuple[Desk, Scope]) -> None:
+    pad = _said(me, "scratch_create", metadata={"title": "a"})["scratchpad"]["scratch_id"]
+    unknown = _said(
+        me,
+        "scratch_get_schema",
+        scratch_id=pad,
+        schema_id="00000000-0000-4000-8000-000000000000",
+    )
+    assert unknown["error"]["hint"] == "scratch_list_schemas shows names and ids."
+    wrong = _said(me, "scratch_namespace_rename", namespace=1)["error"]["hint"]
+    assert "scratch_namespace_rename" in wrong
+
+
+def test_what_a_caller_gave_is_repeated_as_it_was_given(me: tuple[Desk, Scope]) -> None:
+    error = _said(me, "get", id="note_get")["error"]
+    assert error["message"] == 'There is no note "note_get"'
+    saved = _said(me, "save", text="call note_get with care")
+    assert saved["text"] == "call note_get with care"
+
+
+def test_the_nearest_name_is_one_that_is_listed() -> None:
+    for selection, nearest in ((SEED, "get_snippet"), (Selection(), "repo_get_snippet")):
+        with pytest.raises(UnknownTool) as caught:
+            Registry(TOOLSETS, selection).find("repo_get_snipet", Scope.of("me"))
+        assert caught.value.nearest == nearest
+
+
+def test_tools_are_chosen_by_either_name() -> None:
+    chosen = Selection(tools=("save", "note_list", "scratch_schema"), seed_names=True)
+    listed = Registry(TOOLSETS, chosen).listed(Scope.of("me"))
+    schemas = ["scratch_list_schemas", "scratch_get_schema", "scratch_upsert_schema"]
+    assert [offer.name for offer in listed] == [*schemas, "list", "save"]
+    without = Selection(toolsets=("notes",), exclude=("get", "note_manage"))
+    listed = Registry(TOOLSETS, without).listed(Scope.of("me"))
+    assert [offer.name for offer in listed] == ["note_list", "note_save"]
