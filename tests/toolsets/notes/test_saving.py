@@ -147,8 +147,25 @@ def test_tags_that_both_changed_are_a_conflict(mine: Caller) -> None:
     mine.ok("note_save", id=note, local_version=1, text="a\n", tags=["two"])
     patch = [{"op": "add", "ln": 1, "val": "x"}]
     stale = {"id": note, "local_version": 1, "text_patch": patch}
-    assert mine.code("note_save", **stale, tags=["three"]) == "VERSION_CONFLICT"
+    error = mine.fails("note_save", **stale, tags=["three"])
+    assert error["code"] == "VERSION_CONFLICT"
+    assert (error["details"]["current_tags"], error["details"]["your_tags"]) == (["two"], ["three"])
     assert mine.ok("note_save", **stale)["tags"] == ["two"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_trashing_that_others_undid_or_did_is_a_conflict(mine: Caller, first: bool) -> None:  # noqa: FBT001  # a case
+    note = mine.note("a\n", trash=first)
+    mine.manage("untrash" if first else "trash", id=note, local_version=1)
+    patch = [{"op": "add", "ln": 1, "val": "x"}]
+    stale = {"id": note, "local_version": 1, "text_patch": patch}
+    error = mine.fails("note_save", **stale, trash=first)
+    assert (error["code"], error["details"]["current_trash"]) == ("VERSION_CONFLICT", not first)
+    assert error["details"]["your_trash"] is first
+    assert mine.versions(note) == [2, 1]
+    assert mine.ok("note_save", **stale)["trash"] is not first
+    both = mine.ok("note_save", **stale, trash=not first)
+    assert (both["trash"], both["text"]) == (not first, "x\nx\na\n")
 
 
 def test_a_whole_text_of_an_earlier_version_is_a_conflict_even_if_equal(mine: Caller) -> None:

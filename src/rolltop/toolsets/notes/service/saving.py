@@ -6,10 +6,10 @@ it: see `remote`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.errors import Conflict, Invalid
+from rolltop.core.errors import Invalid
 from rolltop.core.text import patch
 from rolltop.toolsets.notes.models import (
     GUARDED_LENGTH,
@@ -103,9 +103,7 @@ def _patched(tx: Tx, notebook: Notebook, note: Note, asked: Save) -> Plan:
         checks.require_version(note, note.local_version, asked.server_version)
     if asked.patch is None:
         if version != note.local_version:
-            raise checks.conflict(
-                note, f"local_version is {version}", details={"your_text": asked.text}
-            )
+            raise checks.conflict(note, f"local_version is {version}", details=_yours(asked))
         return _planned(tx, note, asked, asked.text or "")
     if version == note.local_version:
         return _planned(tx, note, asked, _applied(note.text, asked.patch))
@@ -117,7 +115,11 @@ def _rebased(
 ) -> Plan:
     """Return the plan of a patch for an earlier version, moved to the present one."""
     version = asked.local_version or 0
-    refused = _refused_patch(note, version, given)
+    refused = checks.conflict(
+        note,
+        f"The patch is for local_version {version} and touches what changed since",
+        details=_yours(asked),
+    )
     if not 1 <= version < note.local_version:
         raise refused
     base = versions.get(tx, notebook.account, note.id, version)
@@ -128,24 +130,25 @@ def _rebased(
     except patch.PatchError as error:
         raise checks.wrong_patch(str(error)) from None
     moved = patch.rebase(base.content.text, note.text, given)
-    clashing_tags = asked.tags is not None and note.content.tags not in (
-        base.content.tags,
-        asked.tags,
-    )
-    if moved is None or clashing_tags:
+    now, then = note.content, base.content
+    if (
+        moved is None
+        or (asked.tags is not None and now.tags not in (then.tags, asked.tags))
+        or (asked.trash is not None and now.trash not in (then.trash, asked.trash))
+    ):
         raise refused
     text = _applied(note.text, moved.changes)
     return replace(_planned(tx, note, asked, text), moved=moved.lines)
 
 
-def _refused_patch(note: Note, version: int, given: tuple[patch.Change, ...]) -> Conflict:
-    yours: list[dict[str, Any]] = [asdict(change) for change in given]
-    shown = [{"op": each["operation"], "ln": each["line"], "val": each["value"]} for each in yours]
-    return checks.conflict(
-        note,
-        f"The patch is for local_version {version} and touches what changed since",
-        details={"your_patch": shown},
-    )
+def _yours(asked: Save) -> dict[str, Any]:
+    """Return what a save that is refused asked for, for the details of its conflict."""
+    shown = asked.patch and [
+        {"op": change.operation, "ln": change.line, "val": change.value} for change in asked.patch
+    ]
+    tags = None if asked.tags is None else list(asked.tags)
+    yours = {"text": asked.text, "patch": shown, "tags": tags, "trash": asked.trash}
+    return {f"your_{name}": value for name, value in yours.items() if value is not None}
 
 
 def _planned(tx: Tx, note: Note, asked: Save, text: str) -> Plan:
