@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.desks import make_desk
+from tests.toolsets.notes.caller import Caller
+
 if TYPE_CHECKING:
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
     from tests.databases import Clock
-    from tests.toolsets.notes.caller import Caller
 
 LONG = "x" * 501
 
@@ -134,12 +138,27 @@ def test_a_patch_of_touched_lines_is_a_conflict_with_both_sides(mine: Caller) ->
     assert mine.versions(note) == [2, 1]
 
 
-def test_a_patch_whose_base_is_gone_or_never_was_is_a_conflict(mine: Caller) -> None:
+def test_a_patch_whose_base_never_was_is_a_conflict(mine: Caller) -> None:
     note = mine.note("a\n")
     for version in (2, 0, -1, 1 << 70):
         patch = [{"op": "add", "ln": 1, "val": "x"}]
         sent = {"id": note, "local_version": version, "text_patch": patch}
-        assert mine.code("note_save", **sent) == "VERSION_CONFLICT"
+        error = mine.fails("note_save", **sent)
+        assert error["code"] == "VERSION_CONFLICT"
+        assert error["message"].startswith(
+            f"The patch is for local_version {version}, which the note never had;"
+        )
+
+
+def test_a_patch_whose_base_is_not_kept_says_so(database: Database, me: Scope) -> None:
+    mine = Caller(make_desk(database, settings={"notes.history": 1}), me)
+    note = mine.note("a\nb\n")
+    mine.patch(note, 1, ("add", 1, "first"))
+    patch = [{"op": "mod", "ln": 2, "val": "B"}]
+    error = mine.fails("note_save", id=note, local_version=1, text_patch=patch)
+    assert error["code"] == "VERSION_CONFLICT"
+    assert "local_version 1, which is not kept" in error["message"]
+    assert error["details"]["your_patch"] == patch
 
 
 def test_tags_that_both_changed_are_a_conflict(mine: Caller) -> None:

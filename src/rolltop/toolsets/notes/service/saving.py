@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.errors import Invalid
+from rolltop.core.errors import Conflict, Invalid
 from rolltop.core.text import patch
 from rolltop.toolsets.notes.models import (
     GUARDED_LENGTH,
@@ -115,16 +115,11 @@ def _rebased(
 ) -> Plan:
     """Return the plan of a patch for an earlier version, moved to the present one."""
     version = asked.local_version or 0
-    refused = checks.conflict(
-        note,
-        f"The patch is for local_version {version} and touches what changed since",
-        details=_yours(asked),
-    )
     if not 1 <= version < note.local_version:
-        raise refused
+        raise _refused_patch(note, asked, ", which the note never had")
     base = versions.get(tx, notebook.account, note.id, version)
     if base is None:
-        raise refused
+        raise _refused_patch(note, asked, ", which is not kept")
     try:
         patch.check(base.content.text, given)
     except patch.PatchError as error:
@@ -136,9 +131,14 @@ def _rebased(
         or (asked.tags is not None and now.tags not in (then.tags, asked.tags))
         or (asked.trash is not None and now.trash not in (then.trash, asked.trash))
     ):
-        raise refused
+        raise _refused_patch(note, asked, " and touches what changed since")
     text = _applied(note.text, moved.changes)
     return replace(_planned(tx, note, asked, text), moved=moved.lines)
+
+
+def _refused_patch(note: Note, asked: Save, why: str) -> Conflict:
+    told = f"The patch is for local_version {asked.local_version}{why}"
+    return checks.conflict(note, told, details=_yours(asked))
 
 
 def _yours(asked: Save) -> dict[str, Any]:
