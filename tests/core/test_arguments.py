@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
 
 from rolltop.core import budget
 from rolltop.core.arguments import OTHER_NAMES, Parameters, shown, storable
@@ -17,6 +18,28 @@ from tests.campaign import examples
 
 if TYPE_CHECKING:
     from rolltop.core.call import Call
+
+
+@with_config(ConfigDict(extra="forbid", strict=True))
+class _Step(TypedDict):
+    """One step."""
+
+    what: Literal["go", "stop"]
+    times: Annotated[int, Field(ge=1)]
+    names: NotRequired[list[str]]
+    then: NotRequired[list[_Step]]
+
+
+_STEP = (
+    "{what: one of: go, stop; times: an integer, 1 or more; "
+    "names?: a list of text; then?: a list of objects}"
+)
+
+
+async def _walk(call: Call, steps: list[_Step], last: _Step | None = None) -> dict[str, Any]:
+    """Walk."""
+    del call, steps, last
+    return {}
 
 
 async def _find(  # one parameter of each kind
@@ -88,6 +111,37 @@ def test_each_kind_of_bad_value_is_named(arguments: object, message: str) -> Non
     assert error.message == message
     assert error.code == "INVALID_ARGUMENT"
     assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("go", f'steps[1] must be an object {_STEP}; got "go"'),
+        ({"what": "go", "times": "2"}, 'steps[1].times must be an integer, 1 or more; got "2"'),
+        ({"what": "go", "times": 0}, "steps[1].times must be an integer, 1 or more; got 0"),
+        ({"what": "run", "times": 1}, 'steps[1].what must be one of: go, stop; got "run"'),
+        ({"what": "go"}, "steps[1].times is required (an integer, 1 or more)"),
+        ({"what": "go", "times": 1, "names": ["a", 2]}, "steps[1].names[1] must be text; got 2"),
+        (
+            {"what": "go", "times": 1, "then": [{"what": "go", "times": 0}]},
+            "steps[1].then[0].times must be an integer, 1 or more; got 0",
+        ),
+        (
+            {"what": "go", "times": 1, "time": 1},
+            'Unknown field "time" of steps[1]; did you mean times?',
+        ),
+        ({"what": "go", "times": 1, "x" * 99: 1}, f'Unknown field "{"x" * 58}… of steps[1]'),
+    ],
+)
+def test_a_field_of_an_entry_is_named_with_what_it_allows(step: object, message: str) -> None:
+    parameters = Parameters(Tool("walk", _walk, "Walk", dict), code="INVALID_ARGUMENT")
+    with pytest.raises(Invalid) as caught:
+        parameters.check({"steps": [{"what": "go", "times": 1}, step]})
+    assert caught.value.message == message
+    assert caught.value.hint == f"Call walk again with steps as a list of objects {_STEP}."
+    with pytest.raises(Invalid) as alone:
+        parameters.check({"steps": [], "last": step})
+    assert alone.value.message == message.replace("steps[1]", "last")
 
 
 def test_unknown_argument_names_the_nearest() -> None:

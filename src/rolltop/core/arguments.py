@@ -16,7 +16,7 @@ from rolltop.core.errors import Invalid, InvalidText
 from rolltop.core.toolset import MISSING, TYPE, VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
@@ -53,6 +53,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 """Names other servers use for a parameter; accepted, never listed."""
 
 _SHOWN = 60
+_DEEPEST = 2  # an object in a list, and its fields
 _MODELS = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
     "string": "text",
@@ -223,26 +224,41 @@ class Parameters:
 
     def _failure(self, detail: ErrorDetails) -> Invalid:
         name = str(detail["loc"][0])
-        indexes = [part for part in detail["loc"][1:] if isinstance(part, int)]
-        place = name + "".join(f"[{index}]" for index in indexes)
-        given = detail["input"]
+        place, part = self._place(detail["loc"])
+        allowed = describe(part, self.schema)
         kind = TYPE if detail["type"].endswith("_type") else VALUE
         fault = self._tool.faults.get(name)
         code = self._code
-        message = f"{place} must be {self._allowed(name, len(indexes))}; got {shown(given)}"
+        message = f"{place} must be {allowed}; got {shown(detail['input'])}"
+        if detail["type"] == "missing":
+            message = f"{place} is required ({allowed})"
+        elif detail["type"] == "extra_forbidden":
+            field = str(detail["loc"][-1])
+            close = nearest(field, part["properties"])
+            guess = f"; did you mean {close}?" if close else ""
+            message = f"Unknown field {shown(field)} of {place}{guess}"
         if fault and kind in fault.when:
             code, message = fault.code, fault.message or message
         return self._invalid(message, code=code, name=name)
 
+    def _place(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
+        """Return how a caller writes the way to a part of an argument, and the part's schema."""
+        place = str(steps[0])
+        part = _resolved(self.schema["properties"][place], self.schema)
+        for step in steps[1:]:
+            if isinstance(step, int):
+                place, part = f"{place}[{step}]", part.get("items", part)
+            elif step in part.get("properties", ()):
+                place, part = f"{place}.{step}", part["properties"][step]
+            part = _resolved(part, self.schema)
+        return place, part
+
     def _given_twice(self, own: str, name: str) -> Invalid:
         return self._invalid(f"{own} is given twice, once as {shown(name)}")
 
-    def _allowed(self, name: str, depth: int = 0) -> str:
-        """Return what a parameter allows, or `depth` lists down what its entries may be."""
-        part = self.schema["properties"][name]
-        for _ in range(depth):
-            part = part.get("items", part)
-        return describe(part, self.schema)
+    def _allowed(self, name: str) -> str:
+        """Return what a parameter allows."""
+        return describe(self.schema["properties"][name], self.schema)
 
     def _invalid(
         self, message: str, *, code: str | None = None, hint: str = "", name: str = ""
@@ -317,20 +333,37 @@ def clean(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any pa
     return cleaned
 
 
-def describe(part: JsonObject, root: JsonObject) -> str:
-    """Return in words what a part of a schema allows."""
-    if "$ref" in part:
-        return describe(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root)
+def describe(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
+    """Return in words what a part of a schema allows; `?` marks fields that may be left out.
+
+    Objects that are `depth` 2 down or more are said without their fields.
+    """
+    part = _resolved(part, root)
     if "enum" in part:
         return "one of: " + ", ".join(str(value) for value in part["enum"])
     if "const" in part:
         return f"{part['const']!r}"
     if "anyOf" in part:
-        return " or ".join(describe(choice, root) for choice in part["anyOf"])
-    words = _TYPE_NAMES.get(str(part.get("type")), "another value")
+        return " or ".join(describe(choice, root, depth + 1) for choice in part["anyOf"])
+    words = _TYPE_NAMES.get(str(part.get("type")), "any value")
     if part.get("type") == "array" and "items" in part:
-        words = f"a list of {describe(part['items'], root)}"
+        entry = describe(part["items"], root, depth + 1)
+        words = f"a list of {entry.replace('an object', 'objects', 1)}"
+    elif "properties" in part and depth < _DEEPEST:
+        needed = part.get("required", ())
+        fields = (
+            f"{name}{'' if name in needed else '?'}: {describe(field, root, depth + 1)}"
+            for name, field in part["properties"].items()
+        )
+        words += f" {{{'; '.join(fields)}}}"
     return words + _range(part)
+
+
+def _resolved(part: JsonObject, root: JsonObject) -> JsonObject:
+    """Return a part of a schema, that which it refers to where it does."""
+    while "$ref" in part:
+        part = root["$defs"][part["$ref"].rsplit("/", 1)[1]]
+    return part
 
 
 def _range(part: JsonObject) -> str:

@@ -106,6 +106,17 @@ def test_a_wrong_patch_writes_nothing(local: Caller, operations: Any) -> None:
     assert local.versions(note) == [1]
 
 
+def test_a_wrong_patch_is_told_which_part_of_it_is_wrong(local: Caller) -> None:
+    note = local.note("a\nb\nc\n")
+    good = {"op": "del", "ln": 1}
+    sent = {"id": note, "local_version": 1, "text_patch": [good, {"op": "mod", "ln": "2"}]}
+    error = local.fails("note_save", **sent)
+    assert error["code"] == "INVALID_PATCH"
+    assert error["message"] == 'text_patch[1].ln must be an integer, 1 or more; got "2"'
+    for said in ("add, mod, del", "ln: an integer, 1 or more", "val?: text"):
+        assert said in error["resolution_hint"]
+
+
 def test_a_patch_of_an_earlier_version_is_moved_where_nobody_touched_its_lines(
     mine: Caller,
 ) -> None:

@@ -127,11 +127,6 @@ async def complete_id(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # 
 
 _WRONG: Final = frozenset({TYPE, VALUE})
 _RANGE: Final = Fault("INVALID_RANGE", when=_WRONG)
-_PATCH: Final = Fault(
-    "INVALID_PATCH",
-    'text_patch must be a list of {"op": "add", "mod" or "del", "ln": line from 1, "val": text}',
-    when=_WRONG,
-)
 
 TOOLS: Final = (
     Tool(
@@ -168,7 +163,10 @@ TOOLS: Final = (
         destructive=True,
         open_world=True,
         seeds=(SeedName("save"),),
-        faults={"text_patch": _PATCH, "tags": Fault("INVALID_TAGS", when=_WRONG)},
+        faults={
+            "text_patch": Fault("INVALID_PATCH", when=_WRONG),
+            "tags": Fault("INVALID_TAGS", when=_WRONG),
+        },
     ),
     Tool(
         "note_manage",
