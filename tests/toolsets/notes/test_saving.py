@@ -264,7 +264,10 @@ def test_a_patch_may_not_make_little_of_a_long_note_either(local: Caller) -> Non
     note = local.note(f"{LONG}\nrest\n")
     patch = [{"op": "del", "ln": 1}]
     sent = {"id": note, "local_version": 1, "text_patch": patch}
-    assert local.code("note_save", **sent) == "SHRINK_NOT_CONFIRMED"
+    error = local.fails("note_save", **sent)
+    assert error["code"] == "SHRINK_NOT_CONFIRMED"
+    assert "confirm_shrink" in error["resolution_hint"]
+    assert "text_patch" not in error["resolution_hint"]  # which is what was sent
     short = local.note("x" * 500)
     assert local.ok("note_save", id=short, local_version=1, text="")["text"] == ""
 

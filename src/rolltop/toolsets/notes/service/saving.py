@@ -173,10 +173,10 @@ def _guard(note: Note, text: str, asked: Save) -> None:
     """Refuse to make little of a long note unless that is confirmed."""
     before, after = len(note.text), len(text)
     if before > GUARDED_LENGTH and after * GUARDED_SHARE < before and not asked.confirm_shrink:
+        other = "To change some lines send text_patch. " if asked.patch is None else ""
         raise Invalid(
             f"The save would shrink the note from {before} to {after} characters; "
             "nothing was written",
             code="SHRINK_NOT_CONFIRMED",
-            hint="To change some lines send text_patch; if the rest is to go, call again with "
-            "confirm_shrink true.",
+            hint=f"{other}If the rest is to go, call again with confirm_shrink true.",
         )
