@@ -114,6 +114,33 @@ def test_history_lists_and_restore_brings_back_any_version(mine: Caller, clock: 
         )
 
 
+def test_versions_of_a_deleted_note_are_read_and_who_misses_it_is_told(
+    mine: Caller, theirs: Caller
+) -> None:
+    note = mine.note("one", tags=["a"])
+    mine.ok("note_save", id=note, local_version=1, text="two", trash=True)
+    mine.manage("delete_permanently", id=note, local_version=2)
+    for version in mine.manage("history", id=note)["versions"]:
+        number = version["local_version"]
+        old = mine.get(note, local_version=number)
+        assert old["text"] == {1: "one", 2: "two"}[number]
+        assert (old["local_version"], old["sync_state"]) == (number, "local")
+    assert mine.code("note_get", id=note, local_version=3) == "VERSION_NOT_FOUND"
+    for name, given in (
+        ("note_get", {}),
+        ("note_save", {"local_version": 2, "text": "three"}),
+        ("note_manage", {"action": "untrash", "local_version": 2}),
+    ):
+        error = mine.fails(name, id=note, **given)
+        assert error["code"] == "NOTE_NOT_FOUND"
+        assert "was deleted for good" in error["message"]
+        assert "restore, local_version 2" in error["resolution_hint"]
+        assert "deleted" not in theirs.fails(name, id=note, **given)["message"]
+    assert theirs.code("note_get", id=note, local_version=1) == "NOTE_NOT_FOUND"
+    mine.ok("note_manage", action="restore", id=note, version=1, local_version=2)
+    assert mine.get(note)["text"] == "one"
+
+
 def test_as_many_versions_are_kept_as_the_setting_says(database: Database, me: Scope) -> None:
     mine = Caller(make_desk(database, settings={"notes.history": 3}), me)
     note = mine.note("0")

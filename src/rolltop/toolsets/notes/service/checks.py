@@ -107,6 +107,16 @@ def missing(note_id: str) -> NotFound:
     )
 
 
+def deleted(note_id: str, last: int) -> NotFound:
+    """Return the error of a note that was deleted for good at version `last`."""
+    return NotFound(
+        f"Note {shown(note_id)} was deleted for good",
+        code="NOTE_NOT_FOUND",
+        hint=f"note_manage with action restore, local_version {last} and one of the versions that "
+        "action history lists brings it back; note_get reads them.",
+    )
+
+
 def version_gone(note_id: str, version: int) -> NotFound:
     """Return the error of a version that is not kept."""
     return NotFound(

@@ -10,6 +10,7 @@ from rolltop.core.budget import Page
 from rolltop.core.errors import Conflict, Invalid
 from rolltop.toolsets.notes.models import CURSOR, Note, Notebook, Saved, Version, VersionHead
 from rolltop.toolsets.notes.service import changes, checks, notebooks, saving
+from rolltop.toolsets.notes.service.reading import missing
 from rolltop.toolsets.notes.service.saving import Plan
 from rolltop.toolsets.notes.store import reading, versions
 
@@ -105,7 +106,7 @@ def history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Pag
 def _held(tx: Tx, notebook: Notebook, note_id: str, local_version: int) -> Note:
     note = reading.hold(tx, notebook.account, checks.identifier(note_id))
     if note is None:
-        raise checks.missing(note_id)
+        raise missing(tx, notebook, note_id)
     checks.require_version(note, local_version)
     return note
 

@@ -14,6 +14,7 @@ from rolltop.toolsets.notes.store import reading, versions
 
 if TYPE_CHECKING:
     from rolltop.core.db import Tx
+    from rolltop.core.errors import NotFound
     from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.models import Content, JsonObject, Note, Notebook, SyncState
 
@@ -47,14 +48,34 @@ class Shown:
 
 
 def get(tx: Tx, settings: Settings, note_id: str, version: int | None) -> Shown:
-    """Return a note, in an earlier version where one is named. Raises NotFound."""
+    """Return a note, in an earlier version where one is named. Raises NotFound.
+
+    Of a note that was deleted for good its versions are left.
+    """
     notebook, _account = notebooks.current(tx, settings)
     note = reading.get(tx, notebook.account, checks.identifier(note_id))
-    if note is None:
-        raise checks.missing(note_id)
-    if version is None or version == note.local_version:
+    if note is not None and version in {None, note.local_version}:
         return Shown.of(note)
-    return _earlier(tx, notebook, note, version)
+    if version is None:
+        raise missing(tx, notebook, note_id)
+    kept = None
+    if 1 <= version < checks.MOST_VERSIONS:
+        kept = versions.get(tx, notebook.account, note_id, version)
+    if kept is not None:
+        state = note.sync_state if note is not None else "local"
+        return Shown(note_id, version, kept.server_version, state, kept.content)
+    if note is None and not versions.latest(tx, notebook.account, [note_id]):
+        raise checks.missing(note_id)
+    raise checks.version_gone(note_id, version)
+
+
+def missing(tx: Tx, notebook: Notebook, note_id: str) -> NotFound:
+    """Return the error of a note that is not there, which says so where it was deleted."""
+    last = versions.latest(tx, notebook.account, [note_id]).get(note_id)
+    kept = None if last is None else versions.get(tx, notebook.account, note_id, last)
+    if kept is None or kept.gone_at is None:
+        return checks.missing(note_id)
+    return checks.deleted(note_id, kept.local_version)
 
 
 def text(shown: Shown, lines: Range) -> Text:
@@ -95,15 +116,6 @@ def text(shown: Shown, lines: Range) -> Text:
         return changed
 
     return Text(part[lines.skipped :], envelope, resume_at)
-
-
-def _earlier(tx: Tx, notebook: Notebook, note: Note, version: int) -> Shown:
-    kept = None
-    if 1 <= version < note.local_version:
-        kept = versions.get(tx, notebook.account, note.id, version)
-    if kept is None:
-        raise checks.version_gone(note.id, version)
-    return Shown(note.id, version, kept.server_version, note.sync_state, kept.content)
 
 
 def _told(shown: Shown, lines: int) -> JsonObject:

@@ -21,6 +21,7 @@ from rolltop.toolsets.notes.models import (
     Saved,
 )
 from rolltop.toolsets.notes.service import changes, checks
+from rolltop.toolsets.notes.service.reading import missing
 from rolltop.toolsets.notes.store import reading, versions
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def plan(tx: Tx, notebook: Notebook, asked: Save) -> Plan:
         return Plan(None, content)
     note = reading.hold(tx, notebook.account, checks.identifier(asked.id))
     if note is None:
-        raise checks.missing(asked.id)
+        raise missing(tx, notebook, asked.id)
     planned = _patched(tx, notebook, note, asked)
     _guard(note, planned.content.text, asked)
     return planned
