@@ -134,6 +134,91 @@ def test_no_line_is_read_twice_nor_priced_where_it_was_read(shelf: Shelf) -> Non
             assert path != priced["path"] or apart
 
 
+LINE = "Latency is important here for all of us. " * 200
+
+
+def long_lines(shelf: Shelf, sections: int = 40) -> None:
+    """Put a document whose sections are each one line, as editors that wrap on screen write."""
+    body = "".join(f"## S{n}\n\n{LINE}\n\n" for n in range(sections))
+    shelf.put("manual.md", f"# Doc\n\n{body}")
+    shelf.put("notes.md", "")
+
+
+@pytest.mark.parametrize("room", [200, 500, 1500])
+def test_a_line_over_the_budget_is_cut_within_it_and_the_rest_is_priced(
+    shelf: Shelf, room: int
+) -> None:
+    long_lines(shelf)
+    answer = plan(shelf, "latency", room)
+    (part,) = answer["sections"]
+    assert "Latency" in part["content"]
+    assert room / 2 < answer["tokens"] <= room
+    whole = shelf.ok("read_section", file_path=part["path"], section_heading=part["id"])
+    rest = shelf.ok(part["next"]["tool"], **part["next"]["arguments"])
+    assert part["content"] + rest["content"] == whole["content"]
+    assert answer["left_out_count"] == 39
+    assert answer["left_out_tokens"] == pytest.approx(39 * whole["tokens"], rel=0.01)
+
+
+@pytest.mark.parametrize("room", [200, 500, 1500])
+def test_a_small_budget_lists_fewer_of_what_is_left_out(shelf: Shelf, room: int) -> None:
+    long_lines(shelf)
+    answer = plan(shelf, "latency", room)
+    assert 3 <= len(answer["left_out"]) < answer["left_out_count"]
+    assert budget.count(answer) < 3 * room
+
+
+def test_a_part_is_of_the_section_that_answers_not_of_the_one_around_it(shelf: Shelf) -> None:
+    silent = "Nothing to see here, and nothing to do either. " * 100
+    talking = f"A zebra stands here. A zebra runs there. {silent} The zebra sleeps."
+    body = "".join(f"## S{n}\n\n{talking if n % 2 else silent}\n\n" for n in range(40))
+    for title in ("Doc", "The zebra guide"):
+        shelf.put("manual.md", f"# {title}\n\n{body}")
+        shelf.put("notes.md", "")
+        (part,) = plan(shelf, "zebra", 300)["sections"]
+        assert part["title"] == "S1"
+        assert "A zebra stands here" in part["content"]
+
+
+def test_a_part_runs_on_under_a_title_that_answers(shelf: Shelf) -> None:
+    steps = "".join(f"### Step {n}\n\nOpen the file and save it. {FILLER}\n\n" for n in range(9))
+    other = "".join(
+        f"## Other {n}\n\nThere is no limit to birds. {FILLER}{FILLER}\n\n" for n in "ab"
+    )
+    shelf.put("manual.md", f"# Manual\n\n{other}## Configuring the retry limit\n\n{steps}")
+    shelf.put("notes.md", "")
+    answer = plan(shelf, "retry limit", 290)
+    (part,) = answer["sections"]
+    assert part["title"] == "Configuring the retry limit"
+    assert "Open the file" in part["content"]
+    assert "Step 1" in part["content"]
+    assert answer["left_out_count"] == len(("Other a", "Other b", *range(2, 9)))
+
+
+@pytest.mark.parametrize("answer_budget", [400, 900])
+def test_a_cut_plan_goes_on_with_the_section_it_began(shelf: Shelf, answer_budget: int) -> None:
+    long_lines(shelf)
+    answer = plan(shelf, "latency", 2000, max_tokens=answer_budget)
+    assert answer["truncated"] is True
+    part = answer["sections"][-1]
+    rest = shelf.ok(answer["next"]["tool"], **answer["next"]["arguments"])
+    whole = shelf.ok("read_section", file_path=part["path"], section_heading=part["id"])
+    assert part["content"] + rest["content"] == whole["content"]
+
+
+def test_a_cut_plan_that_gives_whole_sections_goes_on_with_another(shelf: Shelf) -> None:
+    long = f"An upload is described. {FILLER}" * 3
+    short = "".join(f"## Upload {n}\n\nThe upload {n}.\n\n" for n in range(3))
+    shelf.put("manual.md", f"# Doc\n\n{short}## Long\n\n{long}\n")
+    shelf.put("notes.md", "")
+    answer = plan(shelf, "upload", 1000, max_tokens=500)
+    given = {section["id"] for section in answer["sections"]}
+    assert answer["truncated"] is True
+    assert answer["next"]["arguments"]["section_heading"] not in given
+    following = shelf.ok(answer["next"]["tool"], **answer["next"]["arguments"])
+    assert following["path_titles"] == ["Doc", "Long"]
+
+
 def test_no_word_of_the_query_occurs(two: Shelf) -> None:
     answer = plan(two, "zymurgy", 500)
     assert answer["sections"] == []

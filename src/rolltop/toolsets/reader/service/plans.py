@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right, insort
 from dataclasses import dataclass
 from operator import itemgetter
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 _MOST_LEFT_OUT: Final = 20
 _FEWEST_LEFT_OUT: Final = 3
+_ENTRY: Final = 50
+"""Tokens: about what an entry of left_out costs; a small budget is not for a list of them."""
 _FINE: Final = 32
 """How close, as a part of the whole, the content comes to the most that fits."""
 _LEAST_PART: Final = 100
 """Tokens: less of a section than this is not worth cutting one for."""
+_WORD: Final = re.compile(r"\w")
 _NOTHING: Final = "No section holds a word of the query; left_out lists what there is."
 
 
@@ -34,6 +38,8 @@ class _Candidate:
     opened: Opened
     at: int
     score: float
+    own: float
+    """How well the text before its first subsection answers."""
 
     @property
     def section(self) -> Section:
@@ -52,6 +58,13 @@ class _Part:
     text: str
     whole: bool
 
+    @property
+    def end_line(self) -> int:
+        """The last line of which anything is given."""
+        opened, section = self.candidate.opened, self.candidate.section
+        last = opened.starts[section.start_line - 1] + len(self.text) - 1
+        return section.end_line if self.whole else bisect_right(opened.starts, last)
+
 
 class _Taken:
     """The lines of each document that are read already: spans that never overlap, in order."""
@@ -59,12 +72,12 @@ class _Taken:
     def __init__(self, parts: Sequence[_Part] = ()) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
         for part in parts:
-            self.add(part.candidate)
+            self.add(part)
 
-    def add(self, candidate: _Candidate) -> None:
-        """Take a candidate that overlaps nothing taken before."""
-        spans = self._spans.setdefault(candidate.opened.path, [])
-        insort(spans, (candidate.section.start_line, candidate.section.end_line))
+    def add(self, part: _Part) -> None:
+        """Take a part that overlaps nothing taken before."""
+        spans = self._spans.setdefault(part.candidate.opened.path, [])
+        insort(spans, (part.candidate.section.start_line, part.end_line))
 
     def overlaps(self, candidate: _Candidate) -> bool:
         """Whether the candidate shares lines with one that was taken."""
@@ -86,7 +99,8 @@ def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) 
     if not terms:
         raise Invalid("query holds no word", hint="Give the words the sections should hold.")
     candidates = _candidates(documents, terms)
-    answer = _answer(_chosen(candidates, room), candidates, _MOST_LEFT_OUT)
+    most = max(_FEWEST_LEFT_OUT, min(_MOST_LEFT_OUT, room // _ENTRY))
+    answer = _answer(_chosen(candidates, room), candidates, most)
     if not limit or budget.count(answer) <= limit:
         return answer
     return _fitted(candidates, min(room, limit), limit)
@@ -94,19 +108,22 @@ def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) 
 
 def _fitted(candidates: Sequence[_Candidate], room: int, limit: int) -> JsonObject:
     """Return the plan with about the most content that `limit` has place for."""
-    least = 0
+    least, bare = 0, None
     for most in (_FEWEST_LEFT_OUT, 0):
         low, high, best = 0, room, None
         while low <= high and (best is None or high - low > room // _FINE):
             middle = (low + high) // 2
-            answer = _cut(_answer(_chosen(candidates, middle), candidates, most), candidates)
+            answer = _cut(_chosen(candidates, middle), candidates, most)
             least = budget.count(answer)
             if least <= limit:
                 low, best = middle + 1, answer
             else:
                 high = middle - 1
-        if best is not None:
+        if best is not None and best["sections"]:
             return best
+        bare = bare or best
+    if bare is not None:
+        return bare
     raise Invalid(
         f"max_tokens is too small for a plan: it takes at least {least}",
         hint=f"Call again with max_tokens {least} or more.",
@@ -118,9 +135,36 @@ def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Cand
     found: list[_Candidate] = []
     for opened in documents:
         spans = [rank.Span(s.title, *opened.offsets(s)) for s in opened.sections]
-        scored = rank.scores(opened.text, spans, terms)
-        found += [_Candidate(opened, at, score) for at, score in enumerate(scored)]
+        scored = zip(
+            rank.scores(opened.text, spans, terms),
+            rank.scores(opened.text, _own_spans(opened.text, spans), terms),
+            strict=True,
+        )
+        found += [_Candidate(opened, at, score, own) for at, (score, own) in enumerate(scored)]
     return sorted(found, key=lambda candidate: -candidate.score)
+
+
+def _own_spans(text: str, spans: Sequence[rank.Span]) -> list[rank.Span]:
+    """Return each section up to the next one, or with that where its heading stands alone.
+
+    A title that stands alone counts as the words it holds: it is about more than what follows.
+    """
+    own: list[rank.Span] = []
+    following = its_end = len(text)
+    for span in reversed(spans):
+        title, end = span.title, min(span.end, following)
+        if following < span.end and _is_heading_alone(text, span, end):
+            title, end = "", its_end
+        own.append(rank.Span(title, span.start, end))
+        following, its_end = span.start, end
+    return own[::-1]
+
+
+def _is_heading_alone(text: str, span: rank.Span, end: int) -> bool:
+    """Whether no word stands between a section's heading and `end`."""
+    title = max(span.start, text.find(span.title, span.start, end))
+    after = text.find("\n", title, end)
+    return after < 0 or not _WORD.search(text, after, end)
 
 
 def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
@@ -136,26 +180,29 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
             continue
         if candidate.cost <= left:
             left -= candidate.cost
-            taken.add(candidate)
             start, end = candidate.opened.offsets(candidate.section)
             parts.append(_Part(candidate, candidate.opened.text[start:end], whole=True))
+            taken.add(parts[-1])
         else:
             passed.append(candidate)
-    for candidate in passed:
-        if left < _LEAST_PART:
-            break
-        if not taken.overlaps(candidate):
-            parts.append(_Part(candidate, _beginning(candidate, left), whole=False))
-            break
+    passed = [candidate for candidate in passed if not taken.overlaps(candidate)]
+    if passed and left >= _LEAST_PART:
+        # Its beginning is given, so what its subsections say does not count.
+        best = max(passed, key=lambda candidate: candidate.own)
+        parts.append(_Part(best, _beginning(best, left), whole=False))
     return parts
 
 
 def _beginning(candidate: _Candidate, room: int) -> str:
-    """Return the first lines of a section that cost at most `room` tokens."""
+    """Return the first lines of a section that cost at most `room` tokens.
+
+    A line is cut where those before it would leave more than half of the room unused.
+    """
     start, end = candidate.opened.offsets(candidate.section)
     text = candidate.opened.text[start : min(end, start + room * 128)]
     length = tokens.prefix(text, room)
-    return text[: text.rfind("\n", 0, length) + 1 or length]
+    lines = text.rfind("\n", 0, length) + 1
+    return text[: lines if lines > length // 2 else length]
 
 
 def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
@@ -172,13 +219,22 @@ def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int)
     return answer if any(c.score for c in candidates[:1]) else {**answer, "note": _NOTHING}
 
 
-def _cut(answer: JsonObject, candidates: Sequence[_Candidate]) -> JsonObject:
-    """Return the answer marked as cut, with the call that reads the best section not given."""
-    given = {(shown["path"], shown["id"]) for shown in answer["sections"] if "next" not in shown}
+def _cut(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
+    """Return the answer marked as cut, with the call that goes on.
+
+    It reads the rest of the section that was begun, else the best that nothing is given of.
+    """
+    answer = _answer(parts, candidates, most)
+    for shown in answer["sections"]:
+        if not shown["whole"]:
+            return {**answer, "truncated": True, "next": shown["next"]}
+    taken = _Taken(parts)
     for candidate in candidates:
-        place = (candidate.opened.path, candidate.section.id)
-        if candidate.score and place not in given:
-            arguments = {"file_path": place[0], "section_heading": place[1]}
+        if candidate.score and not taken.overlaps(candidate):
+            arguments = {
+                "file_path": candidate.opened.path,
+                "section_heading": candidate.section.id,
+            }
             call = {"tool": "read_section", "arguments": arguments}
             return {**answer, "truncated": True, "next": call}
     return answer
