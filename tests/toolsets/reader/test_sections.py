@@ -224,6 +224,15 @@ class TestChoice:
         error = guide.fails("read_section", file_path="guide.md", section_heading="Metods")
         assert error["suggestions"][0]["title"] == "Methods"
 
+    def test_sections_of_one_title_are_suggested_each_once(self, shelf: Shelf) -> None:
+        parents = "".join(f"## {name}\n\n### Install\n\nRun it.\n\n" for name in "ABC")
+        shelf.put("guide.md", f"# Guide\n\n{parents}")
+        listed = shelf.ok("list_sections", file_path="guide.md")["outline"]
+        error = shelf.fails("read_section", file_path="guide.md", section_heading="Instal lation")
+        assert [suggestion["id"] for suggestion in error["suggestions"]] == [
+            entry["id"] for entry in listed if entry["title"] == "Install"
+        ]
+
     @pytest.mark.parametrize("blank", ["", "  ", "##", " # "])
     def test_a_blank_heading_is_an_argument_error(self, guide: Shelf, blank: str) -> None:
         error = guide.fails("read_section", file_path="guide.md", section_heading=blank)
@@ -289,3 +298,5 @@ class TestListing:
         error = shelf.fails("read_section", file_path="empty.md", section_heading="A")
         assert error["code"] == "SECTION_NOT_FOUND"
         assert error["suggestions"] == []
+        assert "suggestions" not in error["hint"]
+        assert "smart_read" in error["hint"]

@@ -76,8 +76,10 @@ def suggestions(sections: Sequence[Section], heading: str, count: int) -> list[S
     best = sorted((s for s in shared if s[0]), key=lambda pair: (-pair[0], pair[1]))[:count]
     chosen = [at for _, at in best]
     if len(chosen) < count:
-        near = difflib.get_close_matches(asked[:200], titles[:_LOOKED_AT], n=count, cutoff=0.5)
-        chosen += [at for at in map(titles.index, near) if at not in chosen]
+        different = dict.fromkeys(titles[:_LOOKED_AT])
+        near = difflib.get_close_matches(asked[:200], different, n=count, cutoff=0.5)
+        places = (at for like in near for at, title in enumerate(titles) if title == like)
+        chosen += [at for at in places if at not in chosen]
     return [sections[at] for at in chosen[:count]]
 
 

@@ -35,6 +35,9 @@ _MOST_WALKED: Final = 5_000
 _SUGGESTED: Final = 5
 _UNSHORTENED: Final = "A summary would not be shorter: this is the document itself."
 _NOTE: Final = "read_section takes an id, a title or a number."
+_ASK_ANOTHER: Final = (
+    "Ask for one of the suggestions by its id, or call list_sections for all of them."
+)
 _NO_HEADINGS: Final = "The document has no sections; smart_read reads it."
 
 
@@ -267,7 +270,7 @@ def _not_found(opened: Opened, heading: str) -> NotFound:
     return NotFound(
         f"Section '{shown}' not found in document",
         code="SECTION_NOT_FOUND",
-        hint="Ask for one of the suggestions by its id, or call list_sections for all of them.",
+        hint=_ASK_ANOTHER if opened.sections else _NO_HEADINGS,
         data={
             "content": f"ERROR: Section '{shown}' not found",
             "section": shown,
