@@ -134,3 +134,21 @@ def test_the_servers_own_store_is_not_there(tmp_path: Any, shelf: Shelf) -> None
     shelf.put("data/desk.db", b"text")
     shelf.desk.roots = Roots.open({"docs": shelf.folder}, base=tmp_path, hidden_stores=[data])
     assert shelf.fails("smart_read", file_path="data/desk.db")["code"] == "FILE_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("x" * 100_000, "FILE_NOT_FOUND"),
+        ("\u200b" * 3_000, "FILE_NOT_FOUND"),
+        ("/etc/" + "x/" * 900, "PATH_OUT_OF_ROOT"),
+        ("/" * 3_000, "PATH_OUT_OF_ROOT"),
+    ],
+)
+def test_a_long_path_is_repeated_in_part(shelf: Shelf, path: str, code: str) -> None:
+    error = shelf.fails("smart_read", file_path=path)
+    assert error["code"] == code
+    assert "…" in error["error"]
+    assert len(error["error"]) < 2_000
+    usual = "/".join(["a folder of a project"] * 8) + "/guide.md"
+    assert usual in shelf.fails("smart_read", file_path=usual)["error"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rolltop.core.roots.directories import real_root, usable_working_directory
 from rolltop.core.roots.names import EVERY_ROOT, climbs_out, could_exist
 from rolltop.core.roots.opening import NotAdmitted, NotRegularFile, OpenFile, open_admitted
-from rolltop.core.roots.problems import PathProblem, RootProblem, not_found, unreadable
+from rolltop.core.roots.problems import PathProblem, RootProblem, not_found, quoted, unreadable
 from rolltop.core.roots.stores import HiddenStores
 from rolltop.core.roots.walk import Entry, Folder, Listed, Skipped, Walk, entry_at
 
@@ -333,7 +333,7 @@ class Roots:
     def _out_of_root(self, path: str, *, reader: bool) -> PathProblem:
         return PathProblem(
             "PATH_OUT_OF_ROOT",
-            f"{path!r} is not inside an allowed directory.",
+            f"{quoted(path)} is not inside an allowed directory.",
             hint=f"Give a path inside {self._allowed(reader=reader)}.",
         )
 
@@ -360,7 +360,7 @@ def _ambiguous(path: str, found: Iterable[Located]) -> PathProblem:
     ]
     return PathProblem(
         "PATH_AMBIGUOUS",
-        f"{path!r} exists in {len(candidates)} places.",
+        f"{quoted(path)} exists in {len(candidates)} places.",
         hint=f"Give one of: {', '.join(candidates)}.",
         candidates=candidates,
     )

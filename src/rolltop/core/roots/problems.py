@@ -27,6 +27,8 @@ _POINT: Final = "Point {name!r} at a directory that exists and can be read, or r
 _MEANS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """What this process lacks, not the file it was about to open."""
 _RENAME: Final = "Give the root {name!r} another name."
+_LONGEST_SHOWN: Final = 200
+"""Characters of a path that a message repeats, the mark of a cut counted."""
 
 
 class PathProblem(NotFound):
@@ -62,11 +64,16 @@ class RootProblem(ConfigInvalid):
         )
 
 
+def quoted(path: str) -> str:
+    """A path as a message repeats it: in quotes, and of a long one the beginning."""
+    return repr(path if len(path) <= _LONGEST_SHOWN else path[: _LONGEST_SHOWN - 1] + "…")
+
+
 def not_found(path: str, allowed: str = "the roots") -> PathProblem:
     """The problem of a path that names nothing, or nothing the caller may know of."""
     return PathProblem(
         "FILE_NOT_FOUND",
-        f"There is no file {path!r}.",
+        f"There is no file {quoted(path)}.",
         hint=f"Call again with the path of a file in {allowed}, exactly as it is written.",
     )
 
@@ -75,7 +82,7 @@ def unreadable(path: str, why: str) -> PathProblem:
     """The problem of a path that names something which cannot be read as a file."""
     return PathProblem(
         "FILE_UNREADABLE",
-        f"{path!r} {why}.",
+        f"{quoted(path)} {why}.",
         hint="Give the path of a regular file that the server may read.",
     )
 
