@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from rolltop.core import budget, tokens
-
-if TYPE_CHECKING:
-    from tests.toolsets.reader.shelf import Shelf
+from rolltop.core.registry import Selection
+from tests.desks import make_desk
+from tests.toolsets.reader.shelf import Shelf
 
 FILLER = "The committee met in the usual room and spoke of the weather for a while. " * 12
 MANUAL = f"""# Manual
@@ -206,17 +206,53 @@ def test_a_cut_plan_goes_on_with_the_section_it_began(shelf: Shelf, answer_budge
     assert part["content"] + rest["content"] == whole["content"]
 
 
-def test_a_cut_plan_that_gives_whole_sections_goes_on_with_another(shelf: Shelf) -> None:
+def offering(shelf: Shelf, *tools: str) -> Shelf:
+    """Return the shelf as a server shows it that offers only these tools."""
+    desk = make_desk(shelf.desk.database, roots=shelf.desk.roots, selection=Selection(tools=tools))
+    return Shelf(shelf.folder, desk)
+
+
+@pytest.mark.parametrize("answer_budget", [400, 900, 20_000])
+def test_without_read_section_a_plan_goes_on_with_smart_read(
+    shelf: Shelf, answer_budget: int
+) -> None:
+    long_lines(shelf, 3)
+    narrow = offering(shelf, "smart_read", "read_plan")
+    answer = plan(narrow, "latency", 1000, max_tokens=answer_budget)
+    (part,) = answer["sections"]
+    rest = narrow.ok(part["next"]["tool"], **part["next"]["arguments"])
+    whole = shelf.ok("read_section", file_path=part["path"], section_heading=part["id"])
+    assert (part["content"] + rest["content"]).startswith(whole["content"])
+    assert answer.get("next", part["next"]) == part["next"]
+
+
+@pytest.mark.parametrize("reading", ["read_section", "smart_read"])
+def test_a_cut_plan_that_gives_whole_sections_goes_on_with_another(
+    shelf: Shelf, reading: str
+) -> None:
     long = f"An upload is described. {FILLER}" * 3
     short = "".join(f"## Upload {n}\n\nThe upload {n}.\n\n" for n in range(3))
     shelf.put("manual.md", f"# Doc\n\n{short}## Long\n\n{long}\n")
     shelf.put("notes.md", "")
-    answer = plan(shelf, "upload", 1000, max_tokens=500)
-    given = {section["id"] for section in answer["sections"]}
-    assert answer["truncated"] is True
-    assert answer["next"]["arguments"]["section_heading"] not in given
-    following = shelf.ok(answer["next"]["tool"], **answer["next"]["arguments"])
-    assert following["path_titles"] == ["Doc", "Long"]
+    desk = offering(shelf, reading, "read_plan")
+    answers = [plan(desk, "upload", 1000, max_tokens=most) for most in range(300, 900, 20)]
+    cut = [a for a in answers if a.get("truncated") and all(s["whole"] for s in a["sections"])]
+    assert cut
+    for answer in cut:
+        assert answer["next"]["tool"] == reading
+        following = desk.ok(reading, **answer["next"]["arguments"])["content"]
+        assert following.startswith(("## Upload", "## Long"))
+        assert not any(s["content"].startswith(following[:12]) for s in answer["sections"])
+
+
+def test_where_no_other_tool_is_offered_a_plan_names_none(shelf: Shelf) -> None:
+    long_lines(shelf, 3)
+    alone = offering(shelf, "read_plan")
+    for answer_budget in (400, 20_000):
+        answer = plan(alone, "latency", 1000, max_tokens=answer_budget)
+        assert answer["sections"][0]["whole"] is False
+        assert "next" not in answer
+        assert "next" not in answer["sections"][0]
 
 
 def test_no_word_of_the_query_occurs(two: Shelf) -> None:

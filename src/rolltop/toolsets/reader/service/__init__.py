@@ -140,7 +140,10 @@ async def read_plan(call: Call, paths: Sequence[str], query: str, room: int) -> 
         opened = await open_document(call, path)
         documents[opened.path] = opened
         call.report(done + 1, len(paths), "read")
-    return await call.work(plan_answer, list(documents.values()), query, room, call.budget)
+    offered = (t for t in ("read_section", "smart_read") if call.desk.registry.offers([t]))
+    following = next(offered, None)
+    found = list(documents.values())
+    return await call.work(plan_answer, found, query, room, call.budget, following)
 
 
 async def section_text(call: Call, path: str, section_id: str) -> str:

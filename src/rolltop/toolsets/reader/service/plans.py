@@ -40,6 +40,8 @@ class _Candidate:
     score: float
     own: float
     """How well the text before its first subsection answers."""
+    tool: str | None
+    """What may read on: `read_section`, `smart_read` or nothing that is offered."""
 
     @property
     def section(self) -> Section:
@@ -48,6 +50,19 @@ class _Candidate:
     @property
     def cost(self) -> int:
         return self.opened.costs[self.at]
+
+    def next(self, given: int = 0) -> JsonObject:
+        """Return the field `next`, the call that reads on after so many characters, if any may."""
+        if self.tool is None:
+            return {}
+        arguments: JsonObject = {"file_path": self.opened.path}
+        if self.tool == "read_section":
+            arguments["section_heading"] = self.section.id
+        else:
+            arguments["line_start"] = self.section.start_line
+        if given:
+            arguments["char_start"] = given
+        return {"next": {"tool": self.tool, "arguments": arguments}}
 
 
 @dataclass(frozen=True)
@@ -88,8 +103,12 @@ class _Taken:
         return before > 0 and spans[before - 1][1] >= candidate.section.start_line
 
 
-def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) -> JsonObject:
+def plan_answer(
+    documents: Sequence[Opened], query: str, room: int, limit: int, tool: str | None
+) -> JsonObject:
     """Return the plan: content of at most `room` tokens, all of it within `limit` (0: none).
+
+    `tool` is what its `next` may name: `read_section`, `smart_read` or None.
 
     Raises:
         Invalid: the query holds no word, or `limit` is too small for any plan.
@@ -98,7 +117,7 @@ def plan_answer(documents: Sequence[Opened], query: str, room: int, limit: int) 
     terms = rank.terms_of(query)
     if not terms:
         raise Invalid("query holds no word", hint="Give the words the sections should hold.")
-    candidates = _candidates(documents, terms)
+    candidates = _candidates(documents, terms, tool)
     most = max(_FEWEST_LEFT_OUT, min(_MOST_LEFT_OUT, room // _ENTRY))
     answer = _answer(_chosen(candidates, room), candidates, most)
     if not limit or budget.count(answer) <= limit:
@@ -130,7 +149,9 @@ def _fitted(candidates: Sequence[_Candidate], room: int, limit: int) -> JsonObje
     )
 
 
-def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Candidate]:
+def _candidates(
+    documents: Sequence[Opened], terms: Sequence[str], tool: str | None
+) -> list[_Candidate]:
     """Return every section of the documents, the best answer first."""
     found: list[_Candidate] = []
     for opened in documents:
@@ -140,7 +161,7 @@ def _candidates(documents: Sequence[Opened], terms: Sequence[str]) -> list[_Cand
             rank.scores(opened.text, _own_spans(opened.text, spans), terms),
             strict=True,
         )
-        found += [_Candidate(opened, at, score, own) for at, (score, own) in enumerate(scored)]
+        found += [_Candidate(opened, at, *pair, tool) for at, pair in enumerate(scored)]
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
@@ -225,18 +246,13 @@ def _cut(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) ->
     It reads the rest of the section that was begun, else the best that nothing is given of.
     """
     answer = _answer(parts, candidates, most)
-    for shown in answer["sections"]:
-        if not shown["whole"]:
-            return {**answer, "truncated": True, "next": shown["next"]}
+    for part in parts:
+        if not part.whole:
+            return {**answer, "truncated": True, **part.candidate.next(len(part.text))}
     taken = _Taken(parts)
     for candidate in candidates:
         if candidate.score and not taken.overlaps(candidate):
-            arguments = {
-                "file_path": candidate.opened.path,
-                "section_heading": candidate.section.id,
-            }
-            call = {"tool": "read_section", "arguments": arguments}
-            return {**answer, "truncated": True, "next": call}
+            return {**answer, "truncated": True, **candidate.next()}
     return answer
 
 
@@ -265,18 +281,11 @@ def _priced(candidate: _Candidate) -> JsonObject:
 
 def _shown(part: _Part) -> JsonObject:
     section = part.candidate.section
-    shown: JsonObject = {
+    return {
         **_priced(part.candidate),
         "start_line": section.start_line,
         "end_line": section.end_line,
         "whole": part.whole,
         "content": part.text,
+        **({} if part.whole else part.candidate.next(len(part.text))),
     }
-    if not part.whole:
-        arguments = {
-            "file_path": part.candidate.opened.path,
-            "section_heading": section.id,
-            "char_start": len(part.text),
-        }
-        shown["next"] = {"tool": "read_section", "arguments": arguments}
-    return shown
