@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rolltop.core import tokens
 from rolltop.core.db import Database
+from rolltop.core.registry import Selection
 from rolltop.core.roots import Roots
 from rolltop.core.scope import Scope
 from tests.desks import call_tool, make_desk
@@ -78,6 +79,12 @@ def make_shelf(
     store = database or Database(f"sqlite:///{folder.parent / 'unopened' / 'desk.db'}")
     roots = Roots.open({"docs": folder}, base=folder)
     return Shelf(folder, make_desk(store, roots=roots, settings=settings))
+
+
+def offering(shelf: Shelf, *tools: str) -> Shelf:
+    """Return the shelf as a server shows it that offers only these tools."""
+    desk = make_desk(shelf.desk.database, roots=shelf.desk.roots, selection=Selection(tools=tools))
+    return Shelf(shelf.folder, desk)
 
 
 def sentence(rng: random.Random, words: int = 12) -> str:

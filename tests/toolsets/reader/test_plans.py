@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from rolltop.core import budget, tokens
-from rolltop.core.registry import Selection
-from tests.desks import make_desk
-from tests.toolsets.reader.shelf import Shelf
+from tests.toolsets.reader.shelf import Shelf, offering
 
 FILLER = "The committee met in the usual room and spoke of the weather for a while. " * 12
 MANUAL = f"""# Manual
@@ -204,12 +202,6 @@ def test_a_cut_plan_goes_on_with_the_section_it_began(shelf: Shelf, answer_budge
     rest = shelf.ok(answer["next"]["tool"], **answer["next"]["arguments"])
     whole = shelf.ok("read_section", file_path=part["path"], section_heading=part["id"])
     assert part["content"] + rest["content"] == whole["content"]
-
-
-def offering(shelf: Shelf, *tools: str) -> Shelf:
-    """Return the shelf as a server shows it that offers only these tools."""
-    desk = make_desk(shelf.desk.database, roots=shelf.desk.roots, selection=Selection(tools=tools))
-    return Shelf(shelf.folder, desk)
 
 
 @pytest.mark.parametrize("answer_budget", [400, 900, 20_000])

@@ -11,7 +11,7 @@ import pytest
 
 from rolltop.core import tokens
 from tests.desks import call_tool
-from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
+from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, offering, paper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +138,16 @@ class TestSummary:
         for call in ("list_sections", "read_section", "smart_read"):
             assert f'{call}(file_path="{path}"' in preamble
         assert shelf.ok("list_sections", file_path=path)["count"] == 43
+
+    @pytest.mark.parametrize("budget", [500, 20_000])
+    def test_the_preamble_names_no_tool_that_is_not_offered(
+        self, shelf: Shelf, budget: int
+    ) -> None:
+        path = str(shelf.put("paper.md", LONG).resolve())
+        narrow = offering(shelf, "smart_read", "read_section")
+        answer = narrow.ok("smart_read", file_path="paper.md", max_tokens=budget)
+        assert f'read_section(file_path="{path}"' in answer["_preamble"]
+        assert "list_sections" not in answer["_preamble"] + answer["sections"]["note"]
 
     def test_coverage_says_what_the_summary_holds(self, shelf: Shelf) -> None:
         shelf.put("paper.md", LONG)

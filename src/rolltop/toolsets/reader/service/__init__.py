@@ -54,7 +54,8 @@ async def smart_read(
     long = opened.tokens > call.desk.settings["reader.threshold_tokens"]
     if mode == "full" or (mode == "auto" and not long):
         return _full(opened, call.budget, (1, 0))
-    summary = await call.work(summary_answer, opened, style, bound, call.budget)
+    tools = _offered(call, "list_sections", "read_section", "smart_read")
+    summary = await call.work(summary_answer, opened, style, bound, call.budget, tools)
     return summary or _full(opened, call.budget, (1, 0), note=_UNSHORTENED)
 
 
@@ -140,10 +141,9 @@ async def read_plan(call: Call, paths: Sequence[str], query: str, room: int) -> 
         opened = await open_document(call, path)
         documents[opened.path] = opened
         call.report(done + 1, len(paths), "read")
-    offered = (t for t in ("read_section", "smart_read") if call.desk.registry.offers([t]))
-    following = next(offered, None)
     found = list(documents.values())
-    return await call.work(plan_answer, found, query, room, call.budget, following)
+    reading = next(iter(_offered(call, "read_section", "smart_read")), None)
+    return await call.work(plan_answer, found, query, room, call.budget, reading)
 
 
 async def section_text(call: Call, path: str, section_id: str) -> str:
@@ -193,6 +193,11 @@ def _paths(roots: Roots, root: Root, prefix: str) -> list[str]:
     files = islice(roots.walk(root, under=folder), _MOST_WALKED)
     found = (entry.relative for entry in files if entry.relative.startswith(prefix))
     return list(islice(found, _MOST_COMPLETED))
+
+
+def _offered(call: Call, *tools: str) -> list[str]:
+    """Return those of the tools that this server offers."""
+    return [tool for tool in tools if call.desk.registry.offers([tool])]
 
 
 def _list_note(opened: Opened) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,8 @@ from rolltop.toolsets.reader.models import DEFAULT_SUMMARY
 from rolltop.toolsets.reader.summary import compose, short_title
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rolltop.toolsets.reader.models import JsonObject, Style
     from rolltop.toolsets.reader.service.documents import Opened
     from rolltop.toolsets.reader.summary import Material, Summary
@@ -35,6 +37,8 @@ class _Dress:
     preamble: int
     content: int
     """Tokens of content below which the next, sparer dress is put on."""
+    tools: Sequence[str] = ()
+    """The tools it may name: those that are offered."""
 
 
 _DRESSES: Final = (
@@ -46,18 +50,23 @@ _DRESSES: Final = (
 )
 
 
-def summary_answer(opened: Opened, style: Style, bound: int, limit: int) -> JsonObject | None:
+def summary_answer(
+    opened: Opened, style: Style, bound: int, limit: int, tools: Sequence[str]
+) -> JsonObject | None:
     """Return the summary of a document as `_summarised` makes it, made once for all calls."""
     key = (style, bound, limit)
     if key not in opened.summaries:
-        opened.summaries[key] = _summarised(opened, style, bound, limit)
+        opened.summaries[key] = _summarised(opened, style, bound, limit, tools)
     return opened.summaries[key]
 
 
-def _summarised(opened: Opened, style: Style, bound: int, limit: int) -> JsonObject | None:
+def _summarised(
+    opened: Opened, style: Style, bound: int, limit: int, tools: Sequence[str]
+) -> JsonObject | None:
     """Return the summary of a document, None where it would not be shorter than the document.
 
-    `bound` is the most tokens of its content, `limit` of the whole answer (0: none).
+    `bound` is the most tokens of its content, `limit` of the whole answer (0: none), `tools` what
+    it may name.
 
     Raises:
         Invalid: `limit` is too small for any summary.
@@ -65,12 +74,13 @@ def _summarised(opened: Opened, style: Style, bound: int, limit: int) -> JsonObj
     """
     target = min(_target(opened.tokens, bound), opened.tokens - 1)
     allowed = min(target, limit) if limit else target
-    for dress in _DRESSES:
+    dresses = [replace(dress, tools=tools) for dress in _DRESSES]
+    for dress in dresses:
         bare = _answer(opened, style, compose(opened.material, style, 0), dress)
         room = allowed - budget.count(bare)
         if room >= min(bound, dress.content):
             return _fitting(opened, style, dress, min(bound, room), allowed)
-    needed = budget.count(_answer(opened, style, compose(opened.material, style, 0), _DRESSES[-1]))
+    needed = budget.count(_answer(opened, style, compose(opened.material, style, 0), dresses[-1]))
     if needed + _WORTH_IT >= opened.tokens:
         return None
     if limit and needed > limit:
@@ -79,7 +89,7 @@ def _summarised(opened: Opened, style: Style, bound: int, limit: int) -> JsonObj
             hint=f"Call again with max_tokens {needed + _WORTH_IT} or more.",
         )
     spare = min(limit or needed + _WORTH_IT, needed + _WORTH_IT)
-    return _fitting(opened, style, _DRESSES[-1], min(bound, spare - needed), spare)
+    return _fitting(opened, style, dresses[-1], min(bound, spare - needed), spare)
 
 
 def _target(tokens: int, bound: int) -> int:
@@ -145,7 +155,7 @@ def _filled(
         "sections": {
             "count": len(opened.sections),
             "headers": [short_title(s.title) for s in opened.sections[: dress.headers]],
-            "note": _HEADERS_NOTE,
+            "note": _HEADERS_NOTE if "list_sections" in dress.tools else "",
         },
         "coverage": {
             "included": {
@@ -192,11 +202,12 @@ def _preamble(
 ) -> str:
     """Return what a reader must know of a summary, and the calls that get more."""
     path = json.dumps(opened.path, ensure_ascii=False)
-    calls = (
+    calls = [
         f"list_sections(file_path={path})",
         f"read_section(file_path={path}, section_heading=<id or title>)",
         f'smart_read(file_path={path}, mode="full")',
-    )
+    ]
+    calls = [call for call in calls if call.partition("(")[0] in dress.tools]
     missing = [name.replace("_", " ") for name, out in excluded.items() if out]
     sampled = ["sentences outside an even sample"] * opened.material.sampled
     lost = ", ".join([*missing, *sampled, "other detail"])
