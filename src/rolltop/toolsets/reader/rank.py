@@ -9,7 +9,7 @@ from math import log
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _WORD: Final = re.compile(r"\w+")
 _FUNCTION_WORDS: Final = (
@@ -43,23 +43,27 @@ def terms_of(query: str) -> list[str]:
     return list(dict.fromkeys(stems))[:_MOST_TERMS]
 
 
-def scores(text: str, spans: Sequence[Span], terms: Sequence[str]) -> list[float]:
-    """Return how well each section answers, its children included; 0 where no word occurs.
+def places(text: str, terms: Sequence[str]) -> dict[str, list[int]]:
+    """Return for each term the offsets at which a word starts with it."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters grow when lowered; offsets must hold
+        lowered = "".join(low if len(low := c.lower()) == 1 else c for c in text)
+    return {term: _places(lowered, term) for term in terms}
+
+
+def scores(spans: Sequence[Span], found: Mapping[str, Sequence[int]]) -> list[float]:
+    """Return how well each section answers by the places of the terms; 0 where none occurs.
 
     BM25 after Robertson and Zaragoza (2009) with k1 = 1.2, b = 0.75.
     """
     if not spans:
         return []
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters grow when lowered; offsets must hold
-        lowered = "".join(low if len(low := c.lower()) == 1 else c for c in text)
     mean = sum(span.end - span.start for span in spans) / len(spans) or 1.0
     totals = [0.0] * len(spans)
-    for term in terms:
-        places = _places(lowered, term)
+    for term, offsets in found.items():
         counts = [
-            bisect_left(places, span.end)
-            - bisect_left(places, span.start)
+            bisect_left(offsets, span.end)
+            - bisect_left(offsets, span.start)
             + _TITLE * _in_title(term, span.title)
             for span in spans
         ]

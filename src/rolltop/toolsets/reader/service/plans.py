@@ -156,11 +156,9 @@ def _candidates(
     found: list[_Candidate] = []
     for opened in documents:
         spans = [rank.Span(s.title, *opened.offsets(s)) for s in opened.sections]
-        scored = zip(
-            rank.scores(opened.text, spans, terms),
-            rank.scores(opened.text, _own_spans(opened.text, spans), terms),
-            strict=True,
-        )
+        places = rank.places(opened.text, terms)
+        own = rank.scores(_own_spans(opened.text, spans), places)
+        scored = zip(rank.scores(spans, places), own, strict=True)
         found += [_Candidate(opened, at, *pair, tool) for at, pair in enumerate(scored)]
     return sorted(found, key=lambda candidate: -candidate.score)
 
