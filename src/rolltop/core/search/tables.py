@@ -46,7 +46,8 @@ else:  # only PostgreSQL needs it
 Number: Final = BigInteger().with_variant(Integer, "sqlite")
 """A row's number, counted up by the database and never given twice."""
 
-_MOST_POSITIONS: Final = 255  # of one word that a tsvector keeps
+MOST_POSITIONS: Final = 255
+"""Places of one word that a tsvector keeps."""
 _LAST_POSITION: Final = 16383
 
 
@@ -69,7 +70,7 @@ class SplitWords(TypeDecorator[str]):
         places: dict[str, list[int]] = {}
         for place, word in enumerate(value.split(), start=1):
             kept = places.setdefault(word, [])
-            if len(kept) < _MOST_POSITIONS:
+            if len(kept) < MOST_POSITIONS:
                 kept.append(min(place, _LAST_POSITION))
         return " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
 

@@ -7,6 +7,7 @@ texts' own table, so that filters, counts and pages are part of the same stateme
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,6 +31,7 @@ from rolltop.core.lazy import lazy
 from rolltop.core.search.batches import batches
 from rolltop.core.search.conditions import OWNER
 from rolltop.core.search.tables import (
+    MOST_POSITIONS,
     WHOLE_WORDS_TABLE,
     owner_of,
     search_whole_parts,
@@ -40,7 +42,7 @@ from rolltop.core.search.terms import is_beginning
 from rolltop.core.search.words import joined_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import BindParameter, ColumnElement, FromClause, Select
 
@@ -53,7 +55,7 @@ else:  # only where the store is PostgreSQL's
     wholes_tsearch = lazy("rolltop.core.search.wholes_tsearch")
 
 _PART: Final = 5000
-"""Words of one tsvector: its positions end at 16,383 and its bytes at a MiB."""
+"""Words of one tsvector at most: its positions end at 16,383 and its bytes at a MiB."""
 _OVERLAP: Final = 64
 """Words that two parts share, so that a phrase is whole in one of them."""
 _w: Final = search_whole_words.c
@@ -63,8 +65,8 @@ def add(tx: Tx, texts: Sequence[str]) -> list[int]:
     """Return the numbers of new texts, in their order; the numbers are never given twice."""
     if not texts:
         return []
-    split = [joined_words(text) for text in texts]
-    rows = [_row(tx, words) for words in split]
+    split = [_parts(tx, text) for text in texts]
+    rows = [_row(tx, parts) for parts in split]
     numbers = [number for (number,) in _ADD.rows_of_each(tx, rows)]
     _index(tx, dict(zip(numbers, split, strict=True)))
     return numbers
@@ -73,11 +75,11 @@ def add(tx: Tx, texts: Sequence[str]) -> list[int]:
 def replace(tx: Tx, number: int, text: str) -> None:
     """Index a text in place of what the number stood for."""
     _unindex(tx, [number])
-    words = joined_words(text)
-    row = _row(tx, words)
+    parts = _parts(tx, text)
+    row = _row(tx, parts)
     changed = {"is_long": row["is_long"], "words": row["words"]}
     _put(tx.kind).run(tx, {"owner": tx.scope.tenant_id, "it": number, **changed})
-    _index(tx, {number: words})
+    _index(tx, {number: parts})
 
 
 def remove(tx: Tx, numbers: Sequence[int]) -> None:
@@ -173,9 +175,9 @@ def _fts5_phrase(phrase: Phrase) -> str:
     return f"{joined} *" if is_beginning(phrase[-1]) else joined
 
 
-def _row(tx: Tx, words: str) -> dict[str, object]:
-    is_long = tx.kind != "sqlite" and words.count(" ") >= _PART
-    kept = "" if is_long else _marked(tx, words)
+def _row(tx: Tx, parts: Sequence[str]) -> dict[str, object]:
+    is_long = len(parts) > 1
+    kept = "" if is_long else _marked(tx, parts[0])
     return {"user_id": tx.scope.tenant_id, "is_long": is_long, "words": kept}
 
 
@@ -184,30 +186,52 @@ def _marked(tx: Tx, words: str) -> str:
     return words if tx.kind == "sqlite" else f"{words} {tsearch.mark(tx.scope.tenant_id)}"
 
 
-def _index(tx: Tx, texts: dict[int, str]) -> None:
+def _index(tx: Tx, texts: dict[int, Sequence[str]]) -> None:
     """Make the words of texts findable that have a row."""
     if tx.kind == "sqlite":
-        _ADD_WORDS.run_each(tx, [{"rowid": n, "words": words} for n, words in texts.items()])
+        _ADD_WORDS.run_each(tx, [{"rowid": n, "words": words} for n, (words,) in texts.items()])
         return
-    parts = [
+    rows = [
         {
             "whole_id": number,
             "part": part,
             "user_id": tx.scope.tenant_id,
             "words": _marked(tx, words),
         }
-        for number, text in texts.items()
-        if _row(tx, text)["is_long"]
-        for part, words in enumerate(_parts(text))
+        for number, parts in texts.items()
+        if len(parts) > 1
+        for part, words in enumerate(parts)
     ]
-    if parts:
-        tx.execute(insert(search_whole_parts), parts)
+    if rows:
+        tx.execute(insert(search_whole_parts), rows)
 
 
-def _parts(words: str) -> Iterator[str]:
-    split = words.split(" ")
-    for start in range(0, len(split), _PART - _OVERLAP):
-        yield " ".join(split[start : start + _PART])
+def _parts(tx: Tx, text: str) -> list[str]:
+    """Return the words of a text, cut into what one row of the index can keep: as a rule all."""
+    words = joined_words(text)
+    if tx.kind == "sqlite":
+        return [words]
+    split, parts, start, end = words.split(" "), list[str](), 0, 0
+    while end < len(split):
+        end = _end_of_part(split, start)
+        parts.append(" ".join(split[start:end]))
+        start = end - _OVERLAP
+    return parts
+
+
+def _end_of_part(split: Sequence[str], start: int) -> int:
+    """Return where the part ends that begins there: it is full, or a word would lose a place.
+
+    Where a place is missing, no phrase with the word is found there, such as a name by its parts.
+    """
+    last = min(start + _PART, len(split))
+    counts: defaultdict[str, int] = defaultdict(int)
+    for at in range(start, last):
+        word = split[at]
+        if counts[word] == MOST_POSITIONS:
+            return at
+        counts[word] += 1
+    return last
 
 
 def _unindex(tx: Tx, numbers: Sequence[int]) -> None:
