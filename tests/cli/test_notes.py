@@ -248,6 +248,18 @@ def test_a_number_below_its_least_value_stops_the_start(
     assert name in outcome.err
 
 
+@pytest.mark.parametrize(
+    "name", ["SIMPERIUM_API_URL", "SIMPERIUM_AUTH_URL", "SIMPLENOTE_ACCOUNT_URL"]
+)
+def test_an_address_that_is_none_stops_the_start(shell: Shell, name: str) -> None:
+    shell.set(name, "http://[::1/1")
+    for command in (("serve",), ("call", "note_list"), ("notes", "status")):
+        outcome = shell(*command)
+        assert outcome.code == 2
+        assert outcome.err.count("\n") == 1
+        assert name in outcome.err
+
+
 def test_doctor_tells_how_the_notes_are_doing(shell: Shell, served: Served) -> None:
     shell("call", "note_save", "text=mine")
     assert "notes: 1, kept here only" in shell("doctor").out

@@ -16,6 +16,13 @@ DECLARED = (
     Setting("reader.share", "number", 0.5, "A share.", minimum=0, maximum=1),
     Setting("scratch.age", "duration", 86_400, "An age.", minimum=1, unit="h"),
     Setting("notes.token", "text", "", "A token.", secret=True),
+    Setting("notes.place", "url", "https://example.org/1", "A place."),
+)
+NO_PLACES = (
+    *("", " ", "notaurl", "localhost:8080/1", "//localhost/1", "/1", "https:localhost/1"),
+    *("ftp://localhost/1", "file:///1", "https://", "https:///1", "http://:80/1", "http://u@/1"),
+    *("http://[::1/1", "http://localhost:x/1", "http://localhost:99999/1"),
+    *("http://localhost/1?a=b", "http://localhost/1#a", "http://local host/1", "http://x/1\n"),
 )
 
 
@@ -122,6 +129,9 @@ def test_an_empty_variable_is_not_set(places: Places) -> None:
         ("output", "TEXT", "text"),
         ("toolsets", "tasks, reader,", ("tasks", "reader")),
         ("log_level", "WARN", "warn"),
+        ("notes.place", "HTTPS://Example.org:8443/1/", "HTTPS://Example.org:8443/1/"),
+        ("notes.place", "http://[::1]:80", "http://[::1]:80"),
+        ("notes.place", "http://münchen.example/1", "http://münchen.example/1"),
     ],
 )
 def test_text_becomes_the_settings_kind(places: Places, key: str, text: str, value: object) -> None:
@@ -150,6 +160,7 @@ def test_text_becomes_the_settings_kind(places: Places, key: str, text: str, val
         ("retrieval.roots", "docs"),
         ("retrieval.roots.a b", "x"),
         ("user", "a\0b"),
+        *(("notes.place", text) for text in NO_PLACES),
     ],
 )
 def test_a_bad_value_names_key_source_and_what_is_allowed(
@@ -178,6 +189,8 @@ def test_a_bad_value_names_key_source_and_what_is_allowed(
         'retrieval.roots = "docs"',
         "reader.share = nan",
         "log_file_path = 1979-05-27",
+        'notes.place = ""',
+        "notes.place = 80",
     ],
 )
 def test_toml_values_are_not_coerced(places: Places, line: str) -> None:

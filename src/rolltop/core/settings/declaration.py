@@ -16,6 +16,7 @@ Kind = Literal[
     "list",
     "paths",
     "table",
+    "url",
 ]
 """What a value is in the program, and how it is written:
 
@@ -25,6 +26,7 @@ Kind = Literal[
   working directory; `~` is the home directory
 - `list`: a tuple of texts; `paths`: a tuple of absolute Paths
 - `table`: names to absolute Paths, joined over all sources name by name
+- `url`: a text, the address of a web server and maybe a path there, to which more is appended
 """
 
 Unit = Literal["s", "m", "h", "d"]
@@ -42,6 +44,7 @@ _FORMS: Final[dict[Kind, str]] = {
     "list": "a list of names",
     "paths": "a list of paths",
     "table": "names with their paths (name = path)",
+    "url": "a URL with http:// or https:// and a host, without a query",
 }
 
 

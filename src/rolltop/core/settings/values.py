@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +31,7 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"([0-9]{1,12})\s*([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"[\w.-]+")
+_NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^:@]*):.*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&][a-z_]*(?:password|passfile)=)[^&#]*", re.IGNORECASE)
 _UNITS: Final[dict[Kind, tuple[tuple[str, int], ...]]] = {
@@ -213,6 +215,18 @@ def _path(text: str, base: Path) -> Path:
         raise NotAllowed from None
 
 
+def _url(text: str, _setting: Setting, _base: Path) -> str:
+    """Return the text as it is. Raises NotAllowed for what requests cannot go to."""
+    try:
+        parts = urlsplit(text)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket without the other, a port that is none
+        raise NotAllowed from None
+    if not is_whole or parts.scheme not in {"http", "https"} or _NOT_IN_URL.search(text):
+        raise NotAllowed
+    return text
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
@@ -238,4 +252,5 @@ _TEXT_READERS: Final[dict[Kind, Callable[[str, Setting, Path], object]]] = {
     "list": lambda text, _setting, _base: _split(text),
     "paths": lambda text, _setting, base: tuple(_path(item, base) for item in _split(text)),
     "table": lambda text, _setting, base: table(_pairs(text), base),
+    "url": _url,
 }

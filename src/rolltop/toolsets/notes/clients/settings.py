@@ -39,7 +39,7 @@ SETTINGS: Final = (
     ),
     Setting(
         "notes.simplenote.account_url",
-        "text",
+        "url",
         "https://app.simplenote.com/account",
         "Where codes for the login are asked for.",
         environment=("SIMPLENOTE_ACCOUNT_URL",),
@@ -53,14 +53,14 @@ SETTINGS: Final = (
     ),
     Setting(
         "notes.simperium.auth_url",
-        "text",
+        "url",
         "https://auth.simperium.com/1",
         "Where passwords are checked, up to and including /1.",
         environment=("SIMPERIUM_AUTH_URL",),
     ),
     Setting(
         "notes.simperium.api_url",
-        "text",
+        "url",
         "https://api.simperium.com/1",
         "Where notes are kept, up to and including /1.",
         environment=("SIMPERIUM_API_URL",),
