@@ -54,3 +54,18 @@ def test_a_restore_asks_first(
     outcome = shell("restore", "walrus.db", stdin=f"{answer}\n")
     assert outcome.code == code
     assert ("sealion" in shell("call", "list_tasks").out) == bool(code)
+
+
+def test_a_restore_where_nothing_is_kept_asks_nothing(shell: Shell) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    shell.data = shell.folder / "elsewhere"
+    shell.set("ROLLTOP_DATA_DIR", str(shell.data))
+    outcome = shell("restore", "sealion.db")
+    assert (outcome.code, "There is no file sealion.db" in outcome.err) == (1, True)
+    outcome = shell("restore", "walrus.db")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "walrus" in shell("call", "list_tasks").out
+    assert shell("restore", "walrus.db").code == 1
+    shell.set("DATABASE_URL", "postgresql://walrus@localhost/walrus")
+    assert "pg_restore" in shell("restore", "walrus.db").err

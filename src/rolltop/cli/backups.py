@@ -12,8 +12,9 @@ from rolltop.core.lazy import lazy
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core.db import encryption, restoring
+    from rolltop.core.db import address, encryption, restoring
 else:
+    address = lazy("rolltop.core.db.address")
     encryption = lazy("rolltop.core.db.encryption")
     restoring = lazy("rolltop.core.db.restoring")
 
@@ -46,7 +47,9 @@ def _backup(arguments: Namespace) -> int:
 
 def _restore(arguments: Namespace) -> int:
     settings = options.read_settings(arguments)
-    if not arguments.yes:
+    url: str = settings["database_url"]
+    path = address.parse(url).path
+    if path is not None and path.exists() and not arguments.yes:
         if not options.is_terminal():
             raise Invalid(
                 "Nobody is here to confirm that the store is to be replaced",
@@ -56,7 +59,6 @@ def _restore(arguments: Namespace) -> int:
         if input(question).strip().lower() not in {"y", "yes"}:
             options.show("Nothing was replaced.")
             return 1
-    url: str = settings["database_url"]
     kept = restoring.restore(url, arguments.file, encryption.configured(settings))
     options.show(f"The store is what {arguments.file} holds.")
     if kept is not None:
