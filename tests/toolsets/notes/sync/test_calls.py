@@ -145,6 +145,50 @@ def test_a_token_of_the_settings_needs_no_login(
     assert served.simperium.served["login"] == 0
 
 
+def test_one_login_serves_what_follows_and_a_write_is_two_requests(
+    call: Call, simperium: Simperium
+) -> None:
+    before = simperium.served.copy()
+    for version in (1, 2, 3):
+        call("note_save", id="n", local_version=version, text=f"{version}\n")
+    assert simperium.served - before == {"get": 3, "post": 3}
+    call("note_manage", action="sync")
+    assert simperium.served["login"] == before["login"] == 1
+
+
+def test_a_refused_token_is_replaced_at_any_request_where_there_is_a_password(
+    call: Call, simperium: Simperium, server: Bucket
+) -> None:
+    def refusing(route: Any, tool: str, **arguments: Any) -> None:
+        logins = simperium.served["login"]
+        simperium.faults.add("status", route, status=401)
+        assert "error" not in call(tool, **arguments)
+        assert simperium.served["login"] == logins + 1
+        assert simperium.faults.planned == []
+
+    refusing("index", "note_manage", action="sync")
+    refusing("get", "note_save", id="n", local_version=1, text="one\n")
+    refusing("post", "note_save", id="n", local_version=2, text="two\n", trash=True)
+    refusing("delete", "note_manage", action="delete_permanently", id="n", local_version=3)
+    assert server.live() == {}
+
+
+def test_a_token_that_is_refused_for_good_is_told_and_not_kept(
+    call: Call, simperium: Simperium, server: Bucket
+) -> None:
+    simperium.faults.add("status", "get", times=2, status=401)
+    error = call("note_save", id="n", local_version=1, text="one\n")["error"]
+    assert (error["category"], error["code"], error["http_status"]) == (
+        "AUTH",
+        "TOKEN_REJECTED",
+        401,
+    )
+    assert "SIMPLENOTE_" in error["resolution_hint"]
+    simperium.tokens.clear()
+    assert call("note_save", id="n", local_version=1, text="one\n")["sync_state"] == "synced"
+    assert server.live()["n"]["content"] == "one\n"
+
+
 @pytest.mark.parametrize(
     "case",
     [

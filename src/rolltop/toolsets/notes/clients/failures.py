@@ -124,7 +124,8 @@ def token_rejected() -> NotAccepted:
     """Return the error of a token that is not accepted any more."""
     return NotAccepted(
         "Simplenote does not accept the token of this account any more.",
-        hint="A person has to run `rolltop notes login` again.",
+        hint="A person has to run `rolltop notes login` again, or to mend SIMPLENOTE_TOKEN or "
+        "SIMPLENOTE_PASSWORD where they are set.",
         data={"http_status": 401},
     )
 

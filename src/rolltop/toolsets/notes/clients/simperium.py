@@ -10,7 +10,7 @@ from rolltop.toolsets.notes.clients import failures, objects
 from rolltop.toolsets.notes.clients.backend import IndexPage, RemoteNote, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.clients.backend import Data, Outcome
@@ -67,15 +67,23 @@ class Simplenote:
     """One account's notes at Simplenote; see `backend.Backend`."""
 
     def __init__(
-        self, places: Places, credentials: Credentials, exchange: Exchange, client_id: str
+        self,
+        places: Places,
+        credentials: Credentials,
+        exchange: Exchange,
+        client_id: str,
+        keep: Callable[[str], None] | None = None,
     ) -> None:
-        """Take the account; ask nothing yet. `client_id` names this installation."""
+        """Take the account; ask nothing yet. `client_id` names this installation.
+
+        `keep(token)` hears of each token that the password got.
+        """
         self._places: Final = places
         self._credentials: Final = credentials
         self._exchange: Final = exchange
         self._client_id: Final = client_id
+        self._keep: Final = keep
         self._token = credentials.token
-        self._has_asked = False
 
     async def authenticate(self) -> None:
         """Get a token where there is only a password."""
@@ -91,7 +99,8 @@ class Simplenote:
                 data={"http_status": _UNAUTHORIZED},
             )
         self._token = await authorize(self._places, self._credentials, self._exchange)
-        self._has_asked = True
+        if self._keep is not None:
+            self._keep(self._token)
 
     async def index(
         self, *, limit: int, mark: str | None, since: str | None, data: bool
@@ -133,21 +142,20 @@ class Simplenote:
         body: object = None,
     ) -> Answer:
         """Return the answer; with a password, a token that is refused is replaced once."""
-        await self.authenticate()
         given = {name: text for name, text in (query or {}).items() if text is not None}
         url = f"{self._places.api_url}/{self._places.app_id}/{_BUCKET}/{path}"
         url += f"?{urlencode(given)}" if given else ""
         for _attempt in range(2):
+            await self.authenticate()
             headers = {"X-Simperium-Token": self._token}
             answer = await self._exchange.send(
                 method, url, headers=headers, body=body, writes=method != "GET"
             )
             if answer.status != _UNAUTHORIZED:
                 return answer
-            if not self._credentials.password or self._has_asked:
+            if not self._credentials.password:
                 break
             self._token = ""
-            await self.authenticate()
         raise failures.token_rejected()
 
 

@@ -7,6 +7,7 @@ import threading
 import uuid
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -81,7 +82,13 @@ async def linked(desk: Desk, scope: Scope, account: Account) -> AsyncGenerator[L
     def changed(note_id: str) -> None:
         desk.changed(scope, f"rolltop://note/{quote(note_id, safe='')}")
 
-    backend = Simplenote(Places.of(settings), credentials, exchange, f"rolltop-{_HOLDER[:8]}")
+    backend = Simplenote(
+        Places.of(settings),
+        credentials,
+        exchange,
+        f"rolltop-{_HOLDER[:8]}",
+        partial(_keep_token, token_name(scope, account.account)),
+    )
     try:
         notebook = notebook_of(account, settings["notes.history"])
         yield Link(desk.database, scope, notebook, backend, _HOLDER, changed)
@@ -93,20 +100,25 @@ async def linked(desk: Desk, scope: Scope, account: Account) -> AsyncGenerator[L
 
 
 def forget_tokens() -> None:
-    """Read tokens anew from where they are kept when they are next needed."""
+    """Get tokens anew, from where they are kept or for a password, when they are next needed."""
     with _guard:
         _tokens.clear()
+
+
+def _keep_token(name: str, token: str) -> None:
+    with _guard:
+        _tokens[name] = token
 
 
 def _credentials(settings: Settings, scope: Scope, account: Account) -> Credentials:
     """Return what the settings hold for this account, else the token that a login kept."""
     username = account.username or ""
+    name = token_name(scope, account.account)
     named: str = settings["notes.simplenote.username"]
     if named and notebooks.key_of(named) == account.account:
-        return Credentials(
-            named, settings["notes.simplenote.token"], settings["notes.simplenote.password"]
-        )
-    name = token_name(scope, account.account)
+        with _guard:
+            token = _tokens.get(name) or settings["notes.simplenote.token"]
+        return Credentials(named, token, settings["notes.simplenote.password"])
     with _guard:
         token = _tokens.get(name) or Tokens(settings["data_dir"]).get(name) or ""
         if token:
