@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import keyring.backends.fail
@@ -15,6 +16,7 @@ import pytest
 
 from rolltop.cli import options
 from rolltop.toolsets.notes.clients.tokens import FILE_NAME
+from tests import forks
 from tests.cli.conftest import SOURCE
 from tests.server.processes import PATIENCE, Lines
 from tests.simperium import Simperium
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cli.conftest import Shell
+    from tests.simperium.server import Reply, Request
 
 ADA = "ada@example.org"
 PASSWORD = "correct horse"  # noqa: S105  # of nobody
@@ -179,6 +182,30 @@ def test_a_dry_run_lists_and_accept_does_what_a_sync_asks_about(
     assert json.loads(shell("call", "note_list").out)["total_items"] == 12
     assert shell("notes", "sync", "--accept").out == "Pulled 12, pushed 0, conflicts 0.\n"
     assert json.loads(shell("call", "note_list").out)["total_items"] == 0
+
+
+def test_a_sync_waits_for_one_under_way_and_for_none_that_was_killed(
+    shell: Shell, served: Served
+) -> None:
+    simperium = served.simperium
+    simperium.notes(ADA).post("n", {"content": "from Simplenote"}, None, None)
+    shell.set("SIMPLENOTE_USERNAME", ADA)
+    shell.set("SIMPLENOTE_PASSWORD", PASSWORD)
+    answer, is_asked = simperium.answer, threading.Event()
+
+    def answering(request: Request) -> Reply:
+        if "/index" in request.target:
+            is_asked.set()
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it tells so
+    simperium.faults.add("silent", "index")
+    with forks.Forked(["-m", "rolltop", "notes", "sync"]) as other:
+        assert is_asked.wait(PATIENCE)
+        assert shell("notes", "sync").out == "Another process is syncing these notes now.\n"
+        other.kill()
+        other.wait()
+    assert shell("notes", "sync").out == "Pulled 1, pushed 0, conflicts 0.\n"
 
 
 def test_without_an_account_there_is_nothing_to_sync(shell: Shell) -> None:

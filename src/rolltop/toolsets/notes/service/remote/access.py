@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import uuid
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simple
 from rolltop.toolsets.notes.clients.tokens import Tokens
 from rolltop.toolsets.notes.models import LOCAL, Account, Notebook
 from rolltop.toolsets.notes.service import notebooks
-from rolltop.toolsets.notes.service.remote.link import Link
+from rolltop.toolsets.notes.service.remote.link import Link, this_process
 from rolltop.toolsets.notes.store import accounts, reading, syncing
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from rolltop.core.scope import Scope
     from rolltop.core.settings import Settings
 
-_HOLDER: Final = str(uuid.uuid4())
-"""This process, as the holder of leases and towards the backend."""
 _tokens: Final[dict[str, str]] = {}
 _guard: Final = threading.Lock()
 
@@ -86,12 +83,12 @@ async def linked(desk: Desk, scope: Scope, account: Account) -> AsyncGenerator[L
         Places.of(settings),
         credentials,
         exchange,
-        f"rolltop-{_HOLDER[:8]}",
+        f"rolltop-{this_process()[:8]}",
         partial(_keep_token, token_name(scope, account.account)),
     )
     try:
         notebook = notebook_of(account, settings["notes.history"])
-        yield Link(desk.database, scope, notebook, backend, _HOLDER, changed)
+        yield Link(desk.database, scope, notebook, backend, this_process(), changed)
     except NotAccepted:
         forget_tokens()
         raise
