@@ -124,6 +124,34 @@ def test_offline_writes_are_marked_and_keep_a_reset_away(
     assert server.live()[saved["id"]]["content"] == "later"
 
 
+def test_what_keeps_a_reset_away_says_how_to_end_that(
+    database: Database, default: Scope, served: Served, server: Bucket
+) -> None:
+    desk = make_desk(database, settings={**settings_of(served), "notes.offline_writes": True})
+
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        return call_tool(desk, default, tool, **arguments).structured
+
+    call("note_manage", action="sync")
+    served.simperium.faults.add("html", times=99)
+    large, small = call("note_save", text="y" * 5000), call("note_save", text="small")
+    assert large["sync_state"] == small["sync_state"] == "pending"
+    served.simperium.faults.clear()
+    server.largest_object = 2000
+    waiting = call("note_manage", action="reset_cache")["error"]
+    assert waiting["details"] == {"pending_writes": 2}
+    assert "action sync" in waiting["resolution_hint"]
+    assert call("note_manage", action="sync")["pushed"] == 1
+    refused = call("note_manage", action="reset_cache")["error"]
+    assert refused["code"] == "PENDING_WRITES"
+    assert refused["details"] == {"pending_writes": 1, "refused": [large["id"]]}
+    assert "note_save" in refused["resolution_hint"]
+    assert "action sync" not in refused["resolution_hint"]
+    parted = {"id": large["id"], "local_version": 1, "text": "smaller", "confirm_shrink": True}
+    assert call("note_save", **parted)["sync_state"] == "synced"
+    assert call("note_manage", action="reset_cache")["status"] == "success"
+
+
 def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
     database: Database, default: Scope, served: Served
 ) -> None:

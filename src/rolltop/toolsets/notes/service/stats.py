@@ -16,12 +16,16 @@ from rolltop.toolsets.notes.service import changes, notebooks
 from rolltop.toolsets.notes.store import accounts, reading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rolltop.core.db import Tx
     from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.models import JsonObject, Notebook
+    from rolltop.toolsets.notes.models import JsonObject, Note, Notebook
 
 _MEBIBYTE: Final = 1 << 20
 _KIBIBYTE: Final = 1 << 10
+_NAMED: Final = 20
+"""Notes that an error names."""
 UNSENT: Final = ("pending", "conflict")
 
 
@@ -61,15 +65,28 @@ def reset(tx: Tx, notebook: Notebook, account: Account) -> int:
     """
     unsent = reading.count(tx, notebook.account, *UNSENT)
     if unsent:
-        raise Conflict(
-            f"{unsent} notes hold changes that the backend does not have yet",
-            code="PENDING_WRITES",
-            hint="Call note_manage with action sync first; nothing was dropped.",
-            data={"details": {"pending_writes": unsent}},
-        )
+        raise _unsent(unsent, reading.in_state(tx, notebook.account, ["conflict"], _NAMED))
     dropped = changes.forget_all(tx, notebook)
     accounts.put(tx, replace(account, cursor=None, state={}))
     return dropped
+
+
+def _unsent(count: int, refused: Sequence[Note]) -> Conflict:
+    """Return the error of notes that the backend does not have; a sync sends no refused one."""
+    hint = "Call note_manage with action sync first; nothing was dropped."
+    details: JsonObject = {"pending_writes": count}
+    if refused:
+        details["refused"] = [note.id for note in refused]
+        hint = (
+            "Simplenote did not take the notes in details.refused, most often since they are too "
+            "large: make them smaller with note_save; nothing was dropped."
+        )
+    return Conflict(
+        f"{count} notes hold changes that the backend does not have yet",
+        code="PENDING_WRITES",
+        hint=hint,
+        data={"details": details},
+    )
 
 
 def _resident_mebibytes() -> float | None:
