@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.errors import Conflict
+from rolltop.toolsets.notes.clients.backend import RemoteNote
 from rolltop.toolsets.notes.clients.failures import BackendFailed
+from rolltop.toolsets.notes.service.remote import applying
 from tests.toolsets.notes.sync.device import EMAIL, Crash, Device, before_the_next_write
 
 if TYPE_CHECKING:
@@ -175,6 +177,53 @@ def test_offline_writes_wait_and_are_sent_later(
     assert device.sync().tally.pushed == 2
     assert {data["content"] for data in server.live().values()} == {"two\n", "new\n"}
     assert {note.sync_state for note in device.notes().values()} == {"synced"}
+
+
+@pytest.mark.parametrize("name", ["n", None])
+def test_what_is_kept_to_be_sent_and_had_arrived_is_one_note(
+    device: Device, simperium: Simperium, server: Bucket, name: str | None
+) -> None:
+    device.sync()
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if request.method == "POST" and "/i/" in request.target:
+            simperium.faults.add("lost", "post")
+            simperium.faults.add("unreachable", "get", times=4)
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    saved = device.save(name, to("new\n"), offline=True)
+    assert saved.sync_state == "pending"
+    simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # well again
+    assert device.sync().tally.conflicts == 0
+    assert [note_id for note_id, data in server.live().items() if data["content"] == "new\n"] == [
+        saved.id
+    ]
+    assert {note.id: note.text for note in device.notes().values()} == {
+        note_id: data["content"] for note_id, data in server.live().items()
+    }
+
+
+def test_what_arrived_and_came_by_a_sync_before_it_was_kept_is_one_note(
+    device: Device, simperium: Simperium, server: Bucket
+) -> None:
+    device.sync()
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if request.method == "POST" and "/i/" in request.target:
+            simperium.faults.add("lost", "post")
+            simperium.faults.add("unreachable", "get", times=4)
+        elif len(server.live()) > len(device.notes()):  # another process syncs meanwhile
+            (new_id,) = set(server.live()) - set(device.notes())
+            arrived = RemoteNote(new_id, 1, server.live()[new_id])
+            device.database.write_now(device.scope, applying.tell, device.notebook, arrived, None)
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    assert device.save(None, to("new\n"), offline=True).sync_state == "synced"
+    assert sorted(note.text for note in device.notes().values()) == ["new\n", "one\n"]
 
 
 def test_a_write_that_is_killed_anywhere_is_whole_or_not_there_and_never_doubled(

@@ -82,7 +82,7 @@ async def write(link: Link, note_id: str | None, decide: Decide, *, offline: boo
     except BackendFailed as failure:
         if not offline or failure.code == "BACKEND_REFUSED":
             raise
-        return await link.write(_queue, link.notebook, decide)
+        return await link.write(_queue, link.notebook, decide, new_id)
     raise _restless()
 
 
@@ -181,11 +181,18 @@ def _is_behind(present: Note, change: Change, sent: Sent) -> bool:
     return present.sync_state == "synced" and (present.server_version or 0) <= sent.note.version
 
 
-def _queue(tx: Tx, notebook: Notebook, decide: Decide) -> Note:
-    """Return the note with a change that is still to be sent."""
+def _queue(tx: Tx, notebook: Notebook, decide: Decide, new_id: str) -> Note:
+    """Return the note with a change that is still to be sent.
+
+    A new note gets the id it was sent with: it may have arrived, and come here since.
+    """
     change = decide(tx)
     if change.note is None:
-        new = New(change.content, change.id, Backing("pending"))
+        syncing.hold(tx, notebook.account)  # so that nobody makes the same note now
+        present = reading.hold(tx, notebook.account, new_id)
+        if present is not None:
+            return present
+        new = New(change.content, change.id or new_id, Backing("pending"))
         return changes.create_all(tx, notebook, [new], source=change.source)[0]
     note = reading.hold(tx, notebook.account, change.note.id)
     if note is None or note.local_version != change.note.local_version:
