@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
     from tests.simperium.http import Served
+    from tests.simperium.server import Reply, Request
 
     Call = Callable[..., dict[str, Any]]
 
@@ -253,6 +254,28 @@ def test_each_way_to_fail_of_the_backend_has_its_category_code_and_status(
     assert error["details"].get("retry_after") == (99.0 if status == 429 else None)
     assert call_tool(desk, default, "note_get", id="n").structured == before
     assert server.live()["n"]["content"] == before["text"]
+
+
+@pytest.mark.parametrize("given", [{}, {"id": "n", "local_version": 1}])
+def test_what_a_save_that_may_have_arrived_says_to_do_shows_whether_it_has(
+    call: Call, simperium: Simperium, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(http, "_FIRST_WAIT", 0.001)
+    answer = simperium.answer
+
+    def answering(request: Request) -> Reply:
+        if request.method == "POST" and "/i/" in request.target:
+            simperium.faults.add("lost", "post")
+            simperium.faults.add("unreachable", "get", times=4)
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    error = call("note_save", **given, text="perhaps\n")["error"]
+    assert error["details"]["may_have_arrived"] is True
+    assert "action sync" in error["resolution_hint"]
+    assert call("note_manage", action="sync")["pulled"] == 1
+    assert call("note_get", id=error["details"]["id"])["text"] == "perhaps\n"
+    assert call("note_list", q="perhaps")["total_items"] == 1
 
 
 def test_what_is_wrong_with_a_call_is_told_before_anything_is_asked(

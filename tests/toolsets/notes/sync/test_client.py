@@ -392,6 +392,7 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
             asyncio.run(put())
     assert raised.value.code == code
     assert raised.value.may_have_arrived
+    assert raised.value.data["details"] == {"may_have_arrived": True}
     assert bool(simperium.notes(EMAIL).live()) == arrived
 
 

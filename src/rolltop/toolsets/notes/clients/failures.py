@@ -50,10 +50,13 @@ class NotAccepted(Invalid):
     default_code = "TOKEN_REJECTED"
 
 
-def too_long() -> BodyTooLong:
+def too_long(*, may_have_arrived: bool = False) -> BodyTooLong:
     """Return the error of an answer that doesn't end where it should."""
     return BodyTooLong(
-        "The answer of Simplenote is larger than this program takes.", subcategory="unknown"
+        "The answer of Simplenote is larger than this program takes.",
+        subcategory="unknown",
+        may_have_arrived=may_have_arrived,
+        hint=_check_first() if may_have_arrived else _ALONE,
     )
 
 
@@ -136,4 +139,7 @@ def login_failed(message: str, hint: str, status: int = 401) -> NotAccepted:
 
 
 def _check_first() -> str:
-    return "The change may have arrived: read the note again before you repeat it."
+    return (
+        "The change may have arrived: call note_manage with action sync, then read the note again "
+        "before you repeat it."
+    )

@@ -158,9 +158,8 @@ class Exchange:
             raise failures.unreachable(may_have_arrived=False) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise failures.unreachable(may_have_arrived=writes) from None
-        except failures.BodyTooLong as failure:
-            failure.may_have_arrived = writes
-            raise
+        except failures.BodyTooLong:
+            raise failures.too_long(may_have_arrived=writes) from None
 
     async def _exchange(self, request: _Request) -> Answer:
         async with self._opened().stream(

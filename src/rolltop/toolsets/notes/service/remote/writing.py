@@ -55,7 +55,8 @@ async def write(link: Link, note_id: str | None, decide: Decide, *, offline: boo
     `offline` a change that cannot be sent is kept here, pending.
 
     Raises:
-        BackendFailed: the backend did not take it, or may have (`may_have_arrived`).
+        BackendFailed: the backend did not take it, or may have (`may_have_arrived`); then
+            the details name the note by its `id`.
         Conflict: the note went on changing at the backend.
 
     """
@@ -81,6 +82,8 @@ async def write(link: Link, note_id: str | None, decide: Decide, *, offline: boo
                 return await link.write(_keep, link.notebook, change, sent)
     except BackendFailed as failure:
         if not offline or failure.code == "BACKEND_REFUSED":
+            if failure.may_have_arrived:
+                failure.data["details"]["id"] = note_id or new_id
             raise
         return await link.write(_queue, link.notebook, decide, new_id)
     raise _restless()
