@@ -32,8 +32,9 @@ def test_a_note_that_is_forgotten_and_comes_back_goes_on_counting(
     database: Database, me: Scope
 ) -> None:
     def run(tx: Tx) -> None:
-        note = changes.create(tx, BOOK, Content("one"), source="local")
-        changes.change(tx, BOOK, note, Content("two"), source="local")
+        backing = changes.Backing("synced", 1)
+        note = changes.create(tx, BOOK, Content("one"), source="pull", backing=backing)
+        changes.change(tx, BOOK, note, Content("two"), source="pull")
         assert changes.forget_all(tx, BOOK) == 1
         assert reading.get(tx, "local", note.id) is None
         again = changes.New(Content("three"), note.id)

@@ -108,6 +108,40 @@ def test_stats_tell_of_the_sync_and_reset_reads_everything_again(
     assert call("note_manage", action="sync")["error"]["code"] == "BACKEND_UNAVAILABLE"
 
 
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_a_note_deleted_elsewhere_is_in_the_trash_after_a_reset(
+    call: Call,
+    server: Bucket,
+    is_noticed: bool,  # noqa: FBT001  # drawn
+) -> None:
+    other = call("note_save", text="other")["id"]
+    ours = call("note_save", text="deleted here", trash=True)["id"]
+    server.delete("n", None, None)
+    if is_noticed:
+        refused = call("note_save", id="n", local_version=1, text="mine")
+        assert refused["error"]["code"] == "VERSION_CONFLICT"
+    call("note_manage", action="delete_permanently", id=ours, local_version=1)
+    call("note_manage", action="reset_cache")
+    call("note_manage", action="sync")
+    listed = {item["id"]: item["trash"] for item in call("note_list", trash_s=2)["items"]}
+    assert listed == {"n": True, other: False}
+    note = call("note_get", id="n")
+    assert (note["text"], note["tags"], note["local_version"]) == ("a\nb\nc\n", ["x"], 2)
+    back = call("note_manage", action="untrash", id="n", local_version=2)
+    assert back["status"] == "untrashed"
+    assert server.live()["n"]["content"] == "a\nb\nc\n"
+
+
+def test_a_reset_before_a_list_that_lacks_notes_loses_none(
+    call: Call, server: Bucket, simperium: Simperium
+) -> None:
+    call("note_manage", action="reset_cache")
+    simperium.faults.add("empty_index", times=2)
+    assert call("note_manage", action="sync")["pulled"] == 1
+    assert call("note_get", id="n")["sync_state"] == "synced"
+    assert call("note_list")["total_items"] == len(server.live()) == 1
+
+
 def test_offline_writes_are_marked_and_keep_a_reset_away(
     database: Database, default: Scope, served: Served, server: Bucket
 ) -> None:

@@ -250,7 +250,7 @@ class Desks(RuleBasedStateMachine):
     @rule(which=DEVICES)
     def reset(self, which: int) -> None:
         device = self.devices[which]
-        if all(note.sync_state == "synced" for note in device.notes().values()):
+        if all(note.sync_state in {"synced", "local"} for note in device.notes().values()):
             device.forget()
 
     @rule(seconds=st.sampled_from([1, 60, 90_000, -5, -200_000]))

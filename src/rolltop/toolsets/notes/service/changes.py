@@ -136,12 +136,16 @@ def erase(tx: Tx, notebook: Notebook, note: Note) -> int:
 
 
 def forget_all(tx: Tx, notebook: Notebook) -> int:
-    """Drop the copies of all notes of an account; return how many. Their versions are kept."""
+    """Drop the copies of an account's notes; return how many. Their versions are kept.
+
+    A note that the backend does not have is no copy, and stays.
+    """
     last, gone = "", 0
     while batch := reading.after(tx, notebook.account, last, _AT_ONCE):
-        versions.add(tx, batch)
-        writing.remove(tx, notebook.account, [note.number for note in batch])
-        last, gone = batch[-1].id, gone + len(batch)
+        copies = [note for note in batch if note.server_version is not None]
+        versions.add(tx, copies)
+        writing.remove(tx, notebook.account, [note.number for note in copies])
+        last, gone = batch[-1].id, gone + len(copies)
     return gone
 
 

@@ -9,8 +9,8 @@ from sqlalchemy import Integer, bindparam, delete, func, insert, select, update
 from rolltop.core.db.prepared import Prepared
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.toolsets.notes.models import Note, Version, VersionHead
-from rolltop.toolsets.notes.store.reading import content_of
-from rolltop.toolsets.notes.store.tables import note_versions
+from rolltop.toolsets.notes.store.reading import content_of, mine
+from rolltop.toolsets.notes.store.tables import note_versions, notes
 from rolltop.toolsets.notes.store.writing import columns_of
 
 if TYPE_CHECKING:
@@ -101,6 +101,13 @@ def latest(tx: Tx, account: str, note_ids: Sequence[str]) -> dict[str, int]:
         )
         found |= {row.note_id: row.newest for row in tx.execute(statement)}
     return found
+
+
+def dropped(tx: Tx, account: str) -> list[str]:
+    """Return the ids of notes that are not here any more, nor deleted for good."""
+    here = select(notes.c.id).where(*mine(tx, account), notes.c.id == _c.note_id)
+    statement = select(_c.note_id).where(*_mine(tx, account), ~here.exists(), _c.gone_at.is_(None))
+    return list(tx.execute(statement.distinct()).scalars())
 
 
 def trim(tx: Tx, account: str, note_id: str, keep: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.notes.clients.objects import content_of
@@ -130,6 +130,21 @@ def gone(tx: Tx, notebook: Notebook, note_id: str, known: int | None) -> bool:
     if note is None or note.server_version is None or note.server_version != known:
         return False
     carry_out(tx, notebook, note, vanished(note))
+    return True
+
+
+def bring_back(tx: Tx, notebook: Notebook, note_id: str) -> bool:
+    """Return whether a note whose copy was dropped is here again, in the trash.
+
+    The backend has it no more: it was deleted there before a reset could notice.
+    """
+    syncing.hold(tx, notebook.account)  # so that nobody makes the same note now
+    last = versions.latest(tx, notebook.account, [note_id]).get(note_id)
+    kept = None if last is None else versions.get(tx, notebook.account, note_id, last)
+    if kept is None or kept.gone_at is not None or reading.get(tx, notebook.account, note_id):
+        return False
+    content = replace(kept.content, trash=True)
+    changes.create_all(tx, notebook, [New(content, note_id)], source="pull")
     return True
 
 

@@ -15,7 +15,7 @@ from rolltop.toolsets.notes.service.remote.pulling import (
     require_within,
     take_checked,
 )
-from rolltop.toolsets.notes.store import reading
+from rolltop.toolsets.notes.store import reading, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +41,8 @@ async def compare(link: Link, tally: Tally, report: Report, *, accept: bool) -> 
         return tally
     missing = [note_id for note_id in known if note_id not in there]
     await link.read(_require_few, link.notebook, missing, accept=accept)
+    dropped = await link.read(versions.dropped, link.notebook.account)
+    missing += [note_id for note_id in dropped if note_id not in there]
     other = [note_id for note_id, version in there.items() if known.get(note_id) != version]
     for done, note_id in enumerate([*missing, *other]):
         try:
@@ -102,8 +104,11 @@ def _take(
     """Return what came of one note that the list told something new about."""
     _change(tx, link, {})
     if remote is None:
-        is_gone = applying.gone(tx, link.notebook, note_id, known)
-        return Applied((note_id,) if is_gone else ())
+        if known is None:
+            is_trashed = applying.bring_back(tx, link.notebook, note_id)
+        else:
+            is_trashed = applying.gone(tx, link.notebook, note_id, known)
+        return Applied((note_id,) if is_trashed else ())
     behind = {note_id: known} if known is not None and remote.version < known else {}
     return take_checked(tx, link, Told((remote,), behind), 0, accept=accept)
 
