@@ -263,6 +263,20 @@ def test_while_stopping_calls_in_flight_end_and_new_ones_get_503(tmp_path: Path)
         assert server.ends() == 0
 
 
+def test_a_call_that_is_not_done_when_the_server_must_end_is_told_so(tmp_path: Path) -> None:
+    with HttpServer(tmp_path, http__shutdown_timeout="1s") as server:
+        server.call("who_am_i")
+        body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=LEGACY)
+        waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        waiting.request("POST", "/mcp", body, headers)
+        server.ask("GET", "/health")
+        server.process.send_signal(signal.SIGTERM)
+        response = waiting.getresponse()
+        assert "UNAVAILABLE" in response.read().decode()
+        assert server.ends() == 0
+        waiting.close()
+
+
 def test_a_request_whose_body_does_not_come_is_refused_at_once_when_the_server_stops(
     tmp_path: Path,
 ) -> None:

@@ -143,6 +143,8 @@ def test_it_ends_in_time_with_a_stuck_thread_and_closes_the_store(
             server.process.send_signal(how)
         else:
             server.stdin.close()
+        broken_off = server.answer()["result"]["structuredContent"]
+        assert broken_off["code"] == "UNAVAILABLE"
         assert server.ends(within=IN_TIME) == 0
         assert any("stopped" in line for line in server.stderr.rest())
     store = tmp_path / "data" / "desk.db"
@@ -175,7 +177,10 @@ def test_a_call_in_flight_is_answered_and_a_new_one_is_told_that_the_server_stop
         assert refused["structuredContent"]["code"] == "UNAVAILABLE"
         listed = server.request("resources/templates/list")
         assert listed["error"]["data"]["code"] == "UNAVAILABLE"
-        assert server.answer()["id"] == "waiting"
+        broken_off = server.answer()
+        assert broken_off["id"] == "waiting"
+        assert broken_off["result"]["isError"]
+        assert broken_off["result"]["structuredContent"]["code"] == "UNAVAILABLE"
         assert server.ends(within=IN_TIME) == 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rolltop.core import logs
@@ -39,6 +39,8 @@ class Desk:
         self.quiet = threading.Event()
         """Set while no call is running."""
         self.quiet.set()
+        self.deadlines: set[asyncio.Timeout] = set()
+        """Of the calls that are running."""
         self._calls = 0
         self._counting = threading.Lock()
         self._workers = Workers(settings["threads"], "rolltop-work")
@@ -56,6 +58,17 @@ class Desk:
                 self._calls -= 1
                 if not self._calls:
                     self.quiet.set()
+
+    def break_off(self) -> None:
+        """Let every running call answer now that it was not done before the server stopped.
+
+        Call it on the loop that runs them.
+        """
+        self.stopping = True
+        now = asyncio.get_running_loop().time()
+        for deadline in self.deadlines:
+            with suppress(RuntimeError):  # it has passed already
+                deadline.reschedule(now)
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return `function(…)`, run on a worker thread that holds no transaction."""

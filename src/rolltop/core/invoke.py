@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rolltop.core.toolset import JsonObject, Toolset
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_IN_DOUBT = "Once the server is back, read what a write may have kept before you call again."
 _FAULT = "Something failed here, not in your arguments"
 
 
@@ -126,16 +127,23 @@ async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report
     call = Call(desk, scope, offer.tool.name, limit, checked.pop("cursor", None), report)
     allowed = desk.settings["call_timeout"]
     deadline = asyncio.timeout(allowed)
+    desk.deadlines.add(deadline)
     try:
         async with deadline:
             result = await offer.tool.function(call, **checked)
     except TimeoutError:
         if not deadline.expired():
             raise
+        if desk.stopping:
+            raise Unavailable(
+                "The server stopped before the call was done", hint=_IN_DOUBT
+            ) from None
         raise TimedOut(
             f"{offer.name} passed its limit of {allowed:g} s",
             hint="Ask for less, or read back what a write may already have kept.",
         ) from None
+    finally:
+        desk.deadlines.discard(deadline)
     return _answered(desk, result, offer, given, limit)
 
 

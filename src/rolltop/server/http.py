@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rolltop.server.assembly import App
 
 _AFTER_GRACE: Final = 1.9
+_BREAKING_OFF: Final = 0.2
 _CONNECTIONS_CLOSING: Final = 1
 _STORE_CLOSING: Final = 0.3
 _BACKLOG: Final = 2048
@@ -95,6 +96,10 @@ async def _serve(app: App, authentication: Authentication, listening: list[socke
         routes.refuse_unread()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
+                await routes.idle()
+        app.desk.break_off()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BREAKING_OFF):
                 await routes.idle()
         web.should_exit = True
         await asyncio.wait({serving}, timeout=_CONNECTIONS_CLOSING + 0.3)

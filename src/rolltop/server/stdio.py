@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 GRACE: Final = 1.5
 """Seconds that calls in flight have left when the end is wished for."""
 _LIMIT: Final = 1.9
+_BREAKING_OFF: Final = 0.1
 _CLOSING: Final = 0.1
 _END: Final = "stdin ended"
 _STOPPED: Final = (
@@ -236,6 +237,10 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     app.stop_calls(refuse=ending.reason != _END)
     with suppress(TimeoutError):
         async with asyncio.timeout_at(deadline):
+            await in_flight.idle()
+    app.desk.break_off()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_BREAKING_OFF):
             await in_flight.idle()
     await messages.aclose()
     await asyncio.wait({serving}, timeout=_CLOSING)
