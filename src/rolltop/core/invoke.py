@@ -170,9 +170,9 @@ def _answered(
             return None
         return {"tool": offer.name, "arguments": {**given, "max_tokens": tokens}}
 
-    if isinstance(made, dict) and "next" in made:  # which names another tool
-        onward = made["next"]
-        made = {**made, "next": {**onward, "tool": desk.registry.as_listed(onward["tool"])}}
+    if isinstance(made, dict) and isinstance(onward := made.get("next"), dict):
+        named = cast("JsonObject", onward)  # another tool, by its canonical name
+        made = {**made, "next": {**named, "tool": desk.registry.as_listed(named["tool"])}}
     whole = budget.whole(made, limit, finish)
     if whole is not None:
         return Answer(*whole, is_error=False)
