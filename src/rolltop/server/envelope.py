@@ -31,7 +31,7 @@ _WANTED: Final = {
     "error": "error must be an object with code and message",
 }
 
-_STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+_STRING: Final = r'"[^"\\]*(?:\\.[^"\\]*)*'
 _TOKEN: Final = re.compile(rf'{_STRING}(?:"|\\?\Z)|[{{}}\[\]]', re.DOTALL)
 """Of JSON that may be broken: a string, to the end where it is not closed, or a bracket."""
 _VALUE: Final = re.compile(rf'\s*:\s*(?:({_STRING}"|-?\d{{1,300}}(?=\s*[,}}]))|)', re.DOTALL)
