@@ -103,6 +103,10 @@ class TestKeywords:
         content = summary(shelf, f"# Lamps\n\n{stated}\n{BODY}")["content"]
         assert re.match(r"KEYWORDS \(L\d\): brass lamp, night, oil\n", content)
 
+    def test_a_title_underlined_with_dashes_begins_no_front_matter(self, shelf: Shelf) -> None:
+        content = summary(shelf, f"Lamps\n---\n\nKeywords: oil, night\n\n{BODY}")["content"]
+        assert content.startswith("KEYWORDS (L4): oil, night\n")
+
     def test_front_matter_states_them(self, shelf: Shelf) -> None:
         text = f"---\ntitle: Lamps\nkeywords: [brass lamp, night, oil]\n---\n\n# Lamps\n\n{BODY}"
         assert summary(shelf, text)["content"].startswith("KEYWORDS (L3): brass lamp, night, oil\n")
@@ -117,6 +121,60 @@ class TestKeywords:
     def test_a_sentence_about_keywords_states_none(self, shelf: Shelf) -> None:
         text = "# X\n\nKeywords are reserved words of the language.\n\n" + BODY
         assert "KEYWORDS (extracted)" in summary(shelf, text)["content"]
+
+
+LABELS = "Keywords: sham, fraud, bluff\nAbstract: This is sham and no abstract of the text.\n"
+INDENTED = "".join(f"    {line}\n" for line in LABELS.splitlines())
+
+
+class TestLabelsOfOthers:
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("fence.md", f"# L\n\nAn example:\n\n```yaml\n{LABELS}```\n\n{BODY}"),
+            ("tildes.md", f"# L\n\n~~~\n{LABELS}~~~\n\n{BODY}"),
+            ("quoted.md", f"# L\n\n> ```\n> {LABELS}> ```\n\n{BODY}"),
+            ("below.md", f"# L\n\n## Keywords\n\n```\nsham, fraud\n```\n\n{BODY}"),
+            ("indented.md", f"# L\n\nAn example:\n\n{INDENTED}\n{BODY}"),
+            ("comment.md", f"# L\n\n<!--\n{LABELS}-->\n\n{BODY}"),
+            ("pre.md", f"# L\n\n<pre>\n{LABELS}</pre>\n\n{BODY}"),
+            ("pre.html", f"<h1>L</h1>\n<pre>\n{LABELS}</pre>\n<p>{BODY}</p>\n"),
+            ("comment.html", f"<h1>L</h1>\n<!--\n{LABELS}-->\n<p>{BODY}</p>\n"),
+            ("block.rst", f"L\n=\n\n.. code-block:: yaml\n\n{INDENTED}\n{BODY}"),
+            ("literal.rst", f"L\n=\n\nAn example::\n\n{INDENTED}\n{BODY}"),
+            ("listing.adoc", f"= L\n\n----\n{LABELS}----\n\n{BODY}"),
+            ("block.org", f"* L\n#+BEGIN_SRC yaml\n{LABELS}#+END_SRC\n{BODY.replace('#', '*')}"),
+            ("listing.tex", f"\\begin{{lstlisting}}\n{LABELS}\\end{{lstlisting}}\n{BODY}"),
+            (
+                "note.py",
+                "class Abstract:\n    keywords: sham\n    abstract: sham\n\n" + "x = 1\n" * 900,
+            ),
+            ("note.go", f"/*\n{LABELS}*/\n" + "var x = 1\n" * 900),
+            ("note.yaml", "keywords: sham\nabstract: sham\n" + "other: 1\n" * 900),
+        ],
+    )
+    def test_code_and_comments_state_nothing(self, shelf: Shelf, name: str, text: str) -> None:
+        whole = summary(shelf, text, name, mode="summary")
+        assert not re.search(r"KEYWORDS \(L|ABSTRACT:", whole["content"])
+        assert whole["coverage"]["included"]["abstract"] is False
+        short = summary(shelf, text, name, mode="summary", summary_style="abstract")
+        assert not re.match("ABSTRACT:|INTRODUCTION:.*sham", short["content"])
+
+    def test_what_follows_them_is_still_read(self, shelf: Shelf) -> None:
+        text = f"# L\n\n```\n{LABELS}```\n\n**Keywords:** oil\n\n**Abstract.** {ABSTRACT}\n\n{BODY}"
+        content = summary(shelf, text)["content"]
+        assert content.startswith("KEYWORDS (L8): oil\nABSTRACT:\nL10: We built a lamp")
+
+    @pytest.mark.parametrize(
+        ("name", "head"),
+        [
+            ("d.md", "---\nabstract: |\n  {}\nkeywords: [lamp, oil]\n---\n\n# L\n\n"),
+            ("d.rst", "L\n=\n\n.. abstract::\n\n   {}\n\n.. meta::\n   :keywords: lamp, oil\n\n"),
+        ],
+    )
+    def test_what_a_format_has_for_it_states_it(self, shelf: Shelf, name: str, head: str) -> None:
+        content = summary(shelf, head.format(ABSTRACT) + BODY, name)["content"]
+        assert re.match(r"KEYWORDS \(L\d+\): lamp, oil\nABSTRACT:\nL\d: We built a lamp", content)
 
 
 class TestSentences:
@@ -161,6 +219,8 @@ class TestSentences:
             ("markdown", "[lamp]: https://example.org/this/is/a/definition The title of it"),
             ("markdown", "<!-- This is a comment that\ngoes on here for a while -->"),
             ("markdown", "---\ntitle: This is the front matter of it\n---"),
+            ("markdown", "<pre>\nThis is a line of some code.\n</pre>"),
+            ("markdown", '<pre class="x"><code>This is a line of it.</code></pre>'),
             ("restructuredtext", ".. code-block:: python\n\n   This is a line of code in it."),
             ("restructuredtext", "::\n\n   This is a literal block of text."),
             ("org", "#+BEGIN_SRC sh\nThis is a line of code in it.\n#+END_SRC"),

@@ -31,12 +31,13 @@ SOURCE_KINDS: Final = frozenset(
     ]
 )
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_HTML_CODE: Final = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _LIST_ITEM: Final = re.compile(r"(?:[-*+•‣·]|\d{1,4}[.)]|[a-zA-Z][.)])[ \t]+")
 _DEFINITION: Final = re.compile(r"\[[^\]]{1,200}\]:[ \t]")
 _DIRECTIVE: Final = re.compile(r"\.\.(?:[ \t]|$)")
 _PROSE_DIRECTIVE: Final = re.compile(
     r"\.\.[ \t]+(?:note|warning|tip|important|hint|caution|danger|attention|admonition|"
-    r"topic|epigraph|seealso|versionadded|versionchanged|deprecated)::"
+    r"topic|epigraph|seealso|versionadded|versionchanged|deprecated|abstract)::"
 )
 _ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
@@ -76,6 +77,8 @@ class _Scan:
     ended: Callable[[str], bool] | None = None
     mark: str = ""
     indented: int = -1
+    indented_code: bool = False
+    """Whether the last line is part of an indented block that is no running text."""
     in_list: bool = False
     first: int = 0
     parts: list[str] = field(default_factory=list[str])
@@ -160,6 +163,31 @@ def paragraphs(
         yield last
 
 
+def uncovered(text: str, kind: str) -> str:
+    """Return the start of a document with each line of code or comment empty.
+
+    Front matter, titles and the format's own commands stay; of HTML, the visible words.
+    """
+    scan = _Scan(kind, (), Seen(), by_line=False)
+    lines = _words(text, kind, scan.seen).split("\n")
+    for at, line in enumerate(lines):
+        stripped = line.strip()
+        if scan.ended is not None:
+            scan.pass_over(line)
+        elif stripped:
+            scan.indented_code = False
+            # Of a line 1 it would take `---` for the start of what is passed over.
+            scan.take(at, _content(scan, at + 2, line, stripped))
+            if stripped.startswith(".. meta::"):
+                scan.indented = -1
+            if scan.ended is None and not scan.indented_code:
+                continue
+        else:
+            scan.close()
+        lines[at] = ""
+    return "\n".join(lines)
+
+
 def _words(text: str, kind: str, seen: Seen) -> str:
     """Return the text without what is no words in a page or a program."""
     if kind == "html":
@@ -184,7 +212,8 @@ def _content(scan: _Scan, number: int, line: str, stripped: str) -> str:
         stripped = stripped[1:].lstrip()
     if _opens_block(scan, stripped) or not any(map(str.isalnum, stripped)):
         return ""
-    if _is_indented_code(scan, line) or _is_markup(scan, stripped):
+    scan.indented_code = _is_indented_code(scan, line)
+    if scan.indented_code or _is_markup(scan, stripped):
         return ""
     return stripped
 
@@ -199,6 +228,13 @@ def _opens_block(scan: _Scan, stripped: str) -> bool:
     if fence:
         scan.seen.code = True
         scan.skip_to(fence.group(1), _fence_end(fence.group(1)))
+        return True
+    element = _HTML_CODE.match(stripped) if scan.kind in {"markdown", "notebook"} else None
+    if element:
+        scan.seen.code = True
+        end = f"</{element.group(1)}"
+        if end not in stripped:
+            scan.skip_to(end, lambda _text: True)
         return True
     own = _OWN_BLOCKS.get(scan.kind)
     return own is not None and own(scan, stripped)

@@ -6,7 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rolltop.toolsets.reader.summary.prose import Seen, paragraphs
+from rolltop.toolsets.reader.summary.prose import (
+    DATA_KINDS,
+    SOURCE_KINDS,
+    Seen,
+    paragraphs,
+    uncovered,
+)
 from rolltop.toolsets.reader.summary.sentences import Sentence, sentences
 
 if TYPE_CHECKING:
@@ -71,10 +77,16 @@ class Stated:
 
 
 def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
-    """Return what a document states of itself, found by title or by label."""
-    keywords, line = _keywords(text)
+    """Return what a document states of itself, found by title or by label.
+
+    Programs and data state nothing: their names and keys are titles and labels of no text.
+    """
+    if kind in SOURCE_KINDS or kind in DATA_KINDS:
+        return Stated()
+    head = uncovered(text[: _HEAD + _LONGEST_PASSAGE], kind)
+    keywords, line = _keywords(head, stretches)
     by_title = next((s for s in stretches if _ABSTRACT_TITLE.fullmatch(s.title)), None)
-    abstract = _passage(text, kind, by_title) if by_title else _labelled(text, kind, stretches)
+    abstract = _passage(text, kind, by_title) if by_title else _labelled(head, kind, stretches)
     if not abstract:
         early = (s for s in stretches if s.start <= len(text) // 4)
         summary = next((s for s in early if _SUMMARY_TITLE.fullmatch(s.title)), None)
@@ -97,15 +109,22 @@ def _passage(text: str, kind: str, stretch: Stretch) -> tuple[Sentence, ...]:
     return tuple(_until_label(text[stretch.start : end], kind, stretch.start_line, titles))
 
 
-def _labelled(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
+def _labelled(head: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
     """Return the sentences behind a label such as `**Abstract.**` at the start of a line."""
-    found = _ABSTRACT_LABEL.search(text, 0, _HEAD)
+    passage, line = _behind(_ABSTRACT_LABEL, head, stretches)
+    # Of HTML only the words are left.
+    return tuple(_until_label(passage, "text" if kind == "html" else kind, line, set()))
+
+
+def _behind(label: re.Pattern[str], head: str, stretches: Sequence[Stretch]) -> tuple[str, int]:
+    """Return what stands behind a label up to the next title, and its line; ("", 0) without."""
+    found = label.search(head, 0, _HEAD)
     if found is None:
-        return ()
-    following = (s.start for s in stretches if s.start > found.start())
-    end = min(next(following, len(text)), found.end() + _LONGEST_PASSAGE)
-    line = text.count("\n", 0, found.end()) + 1
-    return tuple(_until_label(text[found.end() : end], kind, line, set()))
+        return "", 0
+    line = head.count("\n", 0, found.end()) + 1
+    lines = head[found.end() : found.end() + _LONGEST_PASSAGE].split("\n")
+    following = (s.start_line - line for s in stretches if s.start_line > line)
+    return "\n".join(lines[: next(following, None)]), line
 
 
 def _until_label(text: str, kind: str, line: int, titles: set[int]) -> Iterator[Sentence]:
@@ -116,13 +135,10 @@ def _until_label(text: str, kind: str, line: int, titles: set[int]) -> Iterator[
         yield from sentences(paragraph)
 
 
-def _keywords(text: str) -> tuple[tuple[str, ...], int]:
+def _keywords(head: str, stretches: Sequence[Stretch]) -> tuple[tuple[str, ...], int]:
     """Return the keywords a document states and their line, ((), 0) if it states none."""
-    found = _KEYWORD_LABEL.search(text, 0, _HEAD)
-    if found is None:
-        return (), 0
-    lines = text[found.end() : found.end() + 2000].split("\n")
-    line = text.count("\n", 0, found.end()) + 1
+    passage, line = _behind(_KEYWORD_LABEL, head, stretches)
+    lines = passage.split("\n")
     while lines and not lines[0].strip():
         lines.pop(0)
         line += 1
