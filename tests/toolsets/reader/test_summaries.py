@@ -123,6 +123,14 @@ class TestKeywords:
         assert "KEYWORDS (extracted)" in summary(shelf, text)["content"]
 
 
+@pytest.mark.parametrize("mark", ["**{}**", "*{}*", "> **{}**", "{}", "## {}"])
+def test_line_ends_of_dos_hide_neither(shelf: Shelf, mark: str) -> None:
+    heads = (mark.format(name) for name in ("Keywords", "Abstract"))
+    text = "# Lamps\n\n{}\n\nlamp, oil\n\n{}\n\n".format(*heads) + f"{ABSTRACT}\n\n{BODY}"
+    content = summary(shelf, text.replace("\n", "\r\n"))["content"]
+    assert content.startswith("KEYWORDS (L5): lamp, oil\nABSTRACT:\nL9: We built a lamp")
+
+
 LABELS = "Keywords: sham, fraud, bluff\nAbstract: This is sham and no abstract of the text.\n"
 INDENTED = "".join(f"    {line}\n" for line in LABELS.splitlines())
 

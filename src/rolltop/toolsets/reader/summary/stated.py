@@ -33,7 +33,7 @@ _INTRODUCTION_TITLE: Final = re.compile(
     re.IGNORECASE,
 )
 _AFTER_LABEL: Final = (
-    rf"{_BOLD}[ \t]*(?:(?:[:.\u2013\u2014]|-{{1,3}}(?=[ \t]))+{_BOLD}[ \t]*|(?=\n|$))"
+    rf"{_BOLD}[ \t]*(?:(?:[:.\u2013\u2014]|-{{1,3}}(?=[ \t]))+{_BOLD}[ \t]*|(?=\r?$))"
 )
 _ABSTRACT_LABEL: Final = re.compile(
     rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?:(?:{_ABSTRACT_NAMES}){_AFTER_LABEL}|"
