@@ -96,6 +96,8 @@ class TestKeywords:
             "*Index Terms* — brass lamp, night, oil.\n",
             "## Keywords\n\nbrass lamp, night, oil\n",
             "## Keywords\n\n- brass lamp\n- night\n- oil\n",
+            "Keywords\n--------\n\nbrass lamp, night, oil.\n",
+            "**Keywords**\n\nbrass lamp; night; oil\n",
             "**Schlüsselwörter:** brass lamp, night, oil\n",
         ],
     )
@@ -111,6 +113,11 @@ class TestKeywords:
         text = f"---\ntitle: Lamps\nkeywords: [brass lamp, night, oil]\n---\n\n# Lamps\n\n{BODY}"
         assert summary(shelf, text)["content"].startswith("KEYWORDS (L3): brass lamp, night, oil\n")
 
+    @pytest.mark.parametrize("empty", ["", " []"])
+    def test_front_matter_without_any_states_none(self, shelf: Shelf, empty: str) -> None:
+        text = f"---\nkeywords:{empty}\ntitle: Lamps\n---\n\n# Lamps\n\n{BODY}"
+        assert "KEYWORDS (extracted)" in summary(shelf, text)["content"]
+
     def test_else_they_are_drawn_from_the_text_and_say_so(self, shelf: Shelf) -> None:
         text = "# X\n\n" + BODY + "\n\nThe zeppelin landed safely near the zeppelin hangar.\n" * 60
         line = summary(shelf, text)["content"].split("\n")[0]
@@ -118,8 +125,26 @@ class TestKeywords:
         for term in line.split(": ")[1].split(", "):
             assert all(word in text.lower() for word in term.split())
 
-    def test_a_sentence_about_keywords_states_none(self, shelf: Shelf) -> None:
-        text = "# X\n\nKeywords are reserved words of the language.\n\n" + BODY
+    def test_an_underlined_title_is_none_of_them(self, shelf: Shelf) -> None:
+        text = f"Lamps\n=====\n\nKeywords\n--------\n\nbrass, oil\n\n{BODY}"
+        for name in ("d.md", "d.txt", "d.rst"):
+            content = summary(shelf, text, name)["content"]
+            assert content.startswith("KEYWORDS (L7): brass, oil\n")
+
+    @pytest.mark.parametrize(
+        "about",
+        [
+            "Keywords are reserved words of the language.",
+            "## Keywords\n\nRust divides keywords into three categories:\n\n- strict\n- weak",
+            "## Keywords\n\nGo has 25 keywords. They name nothing else.",
+            "## Keywords\n\nThese words, which are kept for the language itself, name nothing.",
+            "## Keywords\n\n| let | binds a name |\n|---|---|\n| fn | begins a function |",
+            "## Keywords\n\n- `let`: binds a name\n- `fn`: begins a function",
+            "Keywords\n--------\n\n## Strict",
+        ],
+    )
+    def test_text_about_keywords_states_none(self, shelf: Shelf, about: str) -> None:
+        text = f"# X\n\n{about}\n\n{BODY}"
         assert "KEYWORDS (extracted)" in summary(shelf, text)["content"]
 
 

@@ -54,6 +54,10 @@ _HEAD: Final = 60_000
 _LONGEST_PASSAGE: Final = 20_000
 _MOST_KEYWORDS: Final = 12
 _LONGEST_KEYWORD: Final = 60
+_MOST_WORDS: Final = 6
+"""Of a keyword; what has more of them is part of a sentence."""
+_SEPARATOR: Final = re.compile("[,;|\u00b7\u2022\u3001\uff0c\uff1b]")
+_EXPLAINED: Final = re.compile(r":(?:\s|$)")
 
 
 @dataclass(frozen=True)
@@ -139,11 +143,15 @@ def _keywords(head: str, stretches: Sequence[Stretch]) -> tuple[tuple[str, ...],
     """Return the keywords a document states and their line, ((), 0) if it states none."""
     passage, line = _behind(_KEYWORD_LABEL, head, stretches)
     lines = passage.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
+    under_title = not lines[0].strip()
+    while under_title and lines and not any(map(str.isalnum, lines[0])):
+        lines.pop(0)  # blank, or the title's underline
         line += 1
-    words = tuple(_split(_keyword_lines(lines)))[:_MOST_KEYWORDS]
-    return (words, line) if words else ((), 0)
+    listed = _keyword_lines(lines)
+    words = tuple(_split(listed))[:_MOST_KEYWORDS]
+    if not words or (under_title and _is_running_text(listed)):
+        return (), 0
+    return words, line
 
 
 def _keyword_lines(lines: Sequence[str]) -> list[str]:
@@ -159,9 +167,17 @@ def _keyword_lines(lines: Sequence[str]) -> list[str]:
     return kept
 
 
+def _is_running_text(lines: Sequence[str]) -> bool:
+    """Whether lines under a title "Keywords" tell of keywords, or of something else."""
+    parts = [part for line in lines for part in _SEPARATOR.split(line)]
+    told = len(parts) == 1 and " " in parts[0] and parts[0].endswith((".", "!", "?"))
+    table = lines[0].startswith("|")
+    return told or table or any(_EXPLAINED.search(p) or len(p.split()) > _MOST_WORDS for p in parts)
+
+
 def _split(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        for part in re.split("[,;|\u00b7\u2022\u3001\uff0c\uff1b]", line.strip("[]{} ")):
+        for part in _SEPARATOR.split(line.strip("[]{} ")):
             word = part.strip(" \t\"'*_`.{}\\")
             if word and len(word) <= _LONGEST_KEYWORD:
                 yield word
