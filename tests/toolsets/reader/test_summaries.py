@@ -287,6 +287,41 @@ class TestSentences:
         found = said(text, kind)
         assert [number for number, _ in found if number == line] == [line]
 
+    @pytest.mark.parametrize(
+        ("page", "text"),
+        [
+            (
+                "<p>Use <code>--force</code> of <kbd>git push</kbd> on <tt>main</tt> never.</p>",
+                "Use --force of git push on main never.",
+            ),
+            (
+                '<p>An import<em>ant</em> word (<a href="x">of H<sub>2</sub>O</a>) stays one.</p>',
+                "An important word (of H2O) stays one.",
+            ),
+            (
+                "<ul>  <li><p>Blocks stand</p>\t<p>apart from<br>each other.</p></li></ul>",
+                "Blocks stand apart from each other.",
+            ),
+            (
+                "<p>This is seen<!-- <b>and</b> this is a > comment of it -->\n by everybody.</p>",
+                "This is seen by everybody.",
+            ),
+            (
+                "<template><p>This is no part of the page.</p></template><p>But this here is.</p>",
+                "But this here is.",
+            ),
+        ],
+    )
+    def test_of_a_page_they_read_as_it_shows_them(self, page: str, text: str) -> None:
+        assert said(f"<html>\n{page}\n</html>\n", "html") == [(2, text)]
+
+    def test_tags_over_several_lines_keep_the_lines(self) -> None:
+        page = '<p>Here is a <a\n href="x">link to the</a>\nharbour. <b\n>Lamps</b> are lit there.'
+        assert said(page, "html") == [
+            (1, "Here is a link to the harbour."),
+            (4, "Lamps are lit there."),
+        ]
+
     def test_an_endless_one_is_cut_at_a_word(self) -> None:
         text = "word " * 40_000 + "end."
         ((line, cut),) = said(text)

@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from rolltop.toolsets.reader.summary.prose import Seen
 
 TAG: Final = re.compile(r"<[^<>]*>")
-_UNSEEN: Final = re.compile(r"(?is)<(script|style|pre|code|table|svg|nav)\b.*?</\1\s*>")
+_UNSEEN: Final = re.compile(
+    r"(?is)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
+)
+# Of text level in HTML's terms: they stand inside of words. `sup` is not among them: a number
+# behind a word is a note's, or a power, and neither belongs to the word.
+_INLINE: Final = re.compile(
+    r"(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|"
+    r"q|ruby|s|samp|small|span|strike|strong|sub|time|tt|u|var|wbr)(?=[\s/>])"
+)
+_BLANKS: Final = re.compile(r"[ \t]{2,}")
 _COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
 
 
@@ -18,22 +27,24 @@ def visible(text: str, seen: Seen) -> str:
     """Return an HTML text's visible words, each on the line it stands on."""
 
     def blank(found: re.Match[str]) -> str:
-        name = (found.group(1) if found.re is _UNSEEN else "").lower()
+        tag = found.group()
+        name = (found.group(1) or "").lower() if found.re is _UNSEEN else ""
         seen.tables |= name == "table"
-        seen.code |= name in {"pre", "code"}
-        return "\n" * found.group().count("\n") or " "
+        seen.code |= name == "pre"
+        return "\n" * tag.count("\n") or ("" if _INLINE.match(tag) else " ")
 
     lowered = text.lower()
     seen.figures |= "<img" in lowered
-    if "</" in text:
+    if "</" in text or "<!--" in text:
         text = _UNSEEN.sub(blank, text) if _is_closed(lowered) else text
-    return html.unescape(TAG.sub(blank, text))
+    return _BLANKS.sub(" ", html.unescape(TAG.sub(blank, text)))
 
 
 def _is_closed(lowered: str) -> bool:
     """Whether blocks to leave out close often enough for the search for ends to be cheap."""
-    names = ("script", "style", "pre", "code", "table", "svg", "nav")
-    return all(lowered.count(f"<{n}") <= lowered.count(f"</{n}") + 20 for n in names)
+    names = ("script", "style", "template", "pre", "table", "svg", "nav")
+    marks = [("<!--", "-->"), *((f"<{name}", f"</{name}") for name in names)]
+    return all(lowered.count(opens) <= lowered.count(ends) + 20 for opens, ends in marks)
 
 
 def comments(text: str) -> str:
