@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core import tokens
 from rolltop.toolsets.reader.summary.prose import Seen, paragraphs
 from rolltop.toolsets.reader.summary.sentences import sentences
 from tests.toolsets.reader.shelf import paper
@@ -360,6 +361,36 @@ class TestFindings:
         content = summary(shelf, "{\n" + rows + '  "last": 0\n}\n', "d.json")["content"]
         assert 'BEGINNING:\nL1: {\nL2: "key 0": [0, 0, 0],\n' in content
         assert "SECTIONS (tokens):\n- key 0 (" in content
+
+    @pytest.mark.parametrize("style", ["structured", "extractive", "abstract"])
+    @pytest.mark.parametrize("bound", [100, 300, 800])
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("han.md", "# \u984c\n\n" + "\u6f22\u5b57" * 9_000),
+            ("kana.md", ("\u3053\u308c\u306f\u7d50\u679c\u3067\u3059" * 30 + "\n\n") * 60),
+            (
+                "small.js",
+                "var a=" + ",".join(f"f{n}(function(){{return {n}}})" for n in range(2_000)),
+            ),
+            ("long.txt", "lamp" * 15_000),
+        ],
+    )
+    def test_where_no_sentence_fits_one_is_cut(
+        self, shelf: Shelf, name: str, text: str, bound: int, style: str
+    ) -> None:
+        more = {"summary_style": style, "max_summary_tokens": bound}
+        content = summary(shelf, text, name, mode="summary", **more)["content"]
+        assert 10 < tokens.count(content) <= bound
+        lines = text.split("\n")
+        for line, told in re.findall(r"(?m)^L(\d+): (.+?)\u2026?$", content):
+            assert told in lines[int(line) - 1]
+
+    def test_a_small_document_is_answered_in_full_and_not_by_a_cut_line(self, shelf: Shelf) -> None:
+        shelf.put("han.md", "\u6f22\u5b57" * 150)
+        for style in ("extractive", "abstract"):
+            answer = shelf.ok("smart_read", file_path="han.md", mode="summary", summary_style=style)
+            assert answer["type"] == "full"
 
     def test_a_log_tells_its_errors_once(self, shelf: Shelf) -> None:
         usual = "2026-01-31 12:00:00 INFO request served in some milliseconds by worker one\n"

@@ -111,7 +111,7 @@ def _fitting(
         if over <= 0 or content <= 0:
             break
         content = max(0, content - over)
-    small = opened.tokens <= _ROOM and not summary.content
+    small = opened.tokens <= _ROOM and (summary.cut or not summary.content)
     return None if small else answer
 
 

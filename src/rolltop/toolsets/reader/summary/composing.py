@@ -23,6 +23,10 @@ _TOKENS_PER_SENTENCE: Final = 6
 """Fewer than any sentence has on average: the pool of candidates grows with the bound."""
 _MISSES: Final = 12
 """So many sentences in a row that do not fit end the search for one that does."""
+_TOKENS_OF_MARK: Final = 3
+"""At most, of the mark of a cut and the line's end."""
+_SHORTEST_CUT: Final = 16
+"""Characters, with the line's number: less of a line says nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary's text, and which parts it holds. `lines` are those it cites."""
+    """A summary's text, and which parts it holds. `lines` are those it cites in full."""
 
     content: str
     keywords: bool
@@ -45,6 +49,8 @@ class Summary:
     section_headers: bool
     key_findings: bool
     lines: frozenset[int]
+    cut: bool
+    """Whether it is a single line and not all of that."""
 
 
 @dataclass
@@ -64,6 +70,11 @@ class _Sheet:
         self.left -= cost
         self.lines.append(line)
         return True
+
+    def write_cut(self, line: str) -> bool:
+        """Add as much of a line as fits, marked as cut; tell whether it was worth adding."""
+        end = tokens.prefix(line, self.left - _TOKENS_OF_MARK)
+        return end >= _SHORTEST_CUT and self.write(line[:end] + "…")
 
     def block(self, title: str, sentences: Iterable[Sentence], reserve: int = 0) -> bool:
         """Add a titled block of sentences that fit; tell whether any was added."""
@@ -96,9 +107,14 @@ def cited(sentence: Sentence) -> str:
 
 def compose(material: Material, style: Style, limit: int) -> Summary:
     """Return a summary whose content is at most `limit` tokens (cl100k_base)."""
-    sheet = _Sheet(limit)
     if limit <= 0:
-        return _summary(sheet)
+        return _summary(_Sheet(limit))
+    composed = _composed(material, style, _Sheet(limit))
+    return composed if composed.content else _cut(material, _Sheet(limit))
+
+
+def _composed(material: Material, style: Style, sheet: _Sheet) -> Summary:
+    """Return a summary of whole sentences and lines, which may be none."""
     if style == "extractive" and material.sentences:
         return _extractive(material, sheet)
     if style == "abstract":
@@ -111,6 +127,14 @@ def compose(material: Material, style: Style, limit: int) -> Summary:
         if material.sentences:
             return _extractive(material, sheet)
     return _structured(material, sheet)
+
+
+def _cut(material: Material, sheet: _Sheet) -> Summary:
+    """Return as much as fits of the best sentence, else of the first line."""
+    for sentence in (*material.ranking.best(1), *material.opening[:1]):
+        if sheet.write_cut(cited(sentence)):
+            return _summary(sheet, key_findings=bool(material.sentences), cut=True)
+    return _summary(sheet)
 
 
 def _extractive(material: Material, sheet: _Sheet) -> Summary:
@@ -196,6 +220,7 @@ def _summary(
     abstract: bool = False,
     section_headers: bool = False,
     key_findings: bool = False,
+    cut: bool = False,
 ) -> Summary:
     return Summary(
         content="\n".join(sheet.lines),
@@ -204,4 +229,5 @@ def _summary(
         section_headers=section_headers,
         key_findings=key_findings,
         lines=frozenset(sheet.cited),
+        cut=cut,
     )
