@@ -74,6 +74,23 @@ class TestAbstract:
         )
         assert "L4: We built a lamp" in summary(shelf, text, "d.tex")["content"]
 
+    @pytest.mark.parametrize("lead", ["", "A lead of some words comes first.\n\n"])
+    def test_one_in_sections_is_given_with_them(self, shelf: Shelf, lead: str) -> None:
+        head = (
+            f"# Lamps\n\n## Abstract\n\n{lead}### Background\n\nNights here are dark and long.\n\n"
+        )
+        rest = f"### Results\n\n{ABSTRACT}\n\n### Keywords\n\nbrass lamp, night watch, oil\n\n"
+        answer = summary(shelf, head + rest + BODY, summary_style="abstract")
+        told = re.findall(r"(?m)^L\d+: (.*)$", answer["content"])
+        sentences = [*lead.strip().splitlines(), "Nights here are dark and long."]
+        assert told == [*sentences, *ABSTRACT.replace(". ", ".\n").split("\n")]
+        assert answer["coverage"]["included"]["abstract"] is True
+
+    def test_what_holds_the_whole_text_is_no_abstract(self, shelf: Shelf) -> None:
+        text = f"# Abstract\n\n{ABSTRACT}\n\n## 1 Introduction\n\nNights are dark here.\n\n{BODY}"
+        content = summary(shelf, text, summary_style="abstract")["content"]
+        assert content.endswith("It needs no oil at all.")
+
     def test_none_is_made_up(self, shelf: Shelf) -> None:
         answer = summary(shelf, "# Lamps\n\n" + BODY)
         assert "ABSTRACT" not in answer["content"]

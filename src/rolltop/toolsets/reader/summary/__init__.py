@@ -131,7 +131,7 @@ def _stretches(text: str, entries: Sequence[Entry], starts: Sequence[int]) -> li
     """Return each section's own text, up to the next title."""
     ends = [*starts[1:], len(text)] if starts else []
     return [
-        Stretch(entry.title, entry.start_line, start, end)
+        Stretch(entry.title, entry.level, entry.start_line, start, end)
         for entry, start, end in zip(entries, starts, ends, strict=True)
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.reader.summary.prose import (
@@ -65,6 +66,7 @@ class Stretch:
     """A section's own text, without its children: where it starts, and its title."""
 
     title: str
+    level: int
     start_line: int
     start: int
     end: int
@@ -89,8 +91,9 @@ def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
         return Stated()
     head = uncovered(text[: _HEAD + _LONGEST_PASSAGE], kind)
     keywords, line = _keywords(head, stretches)
-    by_title = next((s for s in stretches if _ABSTRACT_TITLE.fullmatch(s.title)), None)
-    abstract = _passage(text, kind, by_title) if by_title else _labelled(head, kind, stretches)
+    titled = [at for at, s in enumerate(stretches) if _ABSTRACT_TITLE.fullmatch(s.title)]
+    by_title = _with_children(stretches, titled[0], len(text) // 2) if titled else ()
+    abstract = _passage(text, kind, *by_title) if titled else _labelled(head, kind, stretches)
     if not abstract:
         early = (s for s in stretches if s.start <= len(text) // 4)
         summary = next((s for s in early if _SUMMARY_TITLE.fullmatch(s.title)), None)
@@ -106,11 +109,25 @@ def _introduction(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[S
     return _passage(text, kind, stretches[0]) if len(stretches) > 1 else ()
 
 
-def _passage(text: str, kind: str, stretch: Stretch) -> tuple[Sentence, ...]:
-    """Return the sentences of a section's own text."""
-    end = min(stretch.end, stretch.start + _LONGEST_PASSAGE)
-    titles = {stretch.start_line}
-    return tuple(_until_label(text[stretch.start : end], kind, stretch.start_line, titles))
+def _with_children(stretches: Sequence[Stretch], at: int, longest: int) -> Sequence[Stretch]:
+    """Return an abstract's section and those in it, up to its keywords.
+
+    It is given alone where all are longer than `longest`: such a section holds the text itself.
+    """
+    found = [stretches[at]]
+    for below in islice(stretches, at + 1, None):
+        if below.level <= found[0].level or _KEYWORD_LABEL.match(below.title):
+            break
+        found.append(below)
+    return found if found[-1].end - found[0].start <= longest else found[:1]
+
+
+def _passage(text: str, kind: str, *stretches: Stretch) -> tuple[Sentence, ...]:
+    """Return the sentences of sections that follow one another, without their children's."""
+    first, last = stretches[0], stretches[-1]
+    end = min(last.end, first.start + _LONGEST_PASSAGE)
+    titles = {stretch.start_line for stretch in stretches}
+    return tuple(_until_label(text[first.start : end], kind, first.start_line, titles))
 
 
 def _labelled(head: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
