@@ -104,6 +104,32 @@ class TestAbstract:
         extract = summary(shelf, BODY.replace("#", ""), "plain.txt", summary_style="abstract")
         assert re.match(r"(INTRODUCTION:\n)?L\d+: ", extract["content"])
 
+    @pytest.mark.parametrize(
+        ("name", "head"),
+        [
+            (
+                "d.html",
+                "<div><p><strong>Abstract.</strong> {}</p></div>\n<h2>After</h2>\n<p>After it ",
+            ),
+            ("d.html", "<p>Abstract</p>\n<p>{}</p>\n<p>Keywords: oil</p>\n<p>After it "),
+            ("d.adoc", "= Lamps\n\n[abstract]\n{}\n\nAfter it "),
+            ("d.adoc", "= Lamps\n\n[abstract]\n--\n{}\n--\nAfter it "),
+            ("d.rst", "Lamps\n=====\n\n:Abstract: {}\n:Date: This was some day.\n\nAfter it "),
+            ("d.rst", "Lamps\n=====\n\n.. topic:: Abstract\n\n   {}\n\nAfter it "),
+            ("d.org", "#+TITLE: Lamps\n#+BEGIN_abstract\n{}\n#+END_abstract\nAfter it "),
+            ("d.tex", "\\begin{{abstract}}\n{}\n\\end{{abstract}}\n\nAfter it "),
+        ],
+    )
+    @pytest.mark.parametrize("ends", ["\n", "\r\n"])
+    def test_each_format_has_its_own_and_ends_it(
+        self, shelf: Shelf, name: str, head: str, ends: str
+    ) -> None:
+        text = head.format(ABSTRACT) + "comes what is none of it.\n\n" + BODY.replace("#", "")
+        answer = summary(shelf, text.replace("\n", ends), name, summary_style="abstract")
+        told = re.findall(r"(?m)^L\d+: (.*)$", answer["content"])
+        assert told == ABSTRACT.replace(". ", ".\n").split("\n")
+        assert answer["coverage"]["included"]["abstract"] is True
+
 
 class TestKeywords:
     @pytest.mark.parametrize(
@@ -142,6 +168,23 @@ class TestKeywords:
         assert line.startswith("KEYWORDS (extracted): ")
         for term in line.split(": ")[1].split(", "):
             assert all(word in text.lower() for word in term.split())
+
+    @pytest.mark.parametrize(
+        ("name", "stated"),
+        [
+            ("d.html", "<p><b>Keywords:</b> brass lamp, night, oil</p>"),
+            ("d.tex", "\\keywords{brass lamp, night, oil} % for the journal, of course"),
+            ("d.tex", "\\keywords{brass lamp \\and night \\and oil}"),
+            ("d.tex", "\\begin{keyword}\nbrass lamp \\sep night\n\\sep oil\n\\end{keyword}"),
+            ("d.tex", "\\begin{IEEEkeywords}\nbrass lamp,\nnight, oil.\n\\end{IEEEkeywords}"),
+            ("d.org", "#+KEYWORDS: brass lamp, night, oil"),
+            ("d.rst", ":Keywords: brass lamp, night, oil"),
+            ("d.adoc", ":keywords: brass lamp, night, oil"),
+        ],
+    )
+    def test_each_format_has_its_own(self, shelf: Shelf, name: str, stated: str) -> None:
+        content = summary(shelf, f"{stated}\n\n{BODY.replace('#', '')}", name)["content"]
+        assert re.match(r"KEYWORDS \(L\d\): brass lamp, night, oil\n", content)
 
     def test_an_underlined_title_is_none_of_them(self, shelf: Shelf) -> None:
         text = f"Lamps\n=====\n\nKeywords\n--------\n\nbrass, oil\n\n{BODY}"

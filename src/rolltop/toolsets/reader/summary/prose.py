@@ -41,7 +41,10 @@ _PROSE_DIRECTIVE: Final = re.compile(
 )
 _ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
-_TEX_PROSE: Final = frozenset({"document", "abstract", "itemize", "enumerate", "quote", "center"})
+_TEX_PROSE: Final = frozenset(
+    {"document", "abstract", "keyword", "keywords", "IEEEkeywords"}
+    | {"itemize", "enumerate", "quote", "center"}
+)
 _TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
 
 
@@ -255,7 +258,7 @@ def _org_block(scan: _Scan, stripped: str) -> bool:
     if stripped[:8].lower() != "#+begin_":
         return False
     name = stripped[8:].split(" ", 1)[0].lower()
-    if name not in {"quote", "center", "verse"}:
+    if name not in {"quote", "center", "verse", "abstract"}:
         scan.seen.code = True
         scan.skip_to("#+", lambda text: text.lower().startswith("#+end_"))
     return True

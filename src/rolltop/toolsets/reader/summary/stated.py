@@ -38,13 +38,25 @@ _AFTER_LABEL: Final = (
 )
 _ABSTRACT_LABEL: Final = re.compile(
     rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?:(?:{_ABSTRACT_NAMES}){_AFTER_LABEL}|"
-    rf"\\begin\{{abstract\}}|\.\. abstract::)"
+    rf"(?:\\begin\{{|#\+begin_)abstract\b\}}?|"
+    rf":abstract:|\.\.[ ]+(?:abstract::|topic::[ ]+abstract[ \t\r]*$)|"
+    rf"\[abstract(?:[#.,%][^\]\n]*)?\][ \t\r]*\n(?P<fence>={{4,}}|_{{4,}}|--(?=\s))?)"
 )
 _KEYWORD_LABEL: Final = re.compile(
-    rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?::?key[ -]?words(?: and phrases)?|index terms|"
+    rf"(?im)^{_MARKS}{_NUMBER}{_BOLD}(?:(?:[:+]?key[ -]?words(?: and phrases)?|index terms|"
     rf"schlüsselwörter|stichwörter|mots[ -]clés|palabras clave|parole chiave|palavras[ -]chave|"
-    rf"ключевые слова|关键词|關鍵詞|キーワード){_AFTER_LABEL}"
+    rf"ключевые слова|关键词|關鍵詞|キーワード){_AFTER_LABEL}|"
+    r"\\keywords[ \t]*\{|\\begin\{(?:IEEE)?keywords?\})"
 )
+_DEDENT: Final = re.compile(r"\n(?=\S)")
+_ENDS: Final = {
+    "\\b": re.compile(r"\\end\{(?:abstract|\w*keywords?)\}"),
+    "\\k": re.compile(r"\}"),
+    "#+": re.compile(r"(?i)#\+end_"),
+    ":a": _DEDENT,
+    "..": _DEDENT,
+}
+"""What ends the passage behind a label that is part of its format, by the label's first letters."""
 _NEXT_LABEL: Final = re.compile(
     rf"{_MARKS}{_NUMBER}{_BOLD}(?:key[ -]?words|index terms|introduction|einleitung|"
     r"ccs concepts|contents|table of contents|\\end\{abstract\})",
@@ -57,7 +69,8 @@ _MOST_KEYWORDS: Final = 12
 _LONGEST_KEYWORD: Final = 60
 _MOST_WORDS: Final = 6
 """Of a keyword; what has more of them is part of a sentence."""
-_SEPARATOR: Final = re.compile("[,;|\u00b7\u2022\u3001\uff0c\uff1b]")
+_SEPARATOR: Final = re.compile(r"[,;|\u00b7\u2022\u3001\uff0c\uff1b]|\\(?:sep|and)\b")
+_GO_ON: Final = (",", ";", "\\sep", "\\and")
 _EXPLAINED: Final = re.compile(r":(?:\s|$)")
 
 
@@ -143,7 +156,13 @@ def _behind(label: re.Pattern[str], head: str, stretches: Sequence[Stretch]) -> 
     if found is None:
         return "", 0
     line = head.count("\n", 0, found.end()) + 1
-    lines = head[found.end() : found.end() + _LONGEST_PASSAGE].split("\n")
+    passage = head[found.end() : found.end() + _LONGEST_PASSAGE]
+    mark = found.group().lstrip().lower()
+    if mark[0] == "[":  # ends with its fence, without one at a blank line
+        end = re.search(rf"(?m)^{found['fence'] or ''}[ \t\r]*$", passage)
+    else:
+        end = _ENDS[mark[:2]].search(passage) if mark[:2] in _ENDS else None
+    lines = passage[: end.start() if end else None].split("\n")
     following = (s.start_line - line for s in stretches if s.start_line > line)
     return "\n".join(lines[: next(following, None)]), line
 
@@ -153,7 +172,10 @@ def _until_label(text: str, kind: str, line: int, titles: set[int]) -> Iterator[
     for paragraph in paragraphs(text, kind, first_line=line, headings=titles, seen=Seen()):
         if _NEXT_LABEL.match(paragraph.text):
             return
-        yield from sentences(paragraph)
+        for sentence in sentences(paragraph):
+            if _KEYWORD_LABEL.match(sentence.text):  # where lines of a page are one paragraph
+                return
+            yield sentence
 
 
 def _keywords(head: str, stretches: Sequence[Stretch]) -> tuple[tuple[str, ...], int]:
@@ -177,7 +199,7 @@ def _keyword_lines(lines: Sequence[str]) -> list[str]:
     for raw in lines:
         line = raw.strip()
         item = line.startswith(("- ", "* "))
-        continued = bool(kept) and kept[-1].rstrip().endswith((",", ";"))
+        continued = bool(kept) and (kept[-1].endswith(_GO_ON) or line.startswith("\\sep"))
         if not line or (kept and not item and not continued):
             break
         kept.append(line[2:] if item else line)
