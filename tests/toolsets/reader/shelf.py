@@ -112,3 +112,16 @@ def paper(sections: int = 40, seed: int = 7, paragraphs: int = 4) -> str:
     parts.append("| lantern | range |\n|---|---|\n| copper lantern seen from far away | 9 |\n")
     parts.append("## Conclusion\n\nWe conclude that copper lanterns guide ships best.\n")
     return "\n".join(parts)
+
+
+BODY = paper(40).split("## Abstract\n")[1].split("\n\n", 1)[1]
+"""A long text that states nothing of itself."""
+ABSTRACT = "We built a lamp that burns for nine nights. It needs no oil at all."
+
+
+def summary(shelf: Shelf, text: str, name: str = "d.md", **more: Any) -> dict[str, Any]:
+    """Return the summary of a text, put there under a name."""
+    shelf.put(name, text)
+    answer = shelf.ok("smart_read", file_path=name, **more)
+    assert answer["type"] == "summary"
+    return answer
