@@ -217,6 +217,7 @@ class TestLabelsOfOthers:
             ("literal.rst", f"L\n=\n\nAn example::\n\n{INDENTED}\n{BODY}"),
             ("listing.adoc", f"= L\n\n----\n{LABELS}----\n\n{BODY}"),
             ("block.org", f"* L\n#+BEGIN_SRC yaml\n{LABELS}#+END_SRC\n{BODY.replace('#', '*')}"),
+            ("comment.org", f"# Keywords: sham\n# Abstract: A sham.\n{BODY.replace('#', '*')}"),
             ("listing.tex", f"\\begin{{lstlisting}}\n{LABELS}\\end{{lstlisting}}\n{BODY}"),
             (
                 "note.py",

@@ -40,6 +40,7 @@ _PROSE_DIRECTIVE: Final = re.compile(
     r"topic|epigraph|seealso|versionadded|versionchanged|deprecated|abstract)::"
 )
 _ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
+_ORG_COMMENT: Final = re.compile(r"^[ \t]*#(?:[ \t\r].*)?$", re.MULTILINE)
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
 _TEX_PROSE: Final = frozenset(
     {"document", "abstract", "keyword", "keywords", "IEEEkeywords"}
@@ -192,9 +193,11 @@ def uncovered(text: str, kind: str) -> str:
 
 
 def _words(text: str, kind: str, seen: Seen) -> str:
-    """Return the text without what is no words in a page or a program."""
+    """Return the text without what is no words in a page, a program or a source of Org."""
     if kind == "html":
         return visible(text, seen)
+    if kind == "org":
+        return _ORG_COMMENT.sub("", text)
     if kind in SOURCE_KINDS:
         seen.code = True
         return comments(text)
