@@ -17,7 +17,7 @@ _UNSEEN: Final = re.compile(
 # behind a word is a note's, or a power, and neither belongs to the word.
 _INLINE: Final = re.compile(
     r"(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|"
-    r"q|ruby|s|samp|small|span|strike|strong|sub|time|tt|u|var|wbr)(?=[\s/>])"
+    r"q|ruby|s|samp|small|span|strike|strong|sub|time|tt|u|var|wbr)(?:[ \t/][^<>\n]*)?>"
 )
 _BLANKS: Final = re.compile(r"[ \t]{2,}")
 _COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
@@ -27,17 +27,16 @@ def visible(text: str, seen: Seen) -> str:
     """Return an HTML text's visible words, each on the line it stands on."""
 
     def blank(found: re.Match[str]) -> str:
-        tag = found.group()
         name = (found.group(1) or "").lower() if found.re is _UNSEEN else ""
         seen.tables |= name == "table"
         seen.code |= name == "pre"
-        return "\n" * tag.count("\n") or ("" if _INLINE.match(tag) else " ")
+        return "\n" * found.group().count("\n") or " "
 
     lowered = text.lower()
     seen.figures |= "<img" in lowered
     if "</" in text or "<!--" in text:
         text = _UNSEEN.sub(blank, text) if _is_closed(lowered) else text
-    return _BLANKS.sub(" ", html.unescape(TAG.sub(blank, text)))
+    return _BLANKS.sub(" ", html.unescape(TAG.sub(blank, _INLINE.sub("", text))))
 
 
 def _is_closed(lowered: str) -> bool:
