@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text, update
 
 from rolltop.core import search
-from rolltop.core.accounts import delete_user
+from rolltop.core.accounts import add_user, delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.embed.fake import FakeEmbedder
-from rolltop.core.search import Document, tables
+from rolltop.core.scope import Scope
+from rolltop.core.search import Document, Mode, tables
+from tests.core.search.conftest import Index
 
 if TYPE_CHECKING:
-    from tests.core.search.conftest import Index
+    from collections.abc import Sequence
+
+    from rolltop.core.embed import Matrix
     from tests.databases import MakeDatabase
+
+MODES: Final[tuple[Mode, ...]] = ("words", "meaning", "hybrid")
 
 
 def test_words_are_found_within_the_transaction_that_wrote_them(index: Index) -> None:
@@ -221,6 +227,64 @@ def test_meaning_finds_what_no_word_does(index: Index) -> None:
     assert hit.embedding_version == index.embedder.version
     assert index.ids("car") == []
     assert index.ids("car", "meaning") == ["a"]
+
+
+class Vague(FakeEmbedder):
+    """To whom, as to a real model, a text without words means a little of everything."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        made = super().embed(texts)
+        made[[not text.strip() for text in texts]] = 1 / self.dims**0.5
+        return made
+
+
+def test_a_blank_text_is_no_answer(index: Index) -> None:
+    index.embedder = Vague(dims=4)
+    index.cell("a", "gold")
+    for n in range(30):
+        index.cell(f"b{n}", ("", " \n\t", "\u3000")[n % 3])
+    index.embed()
+    for mode in MODES:
+        assert index.ids("gold", mode) == ["a"]
+    index.cell("b0", "gold")
+    index.cell("a", "")
+    index.embed()
+    for mode in MODES:
+        assert index.ids("gold", mode) == ["b0"]
+
+
+def test_blank_texts_of_an_older_store_leave_it(
+    database_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(database_url)
+    user = database.write_now(SYSTEM, add_user, "older@example.org")
+    older = Index(database, Scope.of(user.id), Vague(dims=4))
+    older.cell("a", "gold", namespace="n")
+    for n in range(30):
+        older.cell(f"b{n}", "-", namespace="n")
+    older.embed()
+
+    def as_core_0005_left_it(tx: Tx) -> None:
+        texts, vectors = tables.search_texts, tables.search_vectors
+        tx.execute(update(texts).where(texts.c.text == "-").values(text=" \n\u3000"))
+        tx.execute(
+            update(vectors).values(vector=older.embedder.embed([""])[0].astype("<f2").tobytes())
+        )
+        tx.execute(
+            text(
+                "UPDATE rolltop_versions SET version_num = 'core_0005'"
+                " WHERE version_num LIKE 'core_%'"
+            )
+        )
+
+    database.write_now(SYSTEM, as_core_0005_left_it)
+    database.close()
+    again = make_database(database_url)
+    index = Index(again, older.scope, older.embedder)
+    assert index.ids("gold", "meaning") == ["a"]
+    assert index.ids("gold", "hybrid", filters={"namespace": ["n"]}) == ["a"]
+    index.cell("b0", "silver", namespace="n")
+    assert index.ids("silver") == ["b0"]
 
 
 def test_meaning_follows_edits_and_deletions(index: Index) -> None:

@@ -58,10 +58,11 @@ def put(
 ) -> None:
     """Put the documents in place of all the index holds of their things (kind, id).
 
-    Parts whose text was there before keep their vectors, whatever their place. A thing's filters
-    are those of its first document. Words are found at once, within the transaction too. `new`
-    says that the index is not expected to hold the things: it is faster then, and right anyway.
-    `same_filters` promises that things it holds have these filters, and spares a look.
+    Parts whose text was there before keep their vectors, whatever their place; blank ones are not
+    kept, so that nothing finds them. A thing's filters are those of its first document. Words are
+    found at once, within the transaction too. `new` says that the index is not expected to hold
+    the things: it is faster then, and right anyway. `same_filters` promises that things it holds
+    have these filters, and spares a look.
     """
     writing.put(tx, documents, new=new, same_filters=same_filters)
 

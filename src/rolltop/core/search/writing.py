@@ -150,6 +150,8 @@ def _put_parts(tx: Tx, parts: Mapping[int, Sequence[Document]], stored: Stored) 
     for item, documents in parts.items():
         for document in documents:
             text = storable(document.text)
+            if not text.strip():
+                continue  # to a model it means a little of everything
             digest = hashlib.sha256(text.encode()).hexdigest()[:32]
             same = stored.get((item, digest))
             if same:
