@@ -72,6 +72,21 @@ def test_a_resource_over_the_budget_is_cut_and_names_the_call_that_goes_on(mine:
         assert mine.ok(cut["next"]["tool"], **cut["next"]["arguments"])["ok"]
 
 
+@pytest.mark.parametrize("content", ["small", "", "line of text\n" * 400])
+def test_a_cell_shows_whatever_its_pad_says_about_itself(mine: Caller, content: str) -> None:
+    said = {"title": "t" * 9000, "x": "v " * 50_000, "y": [1] * 9000}
+    pad = mine.pad(content, "other", metadata=said, tags=["t" * 200] * 30)
+    (one, _other) = mine.ok("scratch_list_cells", scratch_id=pad)["cells"]
+    shown = resource(mine, CELL, one["cell_id"], 1000)
+    assert (shown["cell_id"], shown["scratch_id"]) == (one["cell_id"], pad)
+    seen = shown["content"]
+    if "next" in shown:
+        going = shown["next"]
+        for answer in mine.followed(going["tool"], 1000, **going["arguments"]):
+            seen += answer["scratchpad"]["cells"][0]["content"]
+    assert seen == content
+
+
 def test_ids_are_completed_from_the_begin_of_id_or_title(
     mine: Caller, theirs: Caller, clock: Clock
 ) -> None:

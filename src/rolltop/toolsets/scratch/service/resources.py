@@ -66,7 +66,10 @@ async def _read(call: Call, scratch_id: str, cell_ids: Sequence[str]) -> JsonObj
         return continued(part, Continuation(_READ, {**given, **changed}, cursor))
 
     which = (cell_ids, None, None, None)
-    result = await answers.read(call, scratch_id, which, (None, None, None), with_metadata=True)
+    # A cell does not show its metadata, which would come before it where it is long.
+    result = await answers.read(
+        call, scratch_id, which, (None, None, None), with_metadata=not cell_ids
+    )
     if isinstance(result, dict):
         fitted = budget.fit_object(result, call.budget)
     else:
