@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Any, cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
+from uuid import UUID
 
 from rolltop.core.errors import Invalid
 
 _LONGEST = 4096
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_MOMENT: Final = 8  # bytes
 
 
 def encode(kind: str, values: list[Any]) -> str:
@@ -24,6 +29,29 @@ def encode(kind: str, values: list[Any]) -> str:
     return f"{kind}~{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
 
 
+def packed(raw: bytes) -> str:
+    """Return bytes as a value that `encode` keeps as it is, four characters for three bytes."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def unpacked(text: str) -> bytes:
+    """Return the bytes that `packed` was given. Raises ValueError for any other text."""
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+
+
+def packed_moment(moment: datetime, identifier: str) -> str:
+    """Return a place in a list ordered by time, a moment and a UUID, in 32 characters."""
+    since = (moment - _EPOCH) // _MICROSECOND
+    return packed(since.to_bytes(_MOMENT, signed=True) + UUID(identifier).bytes)
+
+
+def unpacked_moment(text: str) -> tuple[datetime, str]:
+    """Return the place that `packed_moment` packed. Raises ValueError or OverflowError."""
+    raw = unpacked(text)
+    since = int.from_bytes(raw[:_MOMENT], signed=True)
+    return _EPOCH + since * _MICROSECOND, str(UUID(bytes=raw[_MOMENT:]))
+
+
 def decode(kind: str, cursor: str, *, code: str = "INVALID_CURSOR") -> list[Any]:
     """Return the values in a cursor of that kind.
 
@@ -31,7 +59,7 @@ def decode(kind: str, cursor: str, *, code: str = "INVALID_CURSOR") -> list[Any]
         Invalid: it is no cursor, or that of another kind of list.
 
     """
-    values = _unpacked(kind, cursor)
+    values = _values(kind, cursor)
     if values is None:
         raise refused(code)
     return values
@@ -46,16 +74,15 @@ def refused(code: str) -> Invalid:
     )
 
 
-def _unpacked(kind: str, cursor: str) -> list[Any] | None:
+def _values(kind: str, cursor: str) -> list[Any] | None:
     plain = cursor.removeprefix(f"{kind}.")
     if plain != cursor:
         return [plain] if _PLAIN.fullmatch(plain) else None
-    packed = cursor.removeprefix(f"{kind}~")
-    if packed == cursor or len(packed) > _LONGEST:
+    text = cursor.removeprefix(f"{kind}~")
+    if text == cursor or len(text) > _LONGEST:
         return None
     try:
-        padded = packed + "=" * (-len(packed) % 4)
-        values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        values = json.loads(unpacked(text))
     except (ValueError, RecursionError):  # binascii.Error is a ValueError
         return None
     return cast("list[Any]", values) if isinstance(values, list) else None

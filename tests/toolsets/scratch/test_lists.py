@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core import budget, cursor
+from tests.desks import call_tool
 from tests.toolsets.scratch.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.databases import Clock
 
 HUGE = 10**30
 NONSENSE: dict[str, list[list[Any]]] = {
@@ -22,8 +25,18 @@ NONSENSE: dict[str, list[list[Any]]] = {
         ["2024-01-01T00:00:00", UNKNOWN],
         ["yesterday", UNKNOWN],
         ["2024-01-01T00:00:00Z", "\ud800"],
+        ["2024-01-01T00:00:00Z", "x"],
+        ["f" * 32],
+        ["A" * 28],
+        [5],
     ],
-    "trash": [["0001-01-01T00:00:00+23:00", "x"], ["2024-01-01T00:00:00Z", "\x00"]],
+    "pads-created": [["2024-01-01T00:00:00Z", "x"], ["_" * 31]],
+    "pads-title": [[0, "t", "x"], [10**20, "t", UNKNOWN], ["A" * 31], ["é" * 32], []],
+    "trash": [
+        ["2024-01-01T00:00:00Z", "x"],
+        ["0001-01-01T00:00:00+23:00", "x"],
+        ["2024-01-01T00:00:00Z", "\x00"],
+    ],
     "namespaces": [["2024-01-01T00:00:00Z", "\ud800"], [5, "x"]],
     "tags": [["x"], ["1"], [5], ["1-xyz"], ["1-0000000000"], ["1-", 5]],
     "outline": [["-1-00000000"], [f"{HUGE}-00000000"], ["1-00000000-5"]],
@@ -35,6 +48,8 @@ NONSENSE: dict[str, list[list[Any]]] = {
 }
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pads-recent": ("scratch_list", {}),
+    "pads-created": ("scratch_list", {"order": "created"}),
+    "pads-title": ("scratch_list", {"order": "title"}),
     "trash": ("scratch_restore", {}),
     "namespaces": ("scratch_namespace", {"action": "list"}),
     "tags": ("scratch_list_tags", {}),
@@ -51,13 +66,14 @@ def followed(
     caller: Caller,
     tool: str,
     field: str,
-    limit: int,
+    most: int,
     between: Callable[[], object] = lambda: None,
+    /,
     **arguments: Any,
 ) -> list[Any]:
     """Return the items of a list that is followed to its end; `between` comes after a page."""
     seen: list[Any] = []
-    for answer in caller.followed(tool, limit, **arguments):
+    for answer in caller.followed(tool, most, **arguments):
         seen += answer[field]
         if "next" in answer:
             between()
@@ -68,24 +84,30 @@ def followed(
     ("kind", "values"), [(kind, values) for kind, some in NONSENSE.items() for values in some]
 )
 def test_a_cursor_that_nobody_answered_is_refused(
-    local: Caller, kind: str, values: list[Any]
+    mine: Caller, kind: str, values: list[Any]
 ) -> None:
     tool, arguments = LISTS[kind]
     if "scratch_id" in arguments:
-        arguments = {**arguments, "scratch_id": local.pad("x")}
+        arguments = {**arguments, "scratch_id": mine.pad("x")}
     packed = base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
     made = f"{kind}~{packed}"
-    error = local.fails(tool, **arguments, cursor=made)
+    error = mine.fails(tool, **arguments, cursor=made)
     assert error["code"] == "VALIDATION_ERROR"
     assert "cursor" in error["message"]
 
 
 @pytest.mark.parametrize("order", ["recent", "created", "title"])
-def test_any_numbers_in_a_cursor_are_a_place(local: Caller, order: str) -> None:
-    pad = local.pad("x", metadata={"title": "t"})
-    place = [HUGE, "t", UNKNOWN] if order == "title" else ["2100-01-01T00:00:00Z", UNKNOWN]
-    made = cursor.encode(f"pads-{order}", place)
-    assert local.listed(order=order, cursor=made) == ([] if order == "title" else [pad])
+def test_any_place_in_a_cursor_is_one(mine: Caller, order: str) -> None:
+    mine.pad("x", metadata={"title": "t"})
+    for letter in "A9_":
+        for length in (32, 39, 40):
+            made = cursor.encode(f"pads-{order}", [letter * length])
+            answer = call_tool(mine.desk, mine.scope, "scratch_list", order=order, cursor=made)
+            assert answer.code in {None, "VALIDATION_ERROR"}
+
+
+def test_any_number_in_a_cursor_is_a_place(local: Caller) -> None:
+    pad = local.pad("x")
     for kind in ("outline", "results"):
         tool, _ = LISTS[kind]
         beyond = cursor.encode(kind, ["999999999-"])
@@ -117,6 +139,63 @@ def test_a_list_whose_next_cell_went_goes_on_with_the_one_after(mine: Caller) ->
     mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=ids[count])
     following = mine.ok("scratch_list_cells", **answer["next"]["arguments"])
     assert following["cells"][0]["cell_id"] == ids[count + 1]
+
+
+TITLES: dict[str, list[str]] = {
+    "short": [f"Deploy notes {n}" for n in range(6)],
+    "long": [f"Investigation of the flaky integration tests, run number {n}" for n in range(6)],
+    "without spaces": [
+        "".join(chr(0x4E00 + (n + 1) * 7 * k) for k in range(300)) for n in range(6)
+    ],
+    "equal": ["Pad"] * 6,
+    "none": [""] * 6,
+}
+
+
+@pytest.mark.parametrize("order", ["recent", "created", "title"])
+@pytest.mark.parametrize("titles", list(TITLES))
+def test_pads_are_listed_within_the_smallest_budget(
+    mine: Caller, clock: Clock, order: str, titles: str
+) -> None:
+    for title in TITLES[titles]:
+        mine.pad(metadata={"title": title} if title else {})
+        clock.advance(microseconds=137)
+    seen = followed(mine, "scratch_list", "scratchpads", budget.MINIMUM, order=order)
+    assert [pad["scratch_id"] for pad in seen] == mine.listed(order=order)
+    for pad in mine.listed():
+        mine.ok("scratch_delete", scratch_id=pad)
+        clock.advance(microseconds=137)
+    gone = followed(mine, "scratch_restore", "scratchpads", budget.MINIMUM)
+    whole = mine.ok("scratch_restore")["scratchpads"]
+    assert [pad["scratch_id"] for pad in gone] == [pad["scratch_id"] for pad in whole]
+    assert len(gone) == 6
+
+
+@pytest.mark.parametrize("title", ["A", "zz", None, "deploy notes 2", "deploy notes 2b"])
+def test_titles_go_on_where_they_were_though_the_last_one_changed(
+    mine: Caller, title: str | None
+) -> None:
+    ids = [mine.pad(metadata={"title": f"Deploy notes {n}"}) for n in range(6)]
+    first = mine.ok("scratch_list", order="title", limit=3)
+    mine.ok("scratch_update", scratch_id=ids[2], metadata={"title": title})
+    rest = mine.ok("scratch_list", **(first["next"]["arguments"] | {"limit": 9}))
+    answers = [*first["scratchpads"], *rest["scratchpads"]]
+    assert [pad["scratch_id"] for pad in answers if pad["scratch_id"] != ids[2]] == [
+        pad for pad in ids if pad != ids[2]
+    ]
+
+
+def test_titles_go_on_where_they_were_though_those_listed_went(mine: Caller) -> None:
+    ids = [mine.pad(metadata={"title": f"Deploy notes {n}"}) for n in range(8)]
+    going = iter(ids)
+
+    def remove_the_first() -> None:
+        mine.ok("scratch_delete", scratch_id=next(going))
+
+    seen = followed(
+        mine, "scratch_list", "scratchpads", 300, remove_the_first, order="title", limit=1
+    )
+    assert [pad["scratch_id"] for pad in seen] == ids
 
 
 def test_schemas_and_tags_go_on_where_they_were_though_others_went(mine: Caller) -> None:

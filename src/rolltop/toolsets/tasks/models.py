@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NotRequired
-from uuid import UUID
 
 from typing_extensions import TypedDict
+
+from rolltop.core import cursor
 
 JsonObject = dict[str, Any]
 Listed = Literal["all", "pending", "completed"]
@@ -26,8 +26,6 @@ LONGEST_PAGE: Final = 200
 LONGEST_LEASE: Final = 86_400
 """Seconds."""
 TRASH_KEEPS: Final = timedelta(days=30)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 CURSOR: Final = "tasks"
 """The kind of cursor that list_tasks answers."""
 
@@ -78,15 +76,12 @@ class Place:
     @property
     def packed(self) -> str:
         """The place in 32 characters: a cursor stands twice in an answer, and costs tokens."""
-        since = (self.created_at - _EPOCH) // _MICROSECOND
-        return urlsafe_b64encode(since.to_bytes(8, signed=True) + UUID(self.id).bytes).decode()
+        return cursor.packed_moment(self.created_at, self.id)
 
     @classmethod
     def unpack(cls, text: str) -> Place:
         """Return the place that `packed` gave. Raises ValueError or OverflowError."""
-        raw = urlsafe_b64decode(text)
-        since = int.from_bytes(raw[:8], signed=True)
-        return cls(_EPOCH + since * _MICROSECOND, str(UUID(bytes=raw[8:])))
+        return cls(*cursor.unpacked_moment(text))
 
 
 @dataclass(frozen=True)

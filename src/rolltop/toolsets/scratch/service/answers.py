@@ -25,7 +25,7 @@ from rolltop.toolsets.scratch.service import (
     searching,
     writing,
 )
-from rolltop.toolsets.scratch.store.pads import title_place
+from rolltop.toolsets.scratch.store.pads import title_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rolltop.core.budget import Text
     from rolltop.core.call import Call
     from rolltop.toolsets.scratch.models import JsonObject, Mode, Order
-    from rolltop.toolsets.scratch.models.records import Pad, Written
+    from rolltop.toolsets.scratch.models.records import Written
 
 Texts = "Sequence[str] | None"
 Which = tuple[
@@ -126,12 +126,12 @@ async def restore(call: Call, scratch_id: str | None) -> Page | JsonObject:
     """Return the answer of scratch_restore: the pad, or the trash."""
     if scratch_id is not None:
         return _written(call, await writing.restore(call, checks.identifier(scratch_id)), [])
-    after = places.moment_and_text("trash", call.cursor)
+    after = places.by_time("trash", call.cursor)
     found, more = await call.read(pads.trash_page, after, LONGEST_PAGE)
 
     def cursor_after(at: int) -> str:
         pad = found[at]
-        return cursor.encode("trash", [moment(pad.deleted_at or pad.updated_at), pad.scratch_id])
+        return places.after_time("trash", pad.deleted_at or pad.updated_at, pad.scratch_id)
 
     items = [{**pad.entry, "deleted_at": moment(pad.deleted_at)} for pad in found if pad.deleted_at]
     return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
@@ -184,11 +184,16 @@ async def list_pads(
 ) -> Page:
     """Return the answer of scratch_list."""
     wanted = checks.wanted(None, None, tags, given_namespaces)
-    after = None if call.cursor is None else places.of_pad(call.cursor, order)
-    found, more = await call.read(pads.page, wanted.namespaces, wanted.tags, order, after, limit)
+    narrowed = (wanted.namespaces, wanted.tags)
+    if order == "title":
+        return await _list_titles(call, narrowed, limit)
+    after = places.by_time(f"pads-{order}", call.cursor)
+    found, more = await call.read(pads.page, *narrowed, order, after, limit)
 
     def cursor_after(at: int) -> str:
-        return cursor.encode(f"pads-{order}", _place_of(found[at], order))
+        pad = found[at]
+        moved = pad.updated_at if order == "recent" else pad.created_at
+        return places.after_time(f"pads-{order}", moved, pad.scratch_id)
 
     items = [pad.entry for pad in found]
     return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
@@ -336,6 +341,22 @@ def _changed(call: Call, scratch_id: str, answer: JsonObject) -> JsonObject:
     return {"ok": True, **answer}
 
 
+async def _list_titles(
+    call: Call, narrowed: tuple[Sequence[str], Sequence[str]], limit: int
+) -> Page:
+    """Return pads by title, narrowed to namespaces and tags."""
+    place = places.by_title(call.cursor)
+    found, more = await call.read(pads.titled_page, *narrowed, place, limit)
+    before = 0 if place is None else place.position
+
+    def cursor_after(at: int) -> str:
+        pad = found[at]
+        return places.after_title(pad.scratch_id, title_key(pad.metadata), before + at + 1)
+
+    items = [pad.entry for pad in found]
+    return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
+
+
 async def _list_schemas(call: Call, scratch_id: str) -> Page:
     place = places.following("schemas", call.cursor)
     found = await call.read(schemas.list_schemas, scratch_id)
@@ -352,9 +373,3 @@ def _namespace(given: str | None, what: str) -> str:
     if given is None:
         raise checks.wrong(f"{what} is required", f"Call again with {what}.")
     return checks.name(given, what)
-
-
-def _place_of(pad: Pad, order: Order) -> list[Any]:
-    if order == "title":
-        return title_place(pad)
-    return [moment(pad.updated_at if order == "recent" else pad.created_at), pad.scratch_id]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Place,
         SchemaEntry,
     )
+    from rolltop.toolsets.scratch.service.places import TitlePlace
 
 
 def create(
@@ -142,6 +143,23 @@ def page(
 ) -> tuple[list[Pad], bool]:
     """Return up to `limit` pads after a place, and whether others follow."""
     found = pads.page(tx, namespaces, tags, order, after, limit + 1)
+    return found[:limit], len(found) > limit
+
+
+def titled_page(
+    tx: Tx,
+    namespaces: Sequence[str],
+    tags: Sequence[str],
+    place: TitlePlace | None,
+    limit: int,
+) -> tuple[list[Pad], bool]:
+    """Return up to `limit` pads by title after a place, and whether others follow."""
+    after = None if place is None else pads.title_place(tx, place.scratch_id)
+    beyond = None
+    if place is not None and (after is None or not place.has(after[1])):
+        # It has another title now: what came up to it is told by number.
+        after, beyond = None, (place.scratch_id, max(0, place.position - 1))
+    found = pads.page(tx, namespaces, tags, "title", after, limit + 1, beyond)
     return found[:limit], len(found) > limit
 
 

@@ -7,8 +7,11 @@ others are added and removed before that place meanwhile.
 from __future__ import annotations
 
 import re
+import struct
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 from zlib import crc32
 
 from rolltop.core import cursor
@@ -18,14 +21,28 @@ from rolltop.core.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.toolsets.scratch.models import Order
-
 Place = tuple[int, str]
 """The position of what comes next, and the begin of its id."""
 _CODE: Final = "VALIDATION_ERROR"
 _BEGIN: Final = 8
 """Characters of an id: enough to tell the cells of a pad apart, and cheap in tokens."""
 _WRITTEN: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{0,8})((?:-[0-9]{1,9})*)")
+
+_TITLED: Final = struct.Struct(">16sII")
+_FARTHEST: Final = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class TitlePlace:
+    """The last pad of a page of titles, how many came up to it, and what tells its title."""
+
+    scratch_id: str
+    title: int
+    position: int
+
+    def has(self, title: str) -> bool:
+        """Whether the pad's title was this one."""
+        return crc32(title.encode()) == self.title
 
 
 def after(kind: str, ids: Sequence[str], at: int, before: int = 0) -> str:
@@ -75,21 +92,49 @@ def number(kind: str, text: str | None) -> int:
     return 0 if text is None else read(kind, text)[0]
 
 
+def after_time(kind: str, moment: datetime, one: str) -> str:
+    """Return the cursor that goes on after a pad, in a list ordered by time."""
+    return cursor.encode(kind, [cursor.packed_moment(moment, one)])
+
+
+def by_time(kind: str, text: str | None) -> tuple[datetime, str] | None:
+    """Return what `after_time` put in a cursor, None without one. Raises Invalid."""
+    if text is None:
+        return None
+    try:
+        (place,) = cursor.decode(kind, text, code=_CODE)
+        return cursor.unpacked_moment(place)
+    except (ValueError, TypeError, OverflowError):
+        raise cursor.refused(_CODE) from None
+
+
+def after_title(scratch_id: str, title: str, position: int) -> str:
+    """Return the cursor that goes on after a pad, the last of so many, among titles.
+
+    Titles are long: a cursor tells only whether the pad's is still the same.
+    """
+    place = _TITLED.pack(UUID(scratch_id).bytes, crc32(title.encode()), min(position, _FARTHEST))
+    return cursor.encode("pads-title", [cursor.packed(place)])
+
+
+def by_title(text: str | None) -> TitlePlace | None:
+    """Return what `after_title` put in a cursor, None without one. Raises Invalid."""
+    if text is None:
+        return None
+    try:
+        (place,) = cursor.decode("pads-title", text, code=_CODE)
+        raw, title, position = _TITLED.unpack(cursor.unpacked(place))
+        return TitlePlace(str(UUID(bytes=raw)), title, position)
+    except (ValueError, TypeError, struct.error):
+        raise cursor.refused(_CODE) from None
+
+
 def moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:
     """Return a cursor's moment and text, None without one. Raises Invalid."""
     if text is None:
         return None
     moment, name = _values(kind, text, [str, str])
     return _moment(moment), name
-
-
-def of_pad(text: str, order: Order) -> list[Any]:
-    """Return where a pad stands in an order, as a cursor says. Raises Invalid."""
-    if order == "title":
-        untitled, title, scratch_id = _values("pads-title", text, [int, str, str])
-        return [int(untitled > 0), title, scratch_id]
-    moment, scratch_id = _values(f"pads-{order}", text, [str, str])
-    return [_moment(moment), scratch_id]
 
 
 def _values(kind: str, text: str, kinds: list[type]) -> list[Any]:

@@ -109,7 +109,7 @@ def insert_pad(
     cell_count: int,
 ) -> Pad:
     """Return a new pad, whose cells are still to be added."""
-    owner, key = tx.scope.user_id, _title_key(metadata)
+    owner, key = tx.scope.user_id, title_key(metadata)
     pad = Pad(
         scratch_id,
         owner,
@@ -149,7 +149,7 @@ def put_fields(tx: Tx, pad: Pad, changed: Pad) -> Pad:
         "version": pad.version + 1,
         "updated_at": tx.now,
         "metadata": changed.metadata,
-        "title_key": _title_key(changed.metadata),
+        "title_key": title_key(changed.metadata),
         **({"namespace": changed.namespace} if changed.namespace != pad.namespace else {}),
         **({"tags": changed.tags} if tags_change else {}),
     }
@@ -179,8 +179,12 @@ def page(
     order: Order,
     after: Sequence[Any] | None,
     limit: int,
+    beyond: tuple[str, int] | None = None,
 ) -> list[Pad]:
-    """Return up to `limit` of the caller's pads after a place in the order."""
+    """Return up to `limit` of the caller's pads after a place in the order.
+
+    Or, with `beyond`, without one pad after so many others.
+    """
     statement = select(*COLUMNS).where(*live(tx), *_narrowed(tx, namespaces, tags))
     if order == "title":
         key: tuple[Any, ...] = (_UNTITLED, pads.c.title_key, pads.c.scratch_id)
@@ -193,13 +197,26 @@ def page(
         place = tuple_(*(literal(value, type_) for value, type_ in _typed(order, after)))
         ahead = tuple_(*key) > place if order == "title" else tuple_(*key) < place
         ordered = ordered.where(ahead)
+    if beyond is not None:
+        ordered = ordered.where(pads.c.scratch_id != beyond[0]).offset(beyond[1])
     return [pad_of(*row) for row in tx.execute(ordered.limit(limit))]
 
 
-def title_place(pad: Pad) -> list[Any]:
-    """Return where a pad stands among titles: untitled last, folded title, id."""
-    key = _title_key(pad.metadata)
-    return [int(not key), key, pad.scratch_id]
+def title_place(tx: Tx, scratch_id: str) -> list[Any] | None:
+    """Return where a pad stands, or stood before it came into the trash, among titles.
+
+    That is: untitled last, folded title, id. None for a pad that is in neither.
+    """
+    found = select(pads.c.title_key).where(
+        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
+    )
+    key = tx.execute(found).scalar_one_or_none()
+    return None if key is None else [int(not key), key, scratch_id]
+
+
+def title_key(metadata: Mapping[str, Any]) -> str:
+    """Return what a title is ordered by: folded, and short enough for an index."""
+    return str(metadata.get("title", "")).casefold()[:NAME_LENGTH]
 
 
 def newest(tx: Tx, limit: int) -> list[Pad]:
@@ -301,11 +318,6 @@ def _typed(order: Order, after: Sequence[Any]) -> list[tuple[Any, Any]]:
     else:
         types = [UTCDateTime, Identifier]
     return list(zip(after, types, strict=True))
-
-
-def _title_key(metadata: Mapping[str, Any]) -> str:
-    """Return what a title is ordered by: folded, and short enough for an index."""
-    return str(metadata.get("title", "")).casefold()[:NAME_LENGTH]
 
 
 def _one(tx: Tx, statement: Prepared, scratch_id: str) -> Pad | None:
