@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.cursor import encode
-from rolltop.toolsets.notes.service import listing
+from rolltop.core import budget
+from rolltop.core.cursor import encode, packed
+from rolltop.toolsets.notes.models import Content, Notebook
+from rolltop.toolsets.notes.service import changes, listing
 from rolltop.toolsets.notes.store import listing as pages
 from tests.campaign import examples
 
 if TYPE_CHECKING:
+    from rolltop.core.db import Tx
     from tests.databases import Clock
     from tests.toolsets.notes.caller import Caller
 
@@ -359,6 +363,14 @@ def _wanted_of(trash: int) -> list[int]:
         {"cursor": encode("notes", ["modified", 10**400, 0, "x"])},
         {"cursor": encode("notes", ["modified", float("nan"), 0, "x"])},
         {"cursor": encode("notes", ["broad", 1.0, 0, "x"])},
+        {"cursor": encode("notes", ["A" * 34])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"m", float("nan")) + b"x")])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"m", float("inf")) + b"x")])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"m", 1.0) + b"\x00")])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"m", 1.0) + b"\xff")])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"M", 1.0) + b"x")])},
+        {"cursor": encode("notes", [packed(struct.pack(">cd", b"b", 1.0) + b"x")])},
+        {"cursor": encode("notes", [5])},
         {"limit": 0},
         {"limit": 101},
         {"page": 0},
@@ -406,6 +418,34 @@ def test_a_list_over_its_budget_goes_on_where_it_was_cut(local: Caller) -> None:
         assert "next_page" not in answer
         arguments = answer["next"]["arguments"]
     assert sorted(found) == sorted(made)
+
+
+WORDY = "an investigation of a storm that went on for longer than anybody had expected"
+
+
+@pytest.mark.parametrize(
+    "filters", [{}, {"sort": "created"}, {"q": "storm"}, {"q": "storm", "preview_lines": 5}]
+)
+def test_notes_are_listed_within_the_smallest_budget(
+    mine: Caller, clock: Clock, filters: dict[str, Any]
+) -> None:
+    for n in range(6):
+        mine.note(f"{WORDY} {n}\n" + "storm and more\n" * n, tags=["weather", "t" * 60])
+        clock.advance(microseconds=137)
+    assert pages_of(mine, **filters, max_tokens=budget.MINIMUM) == mine.listed(**filters)
+
+
+@pytest.mark.parametrize("filters", [{}, {"q": "storm"}])
+def test_notes_of_any_id_are_listed_page_by_page(mine: Caller, filters: dict[str, Any]) -> None:
+    ids = ["ż" * 256, "z", "0" * 32, "A0000000-0000-0000-0000-000000000000", "x" * 16, "🎉" * 4]
+    new = [changes.New(Content("storm", modified=5e9), one) for one in ids]
+
+    def add(tx: Tx) -> None:
+        changes.create_all(tx, Notebook(), new, source="pull")
+
+    mine.desk.database.write_now(mine.scope, add)
+    assert pages_of(mine, **filters, limit=1) == mine.listed(**filters)
+    assert sorted(mine.listed(**filters)) == sorted(ids)
 
 
 def test_what_changes_is_found_by_its_new_words_alone(mine: Caller) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from rolltop.core import cursor as cursors
 from rolltop.core.budget import Page
@@ -28,6 +31,9 @@ tell little.
 """
 _BROAD: Final = "broad"
 """In cursors, the order of a search that more notes than that answer."""
+_NUMBERS: Final = {"modified": 1, "created": 1, _BROAD: 1, "rank": 2}
+"""How many numbers the key of each order has."""
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HIGHEST: Final = 1e18
 _COMPLETED: Final = 100
 _TITLES_READ: Final = 1000
@@ -110,7 +116,16 @@ def _preview(head: str, lines: int) -> str:
 
 
 def _cursor(order: str, note: Listed) -> str:
-    return cursors.encode(CURSOR, [order, *note.key, note.id])
+    """Return the cursor that goes on after a note: it stands twice in an answer, so it is short.
+
+    Its bytes are the order's first letter, the note's key and its id. A UUID is told by a capital.
+    """
+    letter, last = order[0], note.id.encode()
+    if _UUID.fullmatch(note.id):
+        letter, last = letter.upper(), UUID(note.id).bytes
+    key = note.key[: _NUMBERS[order]]
+    raw = struct.pack(f">c{len(key)}d", letter.encode(), *key) + last
+    return cursors.encode(CURSOR, [cursors.packed(raw)])
 
 
 def _place(text: str, sort: Sort) -> tuple[str, listing.Place]:
@@ -119,16 +134,28 @@ def _place(text: str, sort: Sort) -> tuple[str, listing.Place]:
     Raises Invalid for what is no cursor of this list.
     """
     orders = {sort, _BROAD} if sort == "rank" else {sort}
-    values: list[Any] = cursors.decode(CURSOR, text, code="INVALID_ARGUMENT")
-    match values:
-        case [str(order), float() | int() as first, float() | int() as second, str(note_id)] if (
-            order in orders and abs(first) < _HIGHEST and abs(second) < _HIGHEST
-        ):
-            if "\x00" not in note_id:
-                return order, listing.Place(float(first), float(second), note_id)
-        case _:
-            pass
-    raise Invalid(
+    try:
+        (place,) = cursors.decode(CURSOR, text, code="INVALID_ARGUMENT")
+        order, key, note_id = _unpacked(cursors.unpacked(place))
+    except (ValueError, TypeError, KeyError, struct.error):
+        raise _refused() from None
+    if order not in orders or "\x00" in note_id or not all(abs(one) < _HIGHEST for one in key):
+        raise _refused()
+    return order, listing.Place(key[0], key[-1] if order == "rank" else 0.0, note_id)
+
+
+def _unpacked(raw: bytes) -> tuple[str, list[float], str]:
+    """Return order, key and id of a cursor's bytes. Raises ValueError, KeyError, struct.error."""
+    letter = raw[:1].decode()
+    order = {one[0]: one for one in _NUMBERS}[letter.lower()]
+    form = struct.Struct(f">c{_NUMBERS[order]}d")
+    _letter, *key = form.unpack_from(raw)
+    last = raw[form.size :]
+    return order, key, str(UUID(bytes=last)) if letter.isupper() else last.decode()
+
+
+def _refused() -> Invalid:
+    return Invalid(
         "cursor is not one that this list answered",
         hint="Send next_cursor with the same q and sort, or leave cursor out.",
     )
