@@ -198,6 +198,28 @@ def test_titles_go_on_where_they_were_though_those_listed_went(mine: Caller) -> 
     assert [pad["scratch_id"] for pad in seen] == ids
 
 
+def test_namespaces_are_listed_within_the_smallest_budget_though_those_listed_went(
+    mine: Caller, clock: Clock
+) -> None:
+    names = ["".join(chr(0x4E00 + n * 7 + k * 5) for k in range(190)) for n in range(4)]
+    names += [f"a rather long name of a project {n}" for n in range(2)]
+    for at, name in enumerate(names):
+        mine.ok("scratch_namespace", action="create", namespace=name)
+        clock.advance(microseconds=137 * (at % 2))
+    going = iter(names)
+
+    def remove_the_first() -> None:
+        mine.ok("scratch_namespace", action="delete", namespace=next(going))
+
+    lists = [
+        followed(mine, "scratch_namespace", "namespaces", budget.MINIMUM, between, action="list")
+        for between in (lambda: None, remove_the_first)
+    ]
+    for seen in lists:
+        shown = [one["namespace"].removesuffix("…") for one in seen]
+        assert all(name.startswith(part) for name, part in zip(names, shown, strict=True))
+
+
 def test_schemas_and_tags_go_on_where_they_were_though_others_went(mine: Caller) -> None:
     pad = mine.pad()
     ids = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from rolltop.core import budget, cursor
+from rolltop.core import budget
 from rolltop.core.budget import Page
 from rolltop.toolsets.scratch.models import LONGEST_PAGE, moment
 from rolltop.toolsets.scratch.service import (
@@ -286,7 +286,7 @@ async def schema(
 
 async def list_namespaces(call: Call) -> Page:
     """Return the answer of scratch_namespace with action list."""
-    after = places.moment_and_text("namespaces", call.cursor)
+    after = places.by_time("namespaces", call.cursor)
     found, more = await call.read(namespaces.page, after, LONGEST_PAGE)
     items = [
         {"namespace": name, "scratchpad_count": used, "created_at": moment(created)}
@@ -295,7 +295,7 @@ async def list_namespaces(call: Call) -> Page:
     return Page(
         items,
         lambda some: {"ok": True, "namespaces": some},
-        lambda at: cursor.encode("namespaces", [moment(found[at][2]), found[at][0]]),
+        lambda at: places.after_time("namespaces", found[at][2], places.name_id(found[at][0])),
         more,
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch import index
+from rolltop.toolsets.scratch.service import places
 from rolltop.toolsets.scratch.service.capacity import discard
 from rolltop.toolsets.scratch.service.checks import wrong
 from rolltop.toolsets.scratch.store import names, pads
@@ -19,8 +20,16 @@ if TYPE_CHECKING:
 def page(
     tx: Tx, after: tuple[datetime, str] | None, limit: int
 ) -> tuple[list[tuple[str, int, datetime]], bool]:
-    """Return namespaces with their number of pads and age, oldest first, and if others follow."""
-    found = names.namespaces_after(tx, after, limit + 1)
+    """Return namespaces with their number of pads and age, oldest first, and if others follow.
+
+    They come after the one that was made at that moment and is told by its `places.name_id`; where
+    it is gone, after all that were made before.
+    """
+    place = None
+    if after is not None:
+        then = (name for name in names.made_at(tx, after[0]) if places.name_id(name) == after[1])
+        place = (after[0], next(then, ""))
+    found = names.namespaces_after(tx, place, limit + 1)
     return found[:limit], len(found) > limit
 
 

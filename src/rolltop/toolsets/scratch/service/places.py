@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
+from uuid import NAMESPACE_OID, UUID, uuid5
 from zlib import crc32
 
 from rolltop.core import cursor
-from rolltop.core.arguments import storable
-from rolltop.core.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
 Place = tuple[int, str]
 """The position of what comes next, and the begin of its id."""
@@ -87,13 +85,18 @@ def label(kind: str, name: str) -> str:
     return f"{crc32(f'{kind} {name}'.encode()):08x}"
 
 
+def name_id(name: str) -> str:
+    """Return a UUID that stands for a name in a cursor, where names are long."""
+    return str(uuid5(NAMESPACE_OID, name))
+
+
 def number(kind: str, text: str | None) -> int:
     """Return the number in a cursor, 0 without one. Raises Invalid."""
     return 0 if text is None else read(kind, text)[0]
 
 
 def after_time(kind: str, moment: datetime, one: str) -> str:
-    """Return the cursor that goes on after a pad, in a list ordered by time."""
+    """Return the cursor that goes on after what has that UUID, in a list ordered by time."""
     return cursor.encode(kind, [cursor.packed_moment(moment, one)])
 
 
@@ -126,35 +129,4 @@ def by_title(text: str | None) -> TitlePlace | None:
         raw, title, position = _TITLED.unpack(cursor.unpacked(place))
         return TitlePlace(str(UUID(bytes=raw)), title, position)
     except (ValueError, TypeError, struct.error):
-        raise cursor.refused(_CODE) from None
-
-
-def moment_and_text(kind: str, text: str | None) -> tuple[datetime, str] | None:
-    """Return a cursor's moment and text, None without one. Raises Invalid."""
-    if text is None:
-        return None
-    moment, name = _values(kind, text, [str, str])
-    return _moment(moment), name
-
-
-def _values(kind: str, text: str, kinds: list[type]) -> list[Any]:
-    """Return a cursor's values, of these kinds, their texts such as a store can hold."""
-    values = cursor.decode(kind, text, code=_CODE)
-    if [type(value) for value in values] != kinds:
-        raise cursor.refused(_CODE)
-    try:
-        for value in values:
-            storable(str(value))
-    except Invalid:
-        raise cursor.refused(_CODE) from None
-    return values
-
-
-def _moment(text: str) -> datetime:
-    try:
-        value = datetime.fromisoformat(text)
-        if value.tzinfo is None:
-            raise cursor.refused(_CODE)
-        return value.astimezone(UTC)
-    except (ValueError, OverflowError):
         raise cursor.refused(_CODE) from None

@@ -74,6 +74,14 @@ def namespaces_after(
     return [(row.namespace, row.pads, row.created_at) for row in tx.execute(ordered)]
 
 
+def made_at(tx: Tx, moment: datetime) -> list[str]:
+    """Return the namespaces that were registered at that moment."""
+    found = select(namespaces.c.namespace).where(
+        namespaces.c.user_id == tx.scope.user_id, namespaces.c.created_at == moment
+    )
+    return list(tx.execute(found).scalars())
+
+
 def pads_in(tx: Tx, namespace: str) -> list[Pad]:
     """Return the caller's pads in a namespace, locked, by id."""
     found = select(*COLUMNS).where(*live(tx), pads.c.namespace == namespace)
