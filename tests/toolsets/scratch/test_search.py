@@ -129,6 +129,29 @@ def test_meaning_joins_when_the_vectors_are_there(
     assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
 
 
+def test_words_answer_a_search_by_meaning_until_there_are_vectors(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeEmbedder(synonyms={"sale": "revenu"})
+
+    def load(_settings: object) -> FakeEmbedder:
+        return fake
+
+    def search(query: str, **arguments: Any) -> tuple[str, str, int]:
+        answer = mine.ok("scratch_search", query=query, mode="meaning", **arguments)
+        return answer["mode"], answer["embedder"], len(answer["hits"])
+
+    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
+    monkeypatch.setattr(embedding, "load", load)
+    mine.pad("revenue grew")
+    assert search("revenue") == ("words", "none", 1)
+    assert search("sales") == ("words", "none", 0)
+    asyncio.run(embed(mine.desk))
+    assert search("sales") == ("meaning", fake.version, 1)
+    mine.pad("sales fell", namespace="new")
+    assert search("sales", namespaces=["new"]) == ("words", "none", 1)
+
+
 def test_words_answer_while_many_vectors_are_read(
     mine: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

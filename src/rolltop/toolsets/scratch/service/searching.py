@@ -54,7 +54,7 @@ async def find(call: Call, query: str, wanted: Wanted, limit: int, mode: Mode) -
     if embedder is not None:  # made beside looking up the words
         meaning = Meaning(embedder.version, embedding.begin(embedder, query))
     shown, ran = await call.read(hits, query, wanted, limit, mode, meaning)
-    if meaning is not None and ran == "words":
+    if mode == "hybrid" and meaning is not None and ran == "words":
         embedding.read_ahead(call.desk, call.scope, meaning.version)
     used = {hit["embedding_version"] for hit in shown} - {search.NO_EMBEDDING}
     if mode == "hybrid" and not used:
@@ -67,11 +67,21 @@ def hits(
 ) -> tuple[list[JsonObject], Mode]:
     """Return what a query finds, as the tool answers it, best first; and what ran.
 
-    The mode hybrid goes by words while the vectors are still to be read.
+    The mode hybrid goes by words while the vectors are still to be read, the mode meaning where it
+    finds nothing: there may be no vector yet of what could be found.
     """
     if meaning is None or (mode == "hybrid" and not search.at_hand(tx, meaning.version)):
         mode, meaning = "words", None
-    found = search.query(
+    found = _found(tx, query, wanted, limit, mode, meaning)
+    if mode == "meaning" and not found:
+        mode, found = "words", _found(tx, query, wanted, limit, "words", None)
+    return _as_answered(tx, found), mode
+
+
+def _found(
+    tx: Tx, query: str, wanted: Wanted, limit: int, mode: Mode, meaning: Meaning | None
+) -> list[Hit]:
+    return search.query(
         tx,
         query,
         kinds=index.KINDS,
@@ -81,7 +91,6 @@ def hits(
         vector=meaning and meaning.vector,
         version=meaning.version if meaning else search.NO_EMBEDDING,
     )
-    return _as_answered(tx, found), mode
 
 
 def _as_answered(tx: Tx, found: Sequence[Hit]) -> list[JsonObject]:
