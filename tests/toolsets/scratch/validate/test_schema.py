@@ -38,6 +38,47 @@ def test_violations_name_the_place_the_path_and_the_schema() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("schema", "content", "path", "names"),
+    [
+        ({"additionalProperties": False}, '{"one": 1, "two": {}}', "", "one, two"),
+        ({"items": {"additionalProperties": False}}, '[{}, {"one": {"x": 1}}]', "/1", "one"),
+        ({"allOf": [{"additionalProperties": False}]}, '{"one": null}', "", "one"),
+        ({"additionalProperties": False, "properties": {"a": {}}}, '{"a": 1, "b": 2}', "", "b"),
+        ({"unevaluatedProperties": False}, '{"one": 1, "two": 2}', "", "one, two"),
+    ],
+)
+def test_members_that_are_not_allowed_are_named(
+    schema: Any, content: str, path: str, names: str
+) -> None:
+    (error,) = checked(content, schema).errors
+    assert error.message.endswith(f"has members that are not allowed: {names}")
+    assert error.details["instance_path"] == path
+    assert error.details["keyword"] in {"additionalProperties", "unevaluatedProperties"}
+
+
+def test_a_member_that_is_called_as_a_keyword_is_not_one() -> None:
+    schema = {"properties": {"additionalProperties": False}}
+    (error,) = checked('{"additionalProperties": {"one": 1}}', schema).errors
+    assert error.message == "/additionalProperties is not allowed here"
+
+
+@pytest.mark.parametrize("content", ['{"\\ud800": {"one": 1}}', '{"a":' * 120 + "1" + "}" * 120])
+def test_members_of_any_name_and_depth_are_refused(content: str) -> None:
+    schema: dict[str, Any] = {"additionalProperties": {"additionalProperties": False}}
+    (error,) = checked(content, schema).errors
+    assert "not allowed" in error.message
+    (error,) = checked(content, {"additionalProperties": False}).errors
+    assert "not allowed" in error.message
+
+
+def test_a_member_with_a_wrong_name_is_named() -> None:
+    errors = checked('{"one": 1, "three": 2}', {"propertyNames": {"maxLength": 3}}).errors
+    assert [error.message for error in errors] == [
+        "The document has a member whose name is not allowed: three is longer than 3 characters"
+    ]
+
+
 def test_at_most_fifty_violations_are_told() -> None:
     result = checked(str([1] * 200), {"items": {"type": "string"}})
     assert len(result.errors) == 50

@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from .json_values import is_array, is_object
 from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Path, Place, not_performed
-from .schema_messages import is_undecided, message_of
+from .schema_messages import is_undecided, violated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -188,13 +188,14 @@ def _located(applied: Applied, document: Document, name: str | None, most: int) 
     diagnostics: list[Diagnostic] = []
     for error, path in zip(found, paths, strict=True):
         line, column = places.get(path, (1, 1))
+        keyword, said = violated(error, document.value)
         details = {
             "instance_path": pointer(path),
             "schema_path": pointer(error.schema_path),
-            "keyword": error.kind.name,
+            "keyword": keyword,
             "schema": name,
         }
-        message = f"{pointer(path) or 'The document'} {message_of(error)}"
+        message = f"{pointer(path) or 'The document'} {said}"
         code = _UNDECIDED if is_undecided(error) else _VIOLATION
         diagnostics.append(Diagnostic(message, code, line, column, details))
     return sorted(diagnostics, key=lambda one: (one.line, one.column))

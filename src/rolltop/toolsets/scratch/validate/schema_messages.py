@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
-from .json_values import is_array
+from .json_values import is_array, is_object
 
+_ADDITIONAL: Final = "additionalProperties"
 _LONGEST: Final = 120
 
 _SAID: Final[dict[str, str]] = {
@@ -49,11 +53,27 @@ def is_undecided(error: Any) -> bool:  # noqa: ANN401  # the library's error
     return error.kind.name == "pattern" and "pattern" not in error.kind.as_dict()
 
 
+def violated(error: Any, document: Any) -> tuple[str, str]:  # noqa: ANN401  # the library's error, any JSON value
+    """Return the keyword, and what is wrong with the value, to stand behind its path."""
+    keyword = error.kind.name
+    if keyword == "falseSchema" and error.schema_path[-1:] == [_ADDITIONAL]:
+        # Where a schema names no members, the engine says this of the first, at their object.
+        # Keys with lone surrogates are not found as it saw them.
+        with suppress(LookupError, TypeError, RecursionError):
+            value = reduce(getitem, error.instance_path, document)
+            if is_object(value) and error.instance != value:
+                return _ADDITIONAL, _SAID[_ADDITIONAL].format(unexpected=_shown(list(value)))
+    return keyword, message_of(error)
+
+
 def message_of(error: Any) -> str:  # noqa: ANN401  # the library's error
     """Return what is wrong with the value, to stand behind its path."""
     keyword = error.kind.name
     if is_undecided(error):
         return _GIVEN_UP
+    if keyword == "propertyNames":
+        name = error.kind.as_dict()["error"]
+        return f"{_SAID[keyword]}: {_shown([name.instance])} {message_of(name)}"
     if keyword == "oneOf":
         return _SEVERAL if "more than one" in error.message else _SAID["anyOf"]
     said = _SAID.get(keyword)
