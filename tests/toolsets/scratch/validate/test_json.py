@@ -85,6 +85,16 @@ def test_a_number_of_any_length_is_read() -> None:
     assert checked.valid
 
 
+@pytest.mark.parametrize("language", ["json", "yaml"])
+@pytest.mark.parametrize("number", ["1e999", "-1.5e+999", "1e99999999999999999999"])
+def test_a_number_of_any_size_is_one(language: str, number: str) -> None:
+    def is_valid(schema: object) -> bool:
+        return check(Cell(language, f"[{number}]", schema={"items": schema})).valid
+
+    assert is_valid({"type": "number"})
+    assert not is_valid({"minimum": -100, "maximum": 100})
+
+
 @settings(max_examples=examples(60))
 @given(VALUES, st.sampled_from([None, 2]))
 def test_every_value_is_found_where_it_stands(value: Any, indent: int | None) -> None:

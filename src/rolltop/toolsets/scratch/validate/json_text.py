@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .json_places import survey
-from .json_values import integer
+from .json_values import finite, integer
 from .results import MOST_DIAGNOSTICS, Diagnostic, Document, Syntax, place, repeated_key
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ def _parse(content: str) -> Syntax:
     sys.setrecursionlimit(max(allowed, 20 * DEEPEST))
     try:
         value = json.loads(
-            content, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer
+            content,
+            object_pairs_hook=pairs,
+            parse_constant=constant,
+            parse_int=integer,
+            parse_float=lambda text: finite(float(text)),
         )
     except json.JSONDecodeError as error:
         found = Diagnostic(_capital(error.msg), "JSON_SYNTAX", error.lineno, error.colno)

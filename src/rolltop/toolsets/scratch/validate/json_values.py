@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from decimal import MAX_EMAX, Context, Decimal
 from typing import Any, Final, TypeGuard
 
@@ -23,6 +25,11 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 def integer(digits: str) -> int | Decimal:
     """Return an integer; one of more than 4,000 digits is rounded to the first 1,000."""
     return int(digits) if len(digits) <= _MOST_DIGITS else _ROUNDED.create_decimal(digits)
+
+
+def finite(value: float) -> float:
+    """Return the number; one beyond all that a float can be as the farthest of these."""
+    return math.copysign(sys.float_info.max, value) if math.isinf(value) else value
 
 
 def bounded(value: int) -> int | Decimal:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import yaml_rs
 
-from .json_values import bounded, is_array, is_object
+from .json_values import bounded, finite, is_array, is_object
 from .results import (
     MOST_DIAGNOSTICS,
     Diagnostic,
@@ -165,6 +165,8 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
         return {_as_key(member): None for member in cast("set[Any]", value)}
     if isinstance(value, bytes):
         return value.decode("latin-1")
+    if isinstance(value, float):
+        return finite(value)
     return bounded(value) if isinstance(value, int) else value
 
 
