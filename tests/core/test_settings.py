@@ -14,7 +14,9 @@ DECLARED = (
     *CORE_SETTINGS,
     Setting("reader.roots", "paths", (), "Folders.", untrusted="inside"),
     Setting("reader.share", "number", 0.5, "A share.", minimum=0, maximum=1),
-    Setting("scratch.age", "duration", 86_400, "An age.", minimum=1, unit="h"),
+    Setting(
+        "scratch.age", "duration", 86_400, "An age.", minimum=60, maximum=315_360_000, unit="h"
+    ),
     Setting("notes.token", "text", "", "A token.", secret=True),
     Setting("notes.place", "url", "https://example.org/1", "A place."),
 )
@@ -153,6 +155,8 @@ def test_text_becomes_the_settings_kind(places: Places, key: str, text: str, val
         ("call_timeout", "1.5s"),
         ("call_timeout", "0"),
         ("http.max_body", "3 parsecs"),
+        ("call_timeout", "5 m"),
+        ("call_timeout", "5m s"),
         ("http.port", "65536"),
         ("max_result_tokens", "199"),
         ("output", "json"),
@@ -173,6 +177,17 @@ def test_a_bad_value_names_key_source_and_what_is_allowed(
     assert message.startswith(f"{setting.key} (command line) cannot be ")
     assert setting.allowed in message
     assert "\n" not in message
+
+
+def test_bounds_are_said_as_a_person_writes_them(places: Places) -> None:
+    for key, said in (
+        ("call_timeout", "at least 1s"),
+        ("scratch.age", "at least 1m, at most 3650d"),
+        ("http.max_body", "at least 1KiB"),
+        ("http.port", "at least 0, at most 65535"),
+    ):
+        with pytest.raises(ConfigInvalid, match=said):
+            places.load(command_line={key: "x"})
 
 
 @pytest.mark.parametrize(

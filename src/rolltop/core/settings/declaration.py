@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from rolltop.core.settings.values import shown
+
 Kind = Literal[
     "text",
     "integer",
@@ -90,8 +92,11 @@ class Setting:
             return f"any of {listed}" if self.kind == "list" else f"one of {listed}"
         bounds = [_FORMS[self.kind]]
         if self.minimum is not None:
-            bounds.append(f"at least {self.minimum:g}")
+            bounds.append(f"at least {self._written(self.minimum)}")
         if self.maximum is not None:
-            bounds.append(f"at most {self.maximum:g}")
+            bounds.append(f"at most {self._written(self.maximum)}")
         said = ", ".join(bounds)
         return said if self.unlimited is None else f"{said}, or {self.unlimited} for no limit"
+
+    def _written(self, bound: float) -> str:
+        return f"{bound:g}" if self.kind == "number" else shown(self, int(bound))

@@ -28,7 +28,7 @@ _FLAGS: Final = {
     "0": False,
 }
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
-_DURATION: Final = re.compile(r"([0-9]{1,12})\s*([smhd]?)")
+_DURATION: Final = re.compile(r"([0-9]{1,12})([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"[\w.-]+")
 _NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
