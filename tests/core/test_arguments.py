@@ -184,7 +184,7 @@ def test_read_only_keeps_only_the_reading_actions() -> None:
     reading = Parameters(tool, code="X", only_reading=True)
     assert reading.schema["properties"]["action"]["enum"] == ["list"]
     assert reading.check({"action": "list"}) == {"action": "list"}
-    with pytest.raises(Invalid, match="read-only"):
+    with pytest.raises(Invalid, match="this connection is read-only"):
         reading.check({"action": "save"})
 
 

@@ -218,7 +218,8 @@ class Parameters:
         chosen = arguments.get(actions.parameter)
         if chosen not in actions.reading:
             raise self._invalid(
-                f"{actions.parameter} {shown(chosen)} is not available: this server is read-only",
+                f"{actions.parameter} {shown(chosen)} is not available: "
+                "this connection is read-only",
                 hint=f"Available here: {', '.join(actions.reading)}.",
             )
 
