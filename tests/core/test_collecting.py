@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolltop import cli
 from rolltop.core import collecting
 from rolltop.server.warming import warm
 from tests.desks import make_desk
@@ -66,6 +67,12 @@ def test_it_runs_though_the_start_failed(
     collecting.starting()
     with pytest.raises(RuntimeError):
         warm(make_desk(database), lambda _code: None)
+    assert gc.isenabled()
+
+
+def test_it_runs_though_a_server_did_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["serve", "--socket", "x"]) == 2  # an exit code
+    assert "--http" in capsys.readouterr().err
     assert gc.isenabled()
 
 

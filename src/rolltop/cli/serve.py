@@ -39,6 +39,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Serve until the end is wished for, and return the exit code. Raises ConfigInvalid."""
     collecting.starting()
+    try:
+        return _serve(arguments)
+    finally:
+        collecting.started()
+
+
+def _serve(arguments: Namespace) -> int:
     if arguments.http is None:
         if arguments.socket is not None:
             raise ConfigInvalid("--socket needs --http", hint="Add --http.")

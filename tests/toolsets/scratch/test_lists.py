@@ -152,6 +152,12 @@ TITLES: dict[str, list[str]] = {
 }
 
 
+def ids_once(pads: list[dict[str, Any]]) -> list[str]:
+    """Return the ids in order, where the last pad may be shown again, whole, after it was cut."""
+    ids = [pad["scratch_id"] for pad in pads]
+    return ids[:-1] if len(ids) > 1 and ids[-1] == ids[-2] else ids
+
+
 @pytest.mark.parametrize("titles", list(TITLES))
 def test_pads_are_listed_within_the_smallest_budget(
     mine: Caller, clock: Clock, titles: str
@@ -161,14 +167,14 @@ def test_pads_are_listed_within_the_smallest_budget(
         clock.advance(microseconds=137)
     for order in ("recent", "created", "title"):
         seen = followed(mine, "scratch_list", "scratchpads", budget.MINIMUM, order=order)
-        assert [pad["scratch_id"] for pad in seen] == mine.listed(order=order)
+        assert ids_once(seen) == mine.listed(order=order)
     for pad in mine.listed():
         mine.ok("scratch_delete", scratch_id=pad)
         clock.advance(microseconds=137)
     gone = followed(mine, "scratch_restore", "scratchpads", budget.MINIMUM)
     whole = mine.ok("scratch_restore")["scratchpads"]
-    assert [pad["scratch_id"] for pad in gone] == [pad["scratch_id"] for pad in whole]
-    assert len(gone) == 6
+    assert ids_once(gone) == [pad["scratch_id"] for pad in whole]
+    assert len(whole) == 6
 
 
 @pytest.mark.parametrize("title", ["A", "zz", None, "deploy notes 2", "deploy notes 2b"])
