@@ -189,8 +189,8 @@ class Bench:
             f"{lines:,}",
             f"{rg.cell()}, {spent * 1e3:.0f} ms",
             f"{cold.median / rg.median:.2f} ×, {cpu[0]} ×",
-            f"{rg.median / warm.median:.1f} × ({warm.cell()}), {cpu[1]} ×",
-            f"{rg.median / noted.median:.1f} × ({noted.cell()}), {cpu[2]} ×",
+            f"{_speed(rg.median / warm.median)} ({warm.cell()}), {cpu[1]} ×",
+            f"{_speed(rg.median / noted.median)} ({noted.cell()}), {cpu[2]} ×",
         )
 
     def starts(self, title: str, asked: Asked) -> Table:
@@ -296,6 +296,11 @@ def _small_files(tree: Path) -> Iterator[tuple[Path, int]]:
         size = path.lstat().st_size
         if not path.is_symlink() and size < 1 << 16:
             yield path, size
+
+
+def _speed(times: float) -> str:
+    """Return how many times as fast, exactly enough to tell 0.96 from 1."""
+    return f"{times:.1f} ×" if times >= 10 else f"{times:.2f} ×"  # noqa: PLR2004  # digits shown
 
 
 def _search(wire: Wire, asked: Asked, **more: Any) -> dict[str, Any]:
