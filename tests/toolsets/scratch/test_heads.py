@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rolltop.toolsets.scratch.models import LEAST_OF_PAD
 from tests.campaign import examples
 from tests.toolsets.scratch.caller import Caller, cell
 
@@ -143,3 +144,18 @@ def test_a_pad_without_cells_whose_last_value_is_cut_is_read_to_its_end(mine: Ca
     assert found["a"] == 1
     assert found["numbers"].startswith('{"n":[0,1,2')
     assert joined([whole])["numbers"] == {"n": list(range(2000))}
+
+
+@pytest.mark.parametrize("limit", [200, 500, 5000])
+def test_what_a_pad_says_of_itself_comes_once_and_the_last_answer_is_whole(
+    mine: Caller, limit: int
+) -> None:
+    summary = "A summary of some length. " * 200
+    pad = mine.pad(*["line\n" * 400] * 3, metadata={"summary": summary}, tags=["alpha"])
+    first, *others = followed(mine, pad, limit)
+    assert first["truncated"] is True
+    assert first["scratchpad"].get("tags", ["alpha"]) == ["alpha"]
+    for answer in others:
+        assert answer["scratchpad"].keys() <= {*LEAST_OF_PAD, "cells", "metadata"}
+    assert "truncated" not in others[-1]
+    assert contents([first, *others]) == "line\n" * 1200

@@ -34,11 +34,21 @@ def place(text: str | None) -> int | None:
 
 def fitted(reading: Reading, limit: int) -> Reading:
     """Return the reading with own fields that leave most of a budget (0: none) to the rest."""
-    whole, share = reading.whole_head, limit * 3 // 8
+    whole, share = reading.head or reading.whole_head, limit * 3 // 8
     if budget.within(whole, share):
         return reading
-    least = {name: whole[name] for name in LEAST_OF_PAD}
-    return replace(reading, head=budget.shorten(whole, share) or least)
+    head = budget.shorten(whole, share) or _least(reading)
+    return replace(reading, head=head, is_cut=True)
+
+
+def going_on(reading: Reading) -> Reading:
+    """Return the reading without own fields that the answer before has given."""
+    return replace(reading, head=_least(reading))
+
+
+def _least(reading: Reading) -> JsonObject:
+    whole = reading.whole_head
+    return {name: whole[name] for name in LEAST_OF_PAD}
 
 
 def has_room(reading: Reading, limit: int) -> bool:
@@ -55,7 +65,7 @@ def shortened(reading: Reading, limit: int) -> Reading:
         return reading
     fitting = fitted(reading, limit)
     short = budget.shorten({"metadata": reading.metadata}, limit // 8) or {"metadata": {}}
-    return replace(fitting, **short, head=fitting.head or fitting.whole_head)
+    return replace(fitting, **short, head=fitting.head or fitting.whole_head, is_cut=True)
 
 
 def fitted_frame(cell: JsonObject, limit: int) -> JsonObject:

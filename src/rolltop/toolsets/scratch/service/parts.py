@@ -59,6 +59,8 @@ def answer(
                 "Name the cell in cell_ids.",
             )
         return _lines(heads.shortened(reading, limit), lines, limit)
+    if start is not None or part is not None:
+        reading = heads.going_on(reading)
     shown = [cell.full(VERSION) for cell in reading.cells]
     offset = start[2] if start and shown and shown[0]["cell_id"].startswith(start[1]) else 0
     if offset:

@@ -27,7 +27,8 @@ _MARGIN: Final = 1.25
 class Reading:
     """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded.
 
-    `head` stands in for the pad's own fields where these are too long for the budget.
+    `head` stands in for the pad's own fields where these are too long for the budget, and
+    `is_cut` then; or where an earlier answer has given them.
     """
 
     pad: Pad
@@ -38,6 +39,7 @@ class Reading:
     cells: list[Cell]
     at: datetime
     head: JsonObject | None = None
+    is_cut: bool = False
 
     @property
     def whole_head(self) -> JsonObject:
@@ -53,7 +55,7 @@ class Reading:
         """Return the answer around some cells."""
         pad = {**(self.head or self.whole_head), "cells": shown}
         extra = {} if self.metadata is None else {"metadata": self.metadata}
-        cut = {} if self.head is None else {"truncated": True}
+        cut = {"truncated": True} if self.is_cut else {}
         return {"ok": True, "scratchpad": {**pad, **extra}, **cut}
 
 
