@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -134,6 +135,25 @@ def test_what_stands_around_a_text_leaves_half_of_the_room_to_it() -> None:
     answer = budget.fit(_around(tags, text), 200, _finish)
     assert budget.count(answer["content"]) > 80
     assert answer["tags"][-1].endswith("more …")
+
+
+@pytest.mark.parametrize("tags", range(0, 30, 2))
+def test_a_text_is_read_in_few_answers_though_little_room_is_left(tags: int) -> None:
+    """What is never cut takes 140 of 200 tokens, as a note's ids and hash do."""
+    text, start, answers = "word " * 300, 0, 0
+    fixed = {f"id{n}": sha256(bytes([n])).hexdigest()[:38] for n in range(5)}
+    while True:
+        cut = budget.Text(
+            text[start:],
+            lambda part: {**fixed, "tags": [f"tag {n}" for n in range(tags)], "content": part},
+            lambda end, start=start: {"char_start": start + end},
+        )
+        goes_on = budget.fit(cut, 200, _finish).get("next", {"arguments": {}})["arguments"]
+        answers += 1
+        if "char_start" not in goes_on:
+            break
+        start = goes_on["char_start"]
+    assert answers <= 20
 
 
 def test_of_the_only_item_the_next_call_gets_the_whole() -> None:

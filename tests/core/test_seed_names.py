@@ -72,6 +72,13 @@ def test_what_a_caller_gave_is_repeated_as_it_was_given(me: tuple[Desk, Scope]) 
     assert saved["text"] == "call note_get with care"
 
 
+def test_a_path_in_a_hint_keeps_its_name() -> None:
+    registry = Registry(TOOLSETS, SEED)
+    assert registry.as_listed("Call note_get.") == "Call get."
+    for hint in ("Did you mean docs/sub/repo_search.md?", "See a/note_get/b, note_get.py."):
+        assert registry.as_listed(hint) == hint
+
+
 def test_the_nearest_name_is_one_that_is_listed() -> None:
     for selection, nearest in ((SEED, "get_snippet"), (Selection(), "repo_get_snippet")):
         with pytest.raises(UnknownTool) as caught:

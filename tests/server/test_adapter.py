@@ -364,6 +364,8 @@ def test_prompts_name_listed_tools_and_repeat_what_was_given(tmp_path: Path) -> 
     assert given in said
     assert "1. list with a few telling words" in said
     assert "note_" not in said.replace(given, "")
+    given = "note"  # a part of names
+    assert "note_" not in talk(app, LEGACY, ask)
 
 
 def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 from typing import TYPE_CHECKING, Any
@@ -237,6 +238,18 @@ def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> N
         assert unknown["error"]["code"] == -32602
         server.stderr.until(r" call .*request_id=3 .*outcome=error code=UNKNOWN_TOOL")
         assert not any("private" in line for line in server.stderr.seen)
+
+
+def test_who_calls_is_logged_also_where_the_tool_need_not_know(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("list_tasks")
+        server.stderr.until(r"tool=list_tasks user_id=\S+")
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        while server.call("repo_list_dir")["isError"]:  # until the store is open: it has no root
+            if re.search("user_id=", server.stderr.until("tool=repo_list_dir.*")[0]):
+                break
 
 
 def test_what_needs_no_store_is_answered_while_it_is_out_of_reach(tmp_path: Path) -> None:

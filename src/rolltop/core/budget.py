@@ -231,7 +231,7 @@ def _fits(text: str, limit: int) -> bool:
 
 def _is_over(cut: Cut, limit: int) -> bool:
     """Whether a text is surely too long."""
-    return limit > 0 and isinstance(cut, Text) and cut.size > limit * _MOST_CHARACTERS
+    return limit > 0 and isinstance(cut, Text) and cut.size >= limit * _MOST_CHARACTERS
 
 
 def sendable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
@@ -265,7 +265,7 @@ def fit_part(cut: Cut, limit: int, finish: Finish) -> JsonObject:
 
     """
     fitting = _largest(cut, limit, finish)
-    if fitting:
+    if fitting and not _is_crowded(cut, fitting, limit):
         return _part(cut, _end(cut, fitting, limit, finish), finish)
     return _reduced(cut, limit, finish) if isinstance(cut, Page) else _squeezed(cut, limit, finish)
 
@@ -392,13 +392,22 @@ def _largest(cut: Cut, limit: int, finish: Finish) -> int:
     return low
 
 
+def _is_crowded(cut: Cut, fitting: int, limit: int) -> bool:
+    """Whether what stands around a text leaves less than a quarter of the room to it."""
+    if not isinstance(cut, Text) or fitting == cut.size or not _keeps(cut.render(1)):
+        return False
+    return count(cut.text[:fitting]) < limit // 4
+
+
 def _end(cut: Cut, fitting: int, limit: int, finish: Finish) -> int:
     """Return where to cut what fits: at a line, unless the next is too long for any answer."""
     place = cut.boundary(fitting)
     if not isinstance(cut, Text) or not 0 < place < fitting:
         return place or fitting
     line = cut.text[place : place + limit * _MOST_CHARACTERS].partition("\n")[0]
-    alone = finish(cut.envelope(line), *cut.resume(place + len(line)))
+    if len(line) > limit * _CHARACTERS_PER_TOKEN and not within(line[: limit * 8], limit):
+        return fitting  # long lines need not be counted to their ends
+    alone = finish(cut.envelope(_Whole(line)), *cut.resume(place + len(line)))
     return place if within(alone, limit) else fitting
 
 
@@ -432,9 +441,10 @@ def _squeezed(cut: Cut, limit: int, finish: Finish) -> JsonObject:
     Where that is all of the text, what goes on is the call with a budget for all of the answer.
     """
     first = _part(cut, min(1, cut.size), finish)
-    caps = _caps(first, limit // 2) or _caps(first, limit)
+    least = count(_shortest(first))
+    caps = _caps(first, max(limit // 2, (least + limit) // 2))
     if caps is None:
-        raise TooSmall(count(_shortest(first)))
+        raise TooSmall(least)
     cap, most = caps
 
     def squeezed(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:

@@ -95,7 +95,9 @@ class Registry:
         self._all = self._reading if self._selection.read_only else self._offers(only_reading=False)
         self._renamed = _renamed(self._all.values()) if self._selection.seed_names else {}
         longest_first = sorted(self._renamed, key=len, reverse=True)
-        self._canonical = re.compile(rf"\b({'|'.join(longest_first)})\b")
+        names = "|".join(longest_first)
+        # Not in paths and addresses, which are the user's.
+        self._named = re.compile(rf"(?<![\w./\"'-])({names})(?![\w/\"'-]|\.\w)")
 
     def listed(self, scope: Scope) -> tuple[Offer, ...]:
         """Return the tools to list for this caller, one name each, in declared order."""
@@ -108,7 +110,7 @@ class Registry:
         """Return a text of ours, such as a hint, with its tools called by their listed names."""
         if not self._renamed:
             return text
-        return self._canonical.sub(lambda found: self._renamed[found[0]], text)
+        return self._named.sub(lambda found: self._renamed[found[0]], text)
 
     @property
     def offered(self) -> tuple[Offer, ...]:

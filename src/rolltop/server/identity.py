@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rolltop.core.db import SYSTEM
@@ -20,6 +22,8 @@ else:
 
 _RIGHTS: Final = frozenset({READ, WRITE, ACT_AS})
 _TRUSTED_FOR: Final = 1.0
+_PATIENCE: Final = 0.2
+"""Seconds that a call which needs no user waits for its name."""
 
 
 class Identify(Protocol):
@@ -64,8 +68,8 @@ class LocalUser:
     async def scope(self, actor: str, *, needed: bool = True) -> Scope:
         """Return the local user's scope; the default user is made the first time.
 
-        Where the user is not `needed`, the store is not asked: the scope holds the id that is
-        known by now, or none.
+        Where the user is not `needed`, only the log wants to know: the scope holds the id that
+        is known by now or that an open store tells at once, else none.
 
         Raises:
             Unavailable: the store is out of reach, or the user is gone.
@@ -73,7 +77,17 @@ class LocalUser:
         """
         if needed and (not self._id or time.monotonic() - self._asked > _TRUSTED_FOR):
             self._remember(await self._find())
+        if not self._id and self._database.is_open() and self._is_due():
+            with suppress(Unavailable, TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    self._remember(await self._find())
         return Scope.of(self._id, actor=actor, rights=_RIGHTS)
+
+    def _is_due(self) -> bool:
+        """Whether the store may be asked once more for what only the log wants to know."""
+        now, asked = time.monotonic(), self._asked
+        self._asked = now
+        return not asked or now - asked > _TRUSTED_FOR
 
     async def _find(self) -> str:
         email = self._email or accounts.DEFAULT_EMAIL

@@ -76,7 +76,8 @@ class Prompts:
 
     def _as_listed(self, text: str, given: Iterable[str]) -> str:
         """Return a prompt's text with listed names of tools; what was `given` stays as it is."""
-        values = "|".join(re.escape(value) for value in given if value)
+        named = (value for value in given if self._registry.as_listed(value) != value)
+        values = "|".join(map(re.escape, named))
         parts = re.split(f"({values})", text) if values else [text]
         parts[::2] = [self._registry.as_listed(part) for part in parts[::2]]
         return "".join(parts)

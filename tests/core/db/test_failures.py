@@ -235,6 +235,25 @@ def test_a_store_replaced_while_open_is_neither_read_nor_written_any_more(
         asyncio.run(database.ping())
 
 
+@pytest.mark.parametrize("kind", ["file", "loop"])
+def test_a_store_whose_folder_is_something_else_by_now_is_out_of_reach(
+    make_database: MakeDatabase, tmp_path: Path, kind: str
+) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    database = make_database(f"sqlite:///{folder / 'desk.db'}")
+    database.write_now(SYSTEM, add_user, "kept@x")
+    folder.rename(tmp_path / "moved")
+    if kind == "file":
+        folder.touch()
+    else:
+        folder.symlink_to(folder)
+    with pytest.raises(Unavailable, match="replaced"):
+        database.read_now(SYSTEM, emails)
+    with pytest.raises(Unavailable, match="replaced"):
+        database.write_now(SYSTEM, add_user, "lost@x")
+
+
 def test_a_server_that_restarts_is_found_again(
     own_postgresql_server: PostgreSQLServer, make_database: MakeDatabase
 ) -> None:

@@ -196,6 +196,31 @@ def test_line_ends_of_dos_hide_neither(shelf: Shelf, mark: str) -> None:
     assert content.startswith("KEYWORDS (L5): lamp, oil\nABSTRACT:\nL9: We built a lamp")
 
 
+STATED = f"Keywords: lamp, oil\n\nAbstract: {ABSTRACT}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.rst", f"Lamps\n~~~~~\n\n{STATED}More\n~~~~\n\n{BODY}"),
+        ("a.adoc", f"= Lamps\n\nPart\n~~~~\n\n{STATED}{BODY}"),
+        ("a.txt", f"Lamps\n~~~~~\n\n{STATED}{BODY}"),
+        ("a.md", f"# Lamps\n\n<PRE>\nx\n</pre>\n\n{STATED}{BODY}"),
+        (
+            "a.tex",
+            "\\begin{document}\n\\begin{frontmatter}\n\\begin{abstract}\n" + ABSTRACT
+            + "\n\\end{abstract}\n\\begin{keyword}\nlamp \\sep oil\n\\end{keyword}\n"
+            + "\\end{frontmatter}\n\\section{Lamps}\n" + BODY.replace("#", ""),
+        ),
+    ],
+)  # fmt: skip
+def test_neither_is_hidden_by_what_only_looks_like_code(shelf: Shelf, name: str, text: str) -> None:
+    answer = summary(shelf, text, name)
+    assert answer["coverage"]["included"]["abstract"] is True
+    assert "We built a lamp" in answer["content"]
+    assert "lamp, oil" in answer["content"].split("\n")[0]
+
+
 LABELS = "Keywords: sham, fraud, bluff\nAbstract: This is sham and no abstract of the text.\n"
 INDENTED = "".join(f"    {line}\n" for line in LABELS.splitlines())
 

@@ -119,6 +119,6 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
         return None
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return None
     return found.st_dev, found.st_ino

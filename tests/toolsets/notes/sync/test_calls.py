@@ -132,6 +132,27 @@ def test_a_note_deleted_elsewhere_is_in_the_trash_after_a_reset(
     assert server.live()["n"]["content"] == "a\nb\nc\n"
 
 
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_a_note_that_came_back_elsewhere_is_not_put_into_the_trash_again(
+    call: Call,
+    server: Bucket,
+    is_reset: bool,  # noqa: FBT001  # drawn
+) -> None:
+    before = dict(server.live()["n"])
+    server.delete("n", None, None)
+    if is_reset:
+        call("note_manage", action="reset_cache")
+        call("note_manage", action="sync")
+    else:
+        call("note_save", id="n", local_version=1, text="mine")
+    assert [item["trash"] for item in call("note_list", trash_s=1)["items"]] == [True]
+    server.post("n", {**before, "deleted": False}, None, None)
+    assert call("note_manage", action="sync")["pushed"] == 0
+    assert not server.live()["n"].get("deleted")
+    note = call("note_get", id="n")
+    assert (note["trash"], note["sync_state"]) == (False, "synced")
+
+
 def test_a_reset_before_a_list_that_lacks_notes_loses_none(
     call: Call, server: Bucket, simperium: Simperium
 ) -> None:

@@ -92,7 +92,8 @@ def _rebased(
             return None
         return Verdict(ours, "conflict" if is_refused else "pending", version, data)
     if base is None and ours.text == theirs.text:
-        base = Content(ours.text, trash=theirs.trash)
+        # What went into the trash because it was gone there was put there by nobody.
+        base = Content(ours.text, trash=ours.trash if note.sync_state == "local" else theirs.trash)
     merged = None if base is None else together(base, ours, theirs)
     if merged is None:
         return _both(ours, version, theirs)

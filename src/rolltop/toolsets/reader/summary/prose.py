@@ -30,6 +30,7 @@ SOURCE_KINDS: Final = frozenset(
         "swift",
     ]
 )
+_MARKDOWN: Final = frozenset({"markdown", "notebook"})
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _HTML_CODE: Final = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _LIST_ITEM: Final = re.compile(r"(?:[-*+•‣·]|\d{1,4}[.)]|[a-zA-Z][.)])[ \t]+")
@@ -43,7 +44,8 @@ _ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
 _ORG_COMMENT: Final = re.compile(r"^[ \t]*#(?:[ \t\r].*)?$", re.MULTILINE)
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
 _TEX_PROSE: Final = frozenset(
-    {"document", "abstract", "keyword", "keywords", "IEEEkeywords"}
+    {"document", "frontmatter", "titlepage", "multicols"}
+    | {"abstract", "keyword", "keywords", "IEEEkeywords"}
     | {"itemize", "enumerate", "quote", "center"}
 )
 _TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
@@ -231,16 +233,16 @@ def _opens_block(scan: _Scan, stripped: str) -> bool:
             scan.skip_to("-->", lambda _text: True)
         return True
     fence = _FENCE.match(stripped)
-    if fence:
+    if fence and (stripped[0] == "`" or scan.kind in _MARKDOWN):  # elsewhere ~~~ underlines titles
         scan.seen.code = True
         scan.skip_to(fence.group(1), _fence_end(fence.group(1)))
         return True
-    element = _HTML_CODE.match(stripped) if scan.kind in {"markdown", "notebook"} else None
+    element = _HTML_CODE.match(stripped) if scan.kind in _MARKDOWN else None
     if element:
         scan.seen.code = True
-        end = f"</{element.group(1)}"
-        if end not in stripped:
-            scan.skip_to(end, lambda _text: True)
+        end = f"</{element.group(1)}".lower()
+        if end not in stripped.lower():
+            scan.skip_to("</", lambda text: end in text.lower())
         return True
     own = _OWN_BLOCKS.get(scan.kind)
     return own is not None and own(scan, stripped)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.reader.summary.prose import Seen
 
 TAG: Final = re.compile(r"<[^<>]*>")
+_MOST_OPEN: Final = 20
 _UNSEEN: Final = re.compile(
     r"(?is)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
 )
@@ -40,10 +41,17 @@ def visible(text: str, seen: Seen) -> str:
 
 
 def _is_closed(lowered: str) -> bool:
-    """Whether blocks to leave out close often enough for the search for ends to be cheap."""
+    """Whether few enough blocks to leave out stay open for the search for their ends to be cheap.
+
+    Each that begins before the last end is passed over up to one: only those behind it cost.
+    """
     names = ("script", "style", "template", "pre", "table", "svg", "nav")
-    marks = [("<!--", "-->"), *((f"<{name}", f"</{name}") for name in names)]
-    return all(lowered.count(opens) <= lowered.count(ends) + 20 for opens, ends in marks)
+    marks = [("<!--", "-->"), *((f"<{name}", rf"</{name}\s*>") for name in names)]
+    for opens, ends in marks:
+        last = max((end.end() for end in re.finditer(ends, lowered)), default=0)
+        if lowered.count(opens, last) > _MOST_OPEN:
+            return False
+    return True
 
 
 def comments(text: str) -> str:

@@ -158,7 +158,7 @@ def _near(roots: Roots, repo: str | None, path: str) -> list[str]:
     close = wanted if wanted in known else nearest(wanted, known)
     if close is None:
         return []
-    without_repo = path.removeprefix(f"{repo}/")
+    without_repo = path.removeprefix(f"{repo}/") if repo else path
     found = known[close]
     found.sort(key=lambda one: (one != without_repo, one.rpartition("/")[2] != name))
     return found[:_MOST_SUGGESTED]
