@@ -405,8 +405,9 @@ def _end(cut: Cut, fitting: int, limit: int, finish: Finish) -> int:
     if not isinstance(cut, Text) or not 0 < place < fitting:
         return place or fitting
     line = cut.text[place : place + limit * _MOST_CHARACTERS].partition("\n")[0]
-    if len(line) > limit * _CHARACTERS_PER_TOKEN and not within(line[: limit * 8], limit):
-        return fitting  # long lines need not be counted to their ends
+    begun = line[: 2 * limit * _CHARACTERS_PER_TOKEN]
+    if len(begun) < len(line) and not within(begun, limit):
+        return fitting  # it need not be counted to its end
     alone = finish(cut.envelope(_Whole(line)), *cut.resume(place + len(line)))
     return place if within(alone, limit) else fitting
 
