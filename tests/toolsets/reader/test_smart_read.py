@@ -148,6 +148,11 @@ class TestSummary:
         answer = narrow.ok("smart_read", file_path="paper.md", max_tokens=budget)
         assert f'read_section(file_path="{path}"' in answer["_preamble"]
         assert "list_sections" not in answer["_preamble"] + answer["sections"]["note"]
+        long = "".join(f"## Section {n}\n\n{LONG[:2000]}\n\n" for n in range(60))
+        shelf.put("long.md", f"# Long\n\n{long}")
+        content = narrow.ok("smart_read", file_path="long.md", max_tokens=budget)["content"]
+        assert "more sections of" in content
+        assert "list_sections" not in content
 
     def test_coverage_says_what_the_summary_holds(self, shelf: Shelf) -> None:
         shelf.put("paper.md", LONG)

@@ -178,7 +178,7 @@ def _structured(material: Material, sheet: _Sheet) -> Summary:
 def _tree(entries: Sequence[Entry], sheet: _Sheet, reserve: int) -> bool:
     """Add the section tree, the higher levels first where not all fit; tell whether any was."""
     room = sheet.left - reserve
-    more = f"(… more sections of {len(entries)}: list_sections)"
+    more = f"(… more sections of {len(entries)})"
     heading = "SECTIONS (tokens):"
     room -= tokens.count(heading + "\n") + tokens.count(more + "\n")
     top = min((entry.level for entry in entries), default=1)
