@@ -146,7 +146,7 @@ def test_a_fault_while_finding_out_who_calls_is_a_tool_result_too(
 ) -> None:
     app = make_app(tmp_path)
 
-    async def broken(_actor: str, *, needed: bool) -> None:  # noqa: ARG001  # as it is called
+    async def broken(*_asked: object, **_how: object) -> None:
         raise RuntimeError("the password is swordfish")
 
     monkeypatch.setattr(app.user, "scope", broken)

@@ -244,13 +244,19 @@ def test_it_ends_in_time_with_a_stuck_thread(tmp_path: Path, number: signal.Sign
         stuck.close()
 
 
+def in_flight(server: HttpServer, era: str) -> http.client.HTTPConnection:
+    """Return the connection of a call that waits for its end, and has come to the server."""
+    server.call("who_am_i")
+    body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=era)
+    waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+    waiting.request("POST", "/mcp", body, headers)
+    server.ask("GET", "/health")
+    return waiting
+
+
 def test_while_stopping_calls_in_flight_end_and_new_ones_get_503(tmp_path: Path) -> None:
     with HttpServer(tmp_path, http__shutdown_timeout="30s") as server:
-        server.call("who_am_i")
-        body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=MODERN)
-        waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
-        waiting.request("POST", "/mcp", body, headers)
-        server.ask("GET", "/health")
+        waiting = in_flight(server, MODERN)
         server.process.send_signal(signal.SIGTERM)
         server.stderr.until("stopping")
         status, refused, _ = server.ask("POST", "/mcp", *rpc_request("ping", era=LEGACY))
@@ -265,11 +271,7 @@ def test_while_stopping_calls_in_flight_end_and_new_ones_get_503(tmp_path: Path)
 
 def test_a_call_that_is_not_done_when_the_server_must_end_is_told_so(tmp_path: Path) -> None:
     with HttpServer(tmp_path, http__shutdown_timeout="1s") as server:
-        server.call("who_am_i")
-        body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=LEGACY)
-        waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
-        waiting.request("POST", "/mcp", body, headers)
-        server.ask("GET", "/health")
+        waiting = in_flight(server, LEGACY)
         server.process.send_signal(signal.SIGTERM)
         response = waiting.getresponse()
         assert "UNAVAILABLE" in response.read().decode()

@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.db import Database, encryption
 from rolltop.core.desk import Desk
@@ -23,7 +23,7 @@ from rolltop.server.warming import warm
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 else:
     adapter = lazy("rolltop.server.adapter")
     subscriptions = lazy("rolltop.server.subscriptions")
+
+_BREAKING_OFF: Final = 0.1
+"""Seconds that calls which are broken off have for their answers."""
 
 
 def build_desk(
@@ -132,6 +135,17 @@ class App:
         """Let change streams end; with `refuse`, answer new calls that the server is stopping."""
         self.desk.stopping = refuse
         self.subscriptions.close()
+
+    async def finish_calls(self, idle: Callable[[], Awaitable[None]], grace: float) -> None:
+        """Wait until all is answered (`idle`), for `grace` seconds; then break off what is left."""
+        for seconds in (grace, _BREAKING_OFF):
+            try:
+                async with asyncio.timeout(seconds):
+                    await idle()
+            except TimeoutError:
+                self.desk.break_off()
+            else:
+                break
 
     async def close(self, timeout: float) -> None:  # noqa: ASYNC109  # a bound on what cannot be cancelled
         """Stop the jobs and close the desk, waiting at most `timeout` seconds for it."""

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import stat
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rolltop.server.assembly import App
 
 _AFTER_GRACE: Final = 1.9
-_BREAKING_OFF: Final = 0.2
 _CONNECTIONS_CLOSING: Final = 1
 _STORE_CLOSING: Final = 0.3
 _BACKLOG: Final = 2048
@@ -94,13 +93,7 @@ async def _serve(app: App, authentication: Authentication, listening: list[socke
         logs.event("stopping", reason=ending.reason)
         app.stop_calls(refuse=True)
         routes.refuse_unread()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await routes.idle()
-        app.desk.break_off()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_BREAKING_OFF):
-                await routes.idle()
+        await app.finish_calls(routes.idle, grace)
         web.should_exit = True
         await asyncio.wait({serving}, timeout=_CONNECTIONS_CLOSING + 0.3)
     await app.close(_STORE_CLOSING)

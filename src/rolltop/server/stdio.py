@@ -11,7 +11,6 @@ import json
 import threading
 from collections import Counter
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 GRACE: Final = 1.5
 """Seconds that calls in flight have left when the end is wished for."""
 _LIMIT: Final = 1.9
-_BREAKING_OFF: Final = 0.1
 _CLOSING: Final = 0.1
 _END: Final = "stdin ended"
 _STOPPED: Final = (
@@ -235,13 +233,7 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     deadline = asyncio.get_running_loop().time() + GRACE
     # What came before stdin ended was asked for in time, and nothing can come after it.
     app.stop_calls(refuse=ending.reason != _END)
-    with suppress(TimeoutError):
-        async with asyncio.timeout_at(deadline):
-            await in_flight.idle()
-    app.desk.break_off()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_BREAKING_OFF):
-            await in_flight.idle()
+    await app.finish_calls(in_flight.idle, GRACE)
     await messages.aclose()
     await asyncio.wait({serving}, timeout=_CLOSING)
     writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))

@@ -184,7 +184,7 @@ def test_tags_that_both_changed_are_a_conflict(mine: Caller) -> None:
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_a_trashing_that_others_undid_or_did_is_a_conflict(mine: Caller, first: bool) -> None:  # noqa: FBT001  # a case
+def test_a_trashing_that_others_undid_or_did_is_a_conflict(mine: Caller, *, first: bool) -> None:
     note = mine.note("a\n", trash=first)
     mine.manage("untrash" if first else "trash", id=note, local_version=1)
     patch = [{"op": "add", "ln": 1, "val": "x"}]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.models import Note
     from rolltop.toolsets.notes.service.remote.cycle import Synced
     from tests.simperium import Simperium
+    from tests.simperium.faults import Kind
 
 EMAIL: Final = "ada@example.org"
 PASSWORD: Final = "correct horse"  # noqa: S105  # of nobody
@@ -53,6 +54,16 @@ def before_the_next_write(
         return answer(request)
 
     simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # until then
+
+
+def lose_the_next_write(simperium: Simperium, looks: Kind) -> None:
+    """Let the next write arrive and its answer get lost; looks at the note then fail like that."""
+
+    def fail() -> None:
+        simperium.faults.add("lost", "post")
+        simperium.faults.add(looks, "get", times=4)
+
+    before_the_next_write(simperium, fail)
 
 
 class Crash(BaseException):

@@ -9,7 +9,7 @@ import pytest
 from rolltop.toolsets.notes.clients import http
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
-from tests.toolsets.notes.sync.device import EMAIL
+from tests.toolsets.notes.sync.device import EMAIL, lose_the_next_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
     from tests.simperium.http import Served
-    from tests.simperium.server import Reply, Request
 
     Call = Callable[..., dict[str, Any]]
 
@@ -112,7 +111,8 @@ def test_stats_tell_of_the_sync_and_reset_reads_everything_again(
 def test_a_note_deleted_elsewhere_is_in_the_trash_after_a_reset(
     call: Call,
     server: Bucket,
-    is_noticed: bool,  # noqa: FBT001  # drawn
+    *,
+    is_noticed: bool,
 ) -> None:
     other = call("note_save", text="other")["id"]
     ours = call("note_save", text="deleted here", trash=True)["id"]
@@ -136,7 +136,8 @@ def test_a_note_deleted_elsewhere_is_in_the_trash_after_a_reset(
 def test_a_note_that_came_back_elsewhere_is_not_put_into_the_trash_again(
     call: Call,
     server: Bucket,
-    is_reset: bool,  # noqa: FBT001  # drawn
+    *,
+    is_reset: bool,
 ) -> None:
     before = dict(server.live()["n"])
     server.delete("n", None, None)
@@ -316,15 +317,7 @@ def test_what_a_save_that_may_have_arrived_says_to_do_shows_whether_it_has(
     call: Call, simperium: Simperium, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(http, "_FIRST_WAIT", 0.001)
-    answer = simperium.answer
-
-    def answering(request: Request) -> Reply:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.faults.add("lost", "post")
-            simperium.faults.add("unreachable", "get", times=4)
-        return answer(request)
-
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    lose_the_next_write(simperium, "unreachable")
     error = call("note_save", **given, text="perhaps\n")["error"]
     assert error["details"]["may_have_arrived"] is True
     assert "action sync" in error["resolution_hint"]

@@ -11,7 +11,13 @@ from rolltop.core.errors import Conflict
 from rolltop.toolsets.notes.clients.backend import RemoteNote
 from rolltop.toolsets.notes.clients.failures import BackendFailed
 from rolltop.toolsets.notes.service.remote import applying
-from tests.toolsets.notes.sync.device import EMAIL, Crash, Device, before_the_next_write
+from tests.toolsets.notes.sync.device import (
+    EMAIL,
+    Crash,
+    Device,
+    before_the_next_write,
+    lose_the_next_write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,21 +87,12 @@ def test_what_may_have_arrived_and_cannot_be_looked_up_is_told(
     device: Device, simperium: Simperium, server: Bucket
 ) -> None:
     device.sync()
-    answer = simperium.answer
-
-    def answering(request: Any) -> Any:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.faults.add("lost", "post")
-            simperium.faults.add("silent", "get", times=4)
-        return answer(request)
-
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    lose_the_next_write(simperium, "silent")
     with pytest.raises(BackendFailed) as raised:
         device.save("n", to("two\n"))
     assert raised.value.data["details"]["may_have_arrived"] is True
     assert "read the note again" in raised.value.hint
     assert device.notes()["n"].text == "one\n"
-    simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # well again
     simperium.faults.clear()
     device.sync()
     assert device.notes()["n"].text == server.live()["n"]["content"] == "two\n"
@@ -184,18 +181,9 @@ def test_what_is_kept_to_be_sent_and_had_arrived_is_one_note(
     device: Device, simperium: Simperium, server: Bucket, name: str | None
 ) -> None:
     device.sync()
-    answer = simperium.answer
-
-    def answering(request: Any) -> Any:
-        if request.method == "POST" and "/i/" in request.target:
-            simperium.faults.add("lost", "post")
-            simperium.faults.add("unreachable", "get", times=4)
-        return answer(request)
-
-    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
+    lose_the_next_write(simperium, "unreachable")
     saved = device.save(name, to("new\n"), offline=True)
     assert saved.sync_state == "pending"
-    simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # well again
     assert device.sync().tally.conflicts == 0
     assert [note_id for note_id, data in server.live().items() if data["content"] == "new\n"] == [
         saved.id
