@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.store import Value
     from rolltop.toolsets.retrieval.trigrams.required import Need
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of what the index holds; a file of another version is dropped."""
 
 _PREFIX: Final = "trigrams"

@@ -10,7 +10,7 @@ from rolltop.core.roots.opening import UTF16_MARKS
 from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, TEXT
 from rolltop.toolsets.retrieval.trigrams.rulefiles import settled, state_of
-from rolltop.toolsets.retrieval.trigrams.runs import runs
+from rolltop.toolsets.retrieval.trigrams.runs import kept
 
 if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
@@ -36,7 +36,7 @@ class Unsettled(Exception):
 
 
 def read(roots: Roots, root: Root, entry: Entry) -> tuple[Stamp, int, str]:
-    """Return a file's state, its kind and the runs of its text. Raises Unsettled."""
+    """Return a file's state, its kind and what is kept of its text. Raises Unsettled."""
     if entry.size > LARGEST:
         raise Unsettled
     try:
@@ -56,4 +56,4 @@ def read(roots: Roots, root: Root, entry: Entry) -> tuple[Stamp, int, str]:
         return state[:4], BINARY, ""
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", "replace").encode()
-    return state[:4], TEXT, runs(data)
+    return state[:4], TEXT, kept(data)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rolltop.toolsets.retrieval.trigrams.stretches import stretches
+
 GRAM: Final = 3
 """Characters of a trigram."""
 
-_BETWEEN: Final = b"  "
-"""Two, so that no trigram reaches from one run into the next."""
 _EDGE: Final = " "
+_BETWEEN: Final = 2 * _EDGE
+"""Two, so that no trigram reaches from one run into the next."""
 _CASE: Final = 32
 _ASCII: Final = 128
 
@@ -31,10 +33,15 @@ _TABLE: Final = bytes(map(_kept, range(256)))
 _RUN: Final = re.compile("[0-9A-Za-z_\x80-\U0010ffff]+")
 
 
-def runs(data: bytes) -> str:
-    """Return the distinct runs of a file's text in UTF-8, blanks around each."""
+def kept(data: bytes) -> str:
+    """Return what the index keeps of a text in UTF-8: its distinct runs and longest stretches.
+
+    There are blanks around each.
+    """
     found = set(data.translate(_TABLE).split())
-    return f"{_EDGE}{_BETWEEN.join(found).decode('utf-8', 'replace')}{_EDGE}" if found else ""
+    joined = _BETWEEN.encode().join(found)
+    parts = [joined.decode("utf-8", "replace"), stretches(data, joined)]
+    return f"{_EDGE}{_BETWEEN.join(filter(None, parts))}{_EDGE}" if any(parts) else ""
 
 
 def grams(text: str) -> list[str]:
