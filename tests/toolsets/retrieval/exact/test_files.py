@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rolltop.core.roots import Entry, Skipped
-    from rolltop.toolsets.retrieval.exact.spots import Spot
 
 NEEDLE = Query("needle")
 EXPRESSION = Query("ne+dle", regex=True)
@@ -113,7 +112,7 @@ def test_a_line_is_shown_where_it_is_when_the_file_is_read(
     before = changing.stat()
     listed_lines = ripgrep.listed_lines
 
-    def changed(written: bytes) -> dict[bytes, list[Spot]]:
+    def changed(written: bytes) -> dict[bytes, list[ripgrep.Row]]:
         if change == "another file":
             (code / "new").write_text("b\n\na needle 7\n")
             os.utime(code / "new", ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -219,7 +218,7 @@ def test_an_open_file_that_ripgrep_cannot_read_is_told(code: Path) -> None:
     (code / "good").write_text("needle\n")
     with (code / "good").open("rb") as good, Path("/proc/self/mem").open("rb") as bad:
         files = [good.fileno(), bad.fileno()]
-        spots = ripgrep.spots(expression(EXPRESSION), files, 10, math.inf)
+        spots = ripgrep.spots({expression(EXPRESSION): files}, 10, math.inf)
         assert spots == {good.fileno(): [(1, 1, 0)], bad.fileno(): None}
 
 

@@ -66,6 +66,8 @@ class Content:
         head = read_at(descriptor, size + 1 if size <= _KEPT else _HEAD, 0)
         self._whole: Final = head if len(head) <= size <= _KEPT else None
         self.binary: Final = is_binary(head)
+        self.is_ascii: Final = self._whole is not None and self._whole.isascii()
+        """Whether all of it is known to be ASCII."""
         self._skipped: Final = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
         self._converted: Final = self._utf16() if head.startswith(UTF16_MARKS) else None
         self._encoding: str | None = None

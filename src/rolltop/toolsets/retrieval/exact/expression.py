@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +36,17 @@ class Expression:
         return None if self.literal is None else Expression(self.pattern + b"\n\0", self.flags)
 
     @property
+    def of_ascii(self) -> Expression | None:
+        """What matches the same in bytes that are all ASCII, and is found sooner.
+
+        Ripgrep takes 10 ms to compile the words or digits of all of Unicode, and looks for ends of
+        words several times as long. None where nothing is gained, or it may be read otherwise.
+        """
+        if self.literal is not None or not self.pattern.isascii() or _UNICODE.search(self.pattern):
+            return None
+        return Expression(self.pattern, (*self.flags, "--no-unicode"))
+
+    @property
     def in_bytes(self) -> Expression | None:
         """What every file has among its bytes that matches or is binary; more may have it.
 
@@ -57,6 +69,8 @@ class Expression:
         return text[min(range(last + 1), key=lambda at: _RAREST_FIRST.find(text[at])) :]
 
 
+_UNICODE: Final = re.compile(rb"\\[pPuU]|\\x\{|\(\?[a-zA-Z-]*u")
+"""What names characters by their numbers or properties in Unicode, or asks for its rules."""
 _SHORTEST: Final = 6
 _RAREST_FIRST: Final = (
     "^?~`ZJj!%$|Q@Y+zW[\\]<K&V7X{q5}#698GB4'F:H3/wUkOM>y2LDNPR=1vCxSA.\"T*;Ibg-Eh)(m0,fpuldconairs"

@@ -26,15 +26,18 @@ READ_AT_ONCE: Final = 64
 process may hold 256."""
 _TRIED: Final = 16
 """Files that are read before it is decided whether to look at others."""
-_LOOKED_AT_ONCE: Final = (256, 1024, 4096, 1 << 14)
+_LOOKED_AT_ONCE: Final = (_TRIED, READ_AT_ONCE, 256, 1024, 4096, 1 << 14)
 """Files of the first look, of the second and so on, of all others: what is wanted is often near the
 start."""
+_LISTED_AT_ONCE: Final = (512, 4096, 1 << 14)
+"""The same where lines are listed. Ripgrep takes as long to compile an expression as to look for it
+in hundreds of files."""
 _MOST_LINES: Final = 20
 """Lines of a file that a first look lists; a file that has as many is looked through again."""
 _LARGE: Final = 4096
-"""Files of a look from which on others are begun ahead."""
+"""Files of a look from which on others are begun ahead; where lines are listed, of any."""
 _AHEAD: Final = 2
-"""First looks under way at a time where they are large, so that listing and looking overlap."""
+"""First looks under way at a time where they take long, so that listing and looking overlap."""
 PATIENCE: Final = 20.0
 """Seconds for one first look. A file may be replaced by a FIFO before it is opened."""
 ARGUMENT_BYTES: Final = 900_000
@@ -54,7 +57,7 @@ class Lines:
     def __init__(self, directory: str) -> None:
         """Hold no lines yet; files are named from the directory."""
         self._directory: Final = directory
-        self._kept: Final[dict[Entry, list[Spot]]] = {}
+        self._kept: Final[dict[Entry, list[ripgrep.Row]]] = {}
         self._begun = 0
 
     def begin(self, begun: int) -> None:
@@ -62,14 +65,16 @@ class Lines:
         self._kept.clear()
         self._begun = begun
 
-    def keep(self, entry: Entry, spots: list[Spot]) -> None:
+    def keep(self, entry: Entry, rows: list[ripgrep.Row]) -> None:
         """Keep the lines of a file."""
-        self._kept[entry] = spots
+        self._kept[entry] = rows
 
     def of(self, entry: Entry) -> list[Spot] | None:
         """Return the lines of a file that is open by now; None where they are not known."""
         found = self._kept.get(entry)
-        return None if found is None or not self._lies_still(entry.relative) else found
+        if found is None or not self._lies_still(entry.relative):
+            return None
+        return ripgrep.spots_in(found)
 
     def _lies_still(self, relative: str) -> bool:
         """Return whether no directory on the way was renamed or filled since the look began."""
@@ -142,10 +147,10 @@ class Looks:
                     look.run.stop()
 
     def _begin(self, groups: Iterator[dict[bytes, Entry]], looks: deque[_Look]) -> None:
-        """Begin the next look: another one only where they are large, for it may be in vain."""
+        """Begin the next look: another one where they take long, for it may be in vain."""
         for group in groups:
             looks.append(_Look(time.time_ns(), group, self._look(group)))
-            if len(looks) >= _AHEAD or len(group) < _LARGE:
+            if len(looks) >= _AHEAD or (len(group) < _LARGE and not self._lists):
                 break
 
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
@@ -181,18 +186,16 @@ class Looks:
     def _listed(self, look: _Look, written: bytes, unread: set[bytes]) -> set[bytes]:
         """Keep the lines that a look listed, where a change of the file would show since then."""
         listed = ripgrep.listed_lines(written)
-        for name, spots in listed.items():
+        for name, rows in listed.items():
             entry = look.files[name]
-            is_whole = len(spots) < _MOST_LINES and name not in unread
+            is_whole = len(rows) < _MOST_LINES and name not in unread
             if is_whole and is_settled(entry[2], entry[3], look.begun):
-                self.lines.keep(entry, spots)
+                self.lines.keep(entry, rows)
         return set(listed)
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
-        # Ripgrep takes as long to compile an expression as to look for it in hundreds of files.
-        firsts = _LOOKED_AT_ONCE[-2:] if self._lists else (_TRIED, READ_AT_ONCE, *_LOOKED_AT_ONCE)
-        sizes = iter(firsts)
+        sizes = iter(_LISTED_AT_ONCE if self._lists else _LOOKED_AT_ONCE)
         size = next(sizes)
         group: dict[bytes, Entry] = {}
         length = 0

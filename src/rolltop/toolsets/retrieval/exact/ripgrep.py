@@ -11,17 +11,17 @@ import re
 import subprocess
 import threading
 import time
-from collections import defaultdict
-from contextlib import suppress
+from collections import defaultdict, deque
+from contextlib import ExitStack, suppress
 from functools import lru_cache, partial
 from importlib.metadata import distribution
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rolltop.core.errors import Invalid, TimedOut, Unavailable
 from rolltop.toolsets.retrieval.exact.spots import Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.toolsets.retrieval.exact.expression import Expression
 
@@ -52,6 +52,8 @@ _STATS: Final = re.compile(
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(?:(\d+):)?(\d+):[^\n]*\n")
 """A matching line: names may hold line breaks, and what is shown of the line a NUL. No column is
 told of an empty match behind a file's last CR."""
+Row = tuple[bytes, bytes, bytes, bytes]
+"""A matching line as it was listed: file, line, column, offset."""
 _COUNTED: Final = re.compile(rb"([^\0]+)\0\d+\r?\n")
 _FAULTS: Final = 2
 """The exit status where some file could not be read, or the expression."""
@@ -245,34 +247,49 @@ def unread(complaints: bytes, folder: bytes = b"./") -> set[bytes]:
 
 
 def spots(
-    found: Expression, descriptors: Sequence[int], most: int, deadline: float
+    asked: Mapping[Expression, Sequence[int]], most: int, deadline: float
 ) -> dict[int, list[Spot] | None]:
-    """Return the first `most` matching lines of each open file, by descriptor.
+    """Return the first `most` matching lines of open files, by descriptor.
 
-    None instead where it could not be read.
+    `asked` are the files to look for each expression in. None instead of lines where a file could
+    not be read.
 
     Raises:
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
-    names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
-    run = Run(found, _first_lines(most), names, descriptors=descriptors)
-    try:
-        written, complaints = run.result(deadline - time.monotonic())
-    except Stuck:
-        raise timed_out() from None
-    listed: dict[int, list[Spot] | None] = {
-        int(name.removeprefix(_OPEN_FILES)): lines for name, lines in listed_lines(written).items()
-    }
-    return listed | dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
+    listed: dict[int, list[Spot] | None] = {}
+    with ExitStack() as running:
+        runs: list[Run] = []
+        for found, descriptors in asked.items():
+            names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
+            runs.append(Run(found, _first_lines(most), names, descriptors=descriptors))
+            running.callback(runs[-1].stop)
+        for run in runs:
+            try:
+                written, complaints = run.result(deadline - time.monotonic())
+            except Stuck:
+                raise timed_out() from None
+            for name, lines in listed_lines(written).items():
+                listed[int(name.removeprefix(_OPEN_FILES))] = spots_in(lines)
+            listed |= dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
+    return listed
 
 
-def listed_lines(written: bytes) -> dict[bytes, list[Spot]]:
-    """Return the matching lines that a run listed, by the name of their file."""
-    places: dict[bytes, list[Spot]] = defaultdict(list)
-    for name, line, column, offset in _ROW.findall(written):
-        places[name.removeprefix(b"./")].append(Spot(int(line), int(column or 1), int(offset)))
-    return places
+def listed_lines(written: bytes) -> dict[bytes, list[Row]]:
+    """Return the matching lines that a run listed, by the name of their file, still to be read.
+
+    There may be many times as many as are wanted: see `spots_in`.
+    """
+    rows: dict[bytes, list[Row]] = defaultdict(list)
+    for row in _ROW.findall(written):
+        rows[row[0]].append(row)
+    return {name.removeprefix(b"./"): listed for name, listed in rows.items()}
+
+
+def spots_in(rows: Iterable[Row]) -> list[Spot]:
+    """Return the matching lines that were listed of a file."""
+    return [Spot(int(line), int(column or 1), int(offset)) for _, line, column, offset in rows]
 
 
 def _unavailable(why: str) -> Unavailable:
@@ -292,18 +309,44 @@ def timed_out() -> TimedOut:
     )
 
 
-@lru_cache(maxsize=256)
-def check(found: Expression) -> None:
-    """Return nothing where the expression can be read.
+class Check:
+    """Whether ripgrep can read an expression: it compiles it, while other work is done."""
 
-    Raises:
-        Invalid: QUERY_INVALID, with ripgrep's own reason.
+    def __init__(self, found: Expression) -> None:
+        """Begin, unless it was found to be fine lately."""
+        self._found: Final = found
+        self._run = None if found in _FINE else Run(found, ("--quiet",), [b"/dev/null"])
 
-    """
-    run = Run(found, ("--quiet",), [b"/dev/null"])
-    _, complaints = run.result(30.0)
-    if not complaints:
-        return
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *failed: object) -> None:
+        """End what nobody waits for any more."""
+        if self._run is not None:
+            self._run.stop()
+
+    def passed(self) -> None:
+        """Return once the expression was read.
+
+        Raises:
+            Invalid: QUERY_INVALID, with ripgrep's own reason.
+
+        """
+        if self._run is None:
+            return
+        run, self._run = self._run, None
+        _, complaints = run.result(30.0)
+        if complaints:
+            raise _unread(complaints)
+        _FINE.append(self._found)
+
+
+_FINE: Final = deque["Expression"](maxlen=256)
+"""Expressions that were read lately."""
+
+
+def _unread(complaints: bytes) -> Invalid:
     reason = _REASON.search(complaints)
     if reason is not None:
         why = reason[1].decode("utf-8", "replace").strip()
@@ -311,7 +354,7 @@ def check(found: Expression) -> None:
         why = "it is too large when its repetitions are written out"
     else:
         why = "it cannot match within one line"
-    raise Invalid(
+    return Invalid(
         f"query is no regular expression that can be used: {why}",
         code="QUERY_INVALID",
         hint="Mend it (the dialect is that of Rust's regex crate: no look-around, no "

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Any, Final
@@ -59,8 +59,6 @@ def search(
     """
     position = None if after is None else resume.Position.of(after)
     expressed = expression(query)
-    if query.regex:
-        ripgrep.check(expressed)
     verifier = Verifier(
         expressed,
         most=limit + 1 + (position.given if position else 0),
@@ -68,7 +66,8 @@ def search(
         deadline=deadline,
         most_bytes=most_bytes,
     )
-    return _Search(trees, query, position, verifier, most_bytes, deadline).found(limit)
+    with ripgrep.Check(expressed) if query.regex else nullcontext() as check:
+        return _Search(trees, query, position, verifier, most_bytes, deadline, check).found(limit)
 
 
 class _Kept:
@@ -124,8 +123,10 @@ class _Search:
         verifier: Verifier,
         most_bytes: int,
         deadline: float,
+        check: ripgrep.Check | None,
     ) -> None:
         self._query: Final = query
+        self._check_of_query: Final = check
         self._position: Final = position
         self._verifier: Final = verifier
         self._most_bytes: Final = most_bytes
@@ -145,8 +146,10 @@ class _Search:
     def found(self, limit: int) -> Found:
         """Return the answer."""
         position = self._position
-        if position is not None and self._check(position.repo, position.path) != position.check:
-            raise resume.invalid()
+        if position is not None:
+            self._await_check()  # a query that cannot be read has no cursor either
+            if self._check(position.repo, position.path) != position.check:
+                raise resume.invalid()
         hits: list[Hit] = []
         with closing(self._matches()) as matches:
             for of_file in matches:
@@ -176,6 +179,7 @@ class _Search:
         some = False
         for listed in self._listed:
             batches, tally = self._begin(listed)
+            self._await_check()
             lines = None if listed.looks is None else listed.looks.lines
             with closing(batches) as proposed:
                 for batch in proposed:
@@ -188,8 +192,14 @@ class _Search:
                     some = some or matched > 0
                     if listed.looks is not None:
                         listed.looks.told(len(batch), matched)
+        self._await_check()  # of no root, too
         if not some:
             self._count_all()
+
+    def _await_check(self) -> None:
+        """Return once ripgrep has read the expression. Raises QUERY_INVALID."""
+        if self._check_of_query is not None:
+            self._check_of_query.passed()
 
     def _remember(self, hit: Hit, batch: list[Entry]) -> None:
         """Note the state that a file was in before it was read."""

@@ -35,6 +35,7 @@ class Verifier:
     ) -> None:
         """Read nothing yet; `deadline` is on the monotonic clock."""
         self._expression: Final = found
+        self._of_ascii: Final = found.of_ascii or found
         self._most: Final = most
         self._context: Final = context
         self._deadline: Final = deadline
@@ -108,10 +109,12 @@ class Verifier:
                     places[file.descriptor] = None
             if found is not None:
                 places[file.descriptor] = found
-        left = [file.descriptor for file, _ in files if file.descriptor not in places]
-        if left:
-            places |= ripgrep.spots(self._expression, left, self._most, self._deadline)
-        return places
+        asked: dict[Expression, list[int]] = {}
+        for file, content in files:
+            if file.descriptor not in places:
+                wanted = self._of_ascii if content.is_ascii else self._expression
+                asked.setdefault(wanted, []).append(file.descriptor)
+        return places | ripgrep.spots(asked, self._most, self._deadline)
 
     def _hits(
         self,
