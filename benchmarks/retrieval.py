@@ -55,8 +55,11 @@ _KERNEL: Final = (
     Asked("too short to index", "q;"),
     Asked("case ignored", "MUTEX_lock_KILL", case="ignore"),
     Asked("expression", r"\w+_probe_one\(", regex=True),
+    Asked("expression in many files", r"static int \w+_init\(", regex=True),
     Asked("expression with ends", r"^\s+return -ENOTSUPP;$", regex=True),
     Asked("expression without a text", "[a-z]{40}", regex=True),
+    Asked("a hash", r"\b[0-9a-f]{40}\b", regex=True),
+    Asked("a date", r"\d{4}-\d{2}-\d{2}", regex=True),
 )
 _PYTHON: Final = (
     Asked("rare", "class JSONDecoder"),
@@ -64,7 +67,10 @@ _PYTHON: Final = (
     Asked("absent", "zzqqxxzz"),
     Asked("case ignored", "jsondecodeerror", case="ignore"),
     Asked("expression", r"def \w+_nested\(", regex=True),
+    Asked("expression in many files", r"def \w+\(self", regex=True),
     Asked("expression without a text", r"\b[a-z]{25}\b", regex=True),
+    Asked("a hash", r"\b[0-9a-f]{40}\b", regex=True),
+    Asked("a date", r"\d{4}-\d{2}-\d{2}", regex=True),
 )
 
 

@@ -218,7 +218,7 @@ def test_an_open_file_that_ripgrep_cannot_read_is_told(code: Path) -> None:
     (code / "good").write_text("needle\n")
     with (code / "good").open("rb") as good, Path("/proc/self/mem").open("rb") as bad:
         files = [good.fileno(), bad.fileno()]
-        spots = ripgrep.spots({expression(EXPRESSION): files}, 10, math.inf)
+        spots = ripgrep.spots(expression(EXPRESSION), files, 10, math.inf)
         assert spots == {good.fileno(): [(1, 1, 0)], bad.fileno(): None}
 
 

@@ -11,8 +11,8 @@ import re
 import subprocess
 import threading
 import time
-from collections import defaultdict, deque
-from contextlib import ExitStack, suppress
+from collections import defaultdict
+from contextlib import suppress
 from functools import lru_cache, partial
 from importlib.metadata import distribution
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -21,7 +21,7 @@ from rolltop.core.errors import Invalid, TimedOut, Unavailable
 from rolltop.toolsets.retrieval.exact.spots import Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rolltop.toolsets.retrieval.exact.expression import Expression
 
@@ -247,33 +247,27 @@ def unread(complaints: bytes, folder: bytes = b"./") -> set[bytes]:
 
 
 def spots(
-    asked: Mapping[Expression, Sequence[int]], most: int, deadline: float
+    found: Expression, descriptors: Sequence[int], most: int, deadline: float
 ) -> dict[int, list[Spot] | None]:
-    """Return the first `most` matching lines of open files, by descriptor.
+    """Return the first `most` matching lines of each open file, by descriptor.
 
-    `asked` are the files to look for each expression in. None instead of lines where a file could
-    not be read.
+    None instead where it could not be read.
 
     Raises:
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
-    listed: dict[int, list[Spot] | None] = {}
-    with ExitStack() as running:
-        runs: list[Run] = []
-        for found, descriptors in asked.items():
-            names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
-            runs.append(Run(found, _first_lines(most), names, descriptors=descriptors))
-            running.callback(runs[-1].stop)
-        for run in runs:
-            try:
-                written, complaints = run.result(deadline - time.monotonic())
-            except Stuck:
-                raise timed_out() from None
-            for name, lines in listed_lines(written).items():
-                listed[int(name.removeprefix(_OPEN_FILES))] = spots_in(lines)
-            listed |= dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
-    return listed
+    names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
+    run = Run(found, _first_lines(most), names, descriptors=descriptors)
+    try:
+        written, complaints = run.result(deadline - time.monotonic())
+    except Stuck:
+        raise timed_out() from None
+    listed: dict[int, list[Spot] | None] = {
+        int(name.removeprefix(_OPEN_FILES)): spots_in(rows)
+        for name, rows in listed_lines(written).items()
+    }
+    return listed | dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
 
 
 def listed_lines(written: bytes) -> dict[bytes, list[Row]]:
@@ -339,11 +333,14 @@ class Check:
         _, complaints = run.result(30.0)
         if complaints:
             raise _unread(complaints)
-        _FINE.append(self._found)
+        if len(_FINE) >= _MOST_FINE:
+            _FINE.clear()
+        _FINE.add(self._found)
 
 
-_FINE: Final = deque["Expression"](maxlen=256)
+_FINE: Final = set["Expression"]()
 """Expressions that were read lately."""
+_MOST_FINE: Final = 256
 
 
 def _unread(complaints: bytes) -> Invalid:

@@ -109,12 +109,13 @@ class Verifier:
                     places[file.descriptor] = None
             if found is not None:
                 places[file.descriptor] = found
-        asked: dict[Expression, list[int]] = {}
-        for file, content in files:
-            if file.descriptor not in places:
-                wanted = self._of_ascii if content.is_ascii else self._expression
-                asked.setdefault(wanted, []).append(file.descriptor)
-        return places | ripgrep.spots(asked, self._most, self._deadline)
+        left = [(file, content) for file, content in files if file.descriptor not in places]
+        if left:
+            is_ascii = all(content.is_ascii for _, content in left)
+            wanted = self._of_ascii if is_ascii else self._expression
+            descriptors = [file.descriptor for file, _ in left]
+            places |= ripgrep.spots(wanted, descriptors, self._most, self._deadline)
+        return places
 
     def _hits(
         self,
