@@ -71,6 +71,27 @@ def test_a_backup_is_restored_and_the_store_before_kept(
     assert emails(new, key) == ["ada@x"]
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+@pytest.mark.parametrize("writer", ["killed", "alive"])
+def test_the_log_of_a_store_that_was_moved_away_is_not_played_into_the_backup(
+    tmp_path: Path, key: Encryption | None, writer: str
+) -> None:
+    backup = backed_up(tmp_path, key)[1]
+    file, moved = tmp_path / "other" / "desk.db", tmp_path / "moved.db"
+    with holder(file, key, "die" if writer == "killed" else "wait") as process:
+        if writer == "killed":
+            assert process.wait() < 0
+        else:
+            assert process.stdout.readline() == b"open\n"
+        file.rename(moved)
+        kept = restore(url_of(file), backup, key)
+        assert emails(file, key) == ["ada@x"]
+    assert kept is not None
+    assert emails(file, key) == ["ada@x"]
+    kept.rename(tmp_path / "moved.db-wal")
+    assert len(emails(moved, key)) == 20
+
+
 @pytest.mark.parametrize(("when", "key"), [("before", None), ("after", KEY)])
 def test_a_restore_that_is_killed_leaves_the_old_store_or_the_new_one(
     tmp_path: Path, when: str, key: Encryption | None

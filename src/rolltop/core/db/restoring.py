@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from rolltop.core.db.encryption import Encryption
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
+_FILES: Final = ("", "-wal", "-journal", "-shm")  # the endings of what SQLite keeps of a store
 
 
 def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | None:
     """Make the store at `url` what `backup` holds; return where its content before is kept.
+
+    That is a log alone where the store's own file is gone.
 
     Blocks while it copies. The backup itself is only read, and opens as the store does, with the
     same key. Killed at any moment, the old store or the new one is there, whole. No `Database`
@@ -65,13 +68,14 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
 
 def _replace(path: Path, backup: Path, encryption: Encryption | None) -> Path | None:
     new = beside(path, ".partial")
+    kept = beside(path, f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.bak")
     try:
         copy_store(chosen(encryption), backup, new)
         if not path.exists():
+            left = _set_aside(path, kept)
             new.replace(path)
             flush_folder(path.parent)
-            return None
-        kept = beside(path, f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.bak")
+            return left
         driver = chosen(encryption)
         with closing(driver.connect(path, timeout=_LOCK_TIMEOUT)) as held:
             hold(held, path)
@@ -83,3 +87,14 @@ def _replace(path: Path, backup: Path, encryption: Encryption | None) -> Path | 
         return kept
     finally:
         new.unlink(missing_ok=True)
+
+
+def _set_aside(path: Path, kept: Path) -> Path | None:
+    """Give the files of a store, as many as are there, the name `kept`; return the first's.
+
+    A log that stayed would be played into the new store. The store goes first: its log alone is
+    not taken for a store, should this be killed.
+    """
+    there = [ending for ending in _FILES if beside(path, ending).exists()]
+    moved = [beside(path, ending).rename(beside(kept, ending)) for ending in there]
+    return moved[0] if moved else None
