@@ -42,6 +42,19 @@ def test_a_backup_takes_the_place_of_nothing(shell: Shell) -> None:
     assert (shell.folder / "walrus.db").read_text() == "mine"
 
 
+def test_a_damaged_store_is_restored(shell: Shell) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    (shell.data / "desk.db").write_bytes(b"this is no database " * 100)
+    assert "`rolltop restore FILE`" in shell("doctor").out
+    outcome = shell("restore", "walrus.db", "--yes")
+    assert (outcome.code, outcome.err) == (0, "")
+    (kept,) = shell.data.glob("*.bak")
+    assert str(kept) in outcome.out
+    assert kept.read_bytes() == b"this is no database " * 100
+    assert "walrus" in shell("call", "list_tasks").out
+
+
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])
 def test_a_restore_asks_first(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, answer: str, code: int

@@ -146,7 +146,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
     file.write_bytes(content)
     said = refused(Database(f"sqlite:///{file}"))
     assert str(file) in said
-    assert "Put a backup in its place" in said
+    assert "`rolltop restore FILE` puts a backup in its place" in said
     assert bytes_of(tmp_path) == {"desk.db": content}
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM
+from rolltop.core.db.reencryption import reencrypt
 from rolltop.core.db.restoring import restore
 from rolltop.core.errors import Invalid, NotFound, StoreKeyRefused, StoreRefused, Unavailable
 from tests.core.db.encrypted import ITERATIONS, KEY, OTHER, bytes_of, opened, plain, url_of
@@ -15,6 +19,7 @@ from tests.core.db.test_reencryption import holder, passphrase
 from tests.forks import Forked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from rolltop.core.db.encryption import Encryption
@@ -90,6 +95,65 @@ def test_the_log_of_a_store_that_was_moved_away_is_not_played_into_the_backup(
     assert emails(file, key) == ["ada@x"]
     kept.rename(tmp_path / "moved.db-wal")
     assert len(emails(moved, key)) == 20
+
+
+def foreign() -> bytes:
+    """Return the database of another program."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE recipes (name)")
+        return connection.serialize()
+
+
+def overwrite(file: Path, content: bytes) -> None:
+    """Change the start of a file that stays the same one to those who have it open."""
+    with file.open("r+b") as written:
+        written.write(content)
+
+
+DAMAGES: Final[dict[str, Callable[[Path], object]]] = {
+    "noise": lambda file: file.write_bytes(b"\xa5\x3c" * 50_000),
+    "text": lambda file: file.write_bytes(b"a note\n"),
+    "half": lambda file: os.truncate(file, 20_000),
+    "start": lambda file: overwrite(file, b"\0\0\0\0"),
+    "middle": lambda file: overwrite(file, file.read_bytes()[:4096] + b"\xff" * 8192),
+    "foreign": lambda file: file.write_bytes(foreign()),
+}
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_store_is_replaced_and_kept(
+    tmp_path: Path, damage: str, key: Encryption | None
+) -> None:
+    file, backup = backed_up(tmp_path, key)
+    DAMAGES[damage](file)
+    before = file.read_bytes()
+    kept = restore(url_of(file), backup, key)
+    assert kept is not None
+    assert kept.read_bytes() == before
+    assert emails(file, key) == ["ada@x"]
+    assert not list(file.parent.glob("*.partial"))
+
+
+@pytest.mark.parametrize("how", ["die", "wait"])
+@pytest.mark.parametrize("other", [None, OTHER], ids=["plain", "another key"])
+def test_a_store_that_the_key_does_not_open_is_replaced_and_kept_once_nobody_uses_it(
+    tmp_path: Path, other: Encryption | None, how: str
+) -> None:
+    backup = backed_up(tmp_path, KEY)[1]
+    file = tmp_path / "used" / "desk.db"
+    with holder(file, other, how) as process:
+        if how == "wait":
+            assert process.stdout.readline() == b"open\n"
+            with pytest.raises(Unavailable, match="Another process"):
+                restore(url_of(file), backup, KEY)
+            process.communicate(b"\n")
+        assert process.wait() is not None
+    kept = restore(url_of(file), backup, KEY)
+    assert kept is not None
+    assert emails(file, KEY) == ["ada@x"]
+    assert reencrypt(url_of(file), KEY, OTHER) == sorted(file.parent.glob("*.bak*"))
+    assert len(emails(kept, other)) == 20
 
 
 @pytest.mark.parametrize(("when", "key"), [("before", None), ("after", KEY)])

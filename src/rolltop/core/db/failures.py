@@ -70,8 +70,9 @@ def damaged(address: Address, detail: str) -> StoreRefused:
     """Return the refusal of a store that cannot be read as one."""
     return StoreRefused(
         f"The store {address.shown} is damaged or is no Rolltop store: {detail}.",
-        hint="It was left untouched. Put a backup in its place while no server runs, or name "
-        "another store with DATABASE_URL. One that is encrypted needs DB_ENCRYPTION_KEY.",
+        hint="It was left untouched. `rolltop restore FILE` puts a backup in its place while no "
+        "server runs; DATABASE_URL names another store. One that is encrypted needs "
+        "DB_ENCRYPTION_KEY.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A lock between processes, kept in a file of its own beside the store."""
+"""A lock between processes, kept in a file of its own beside the store, and SQLite's own."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ else:
 
 
 _RETRY: Final = 0.02
+_STORE_LOCKED_AT: Final = 0x40000000  # sqlite.org/fileformat2.html#the_lock_byte_page
+_STORE_LOCKS: Final = 512  # bytes; whoever has a store open has locked some
 
 
 @contextmanager
@@ -60,3 +62,32 @@ def exclusive(path: Path, *, timeout: float) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def unused_store(path: Path) -> Generator[None]:
+    """Hold the locks of a SQLite file that SQLite cannot read, so that nobody can open it.
+
+    No connection of this process may have the file open: it would lose its own locks. Raises
+    Unavailable when another process has, and OSError.
+    """
+    if sys.platform == "win32":
+        yield  # a file that is open cannot be renamed there
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _STORE_LOCKS, _STORE_LOCKED_AT)
+        except (BlockingIOError, PermissionError):
+            raise in_use(path) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def in_use(path: Path) -> Unavailable:
+    """Return the refusal to replace a store that another process has open."""
+    return Unavailable(
+        f"Another process has the store {path} open.",
+        hint="Stop every Rolltop server and try again; nothing was changed.",
+    )

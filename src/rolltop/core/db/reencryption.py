@@ -65,7 +65,7 @@ def reencrypt(url: str, present: Encryption | None, wanted: Encryption | None) -
             f"The store {path} cannot be written anew: {error.strerror}.",
             hint="It is as it was. Twice its size must be free beside it.",
         ) from error
-    return sorted(path.parent.glob(f"{path.name}.*.bak"))
+    return sorted(path.parent.glob(f"{path.name}.*.bak*"))  # with their logs
 
 
 def _require_present(
@@ -119,10 +119,7 @@ def hold(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(statement)
     except Exception as error:
         if sqlite_code(error) == sqlite3.SQLITE_BUSY:
-            raise Unavailable(
-                f"Another process has the store {path} open.",
-                hint="Stop every Rolltop server and try again; nothing was changed.",
-            ) from error
+            raise file_lock.in_use(path) from error
         raise
 
 

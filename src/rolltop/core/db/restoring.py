@@ -14,13 +14,15 @@ from rolltop.core.db.copying import copy_store, copy_to
 from rolltop.core.db.driver import chosen
 from rolltop.core.db.encryption import require_possible
 from rolltop.core.db.failures import coded
-from rolltop.core.db.opening import beside, make_folder, require_known
+from rolltop.core.db.opening import beside, look_at_sqlite, make_folder, require_known
 from rolltop.core.db.reencryption import flush_folder, hold
-from rolltop.core.errors import Invalid, NotFound, Unavailable
+from rolltop.core.errors import Invalid, NotFound, StoreRefused, Unavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rolltop.core.db.address import Address
+    from rolltop.core.db.driver import Driver
     from rolltop.core.db.encryption import Encryption
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
@@ -33,8 +35,9 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
     That is a log alone where the store's own file is gone.
 
     Blocks while it copies. The backup itself is only read, and opens as the store does, with the
-    same key. Killed at any moment, the old store or the new one is there, whole. No `Database`
-    of this process may have the store open.
+    same key. Killed at any moment, the old store or the new one is there, whole; one that cannot
+    be read is kept by its files' names, and may be that already. No `Database` of this process
+    may have the store open.
 
     Raises:
         Invalid: the store is PostgreSQL's, or the backup is the store itself.
@@ -59,34 +62,51 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
     try:
         make_folder(path.parent)
         with coded(address), file_lock.exclusive(beside(path, ".lock"), timeout=_LOCK_TIMEOUT):
-            return _replace(path, backup.resolve(), encryption)
+            return _replace(address, path, backup.resolve(), encryption)
     except OSError as error:
         raise Unavailable(
             f"The store {path} cannot be replaced: {error.strerror}.", hint="It is as it was."
         ) from error
 
 
-def _replace(path: Path, backup: Path, encryption: Encryption | None) -> Path | None:
+def _replace(
+    address: Address, path: Path, backup: Path, encryption: Encryption | None
+) -> Path | None:
     new = beside(path, ".partial")
     kept = beside(path, f".{datetime.now(UTC):%Y%m%dT%H%M%S%f}.bak")
     try:
         copy_store(chosen(encryption), backup, new)
         if not path.exists():
-            left = _set_aside(path, kept)
-            new.replace(path)
-            flush_folder(path.parent)
-            return left
-        driver = chosen(encryption)
-        with closing(driver.connect(path, timeout=_LOCK_TIMEOUT)) as held:
-            hold(held, path)
-            copy_to(driver, held, kept)
-            if sys.platform == "win32":
-                held.close()  # a file that is open cannot be replaced there
-            new.replace(path)
-            flush_folder(path.parent)
-        return kept
+            return _instead(path, new, kept)
+        try:
+            with coded(address):
+                look_at_sqlite(address, path, chosen(encryption))
+                return _copied(path, new, kept, chosen(encryption))
+        except StoreRefused:  # it is damaged, or its key is another: nothing can be copied
+            with file_lock.unused_store(path):
+                return _instead(path, new, kept)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _copied(path: Path, new: Path, kept: Path, driver: Driver) -> Path:
+    """Replace a store while nobody else can get at it; return its copy."""
+    with closing(driver.connect(path, timeout=_LOCK_TIMEOUT)) as held:
+        hold(held, path)
+        copy_to(driver, held, kept)
+        if sys.platform == "win32":
+            held.close()  # a file that is open cannot be replaced there
+        new.replace(path)
+        flush_folder(path.parent)
+    return kept
+
+
+def _instead(path: Path, new: Path, kept: Path) -> Path | None:
+    """Replace what is left of a store; return what it is called now."""
+    left = _set_aside(path, kept)
+    new.replace(path)
+    flush_folder(path.parent)
+    return left
 
 
 def _set_aside(path: Path, kept: Path) -> Path | None:
