@@ -64,6 +64,16 @@ def test_what_is_wrong_is_named_and_exits_1(shell: Shell) -> None:
     assert (shell.data / "desk.db").read_bytes() == b"this is no database " * 100
 
 
+def test_a_log_without_its_store(shell: Shell) -> None:
+    shell.data.mkdir()
+    (shell.data / "desk.db-wal").write_bytes(b"what was acknowledged")
+    outcome = shell("doctor")
+    assert outcome.code == 1
+    assert findings(outcome.out)["store"][0].startswith("wrong ")
+    assert "desk.db-wal" in shell("backup", "walrus.db").err
+    assert (shell.data / "desk.db-wal").read_bytes() == b"what was acknowledged"
+
+
 def test_a_setting_that_is_wrong(shell: Shell) -> None:
     shell.set("ROLLTOP_OUTPUT", "xml")
     outcome = shell("doctor")

@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
 
 def _backup(arguments: Namespace) -> int:
     with users.store(arguments) as database:
-        if database.path is not None and not database.path.exists():
+        if not database.is_there():
             raise NotFound(f"There is no store {database.path} yet.", hint="Nothing is kept yet.")
         database.backup(arguments.file.absolute())
     options.show(f"Wrote {arguments.file}. It opens with the key the store has, if it has one.")

@@ -107,7 +107,7 @@ def _store(desk: Desk) -> Iterator[Finding]:
     """Open the store, unless that would make it: looking must leave no trace."""
     shown = desk.settings.masked("database_url")
     path = desk.database.path
-    if path is not None and not path.exists():
+    if path is not None and not desk.database.is_there():
         there = next(parent for parent in path.parents if parent.exists())
         if os.access(there, os.W_OK | os.X_OK):
             yield Finding("ok", "store", f"{path} is not there yet; the first start makes it")
@@ -128,7 +128,7 @@ def _store(desk: Desk) -> Iterator[Finding]:
 def _account(desk: Desk) -> Iterator[Finding]:
     """Look the user up that calls without a token belong to."""
     email = desk.settings["user"]
-    if desk.database.path is not None and not desk.database.path.exists():
+    if not desk.database.is_there():
         if email:
             yield Finding(
                 "wrong", "account", f"nobody knows {email} yet", f"`rolltop user add {email}`"
@@ -148,7 +148,7 @@ def _account(desk: Desk) -> Iterator[Finding]:
 
 def _notes(desk: Desk) -> Iterator[Finding]:
     """Look how the notes of the local user and their sync are doing."""
-    if desk.database.path is not None and not desk.database.path.exists():
+    if not desk.database.is_there():
         return
     user_id = desk.database.read_now(db.SYSTEM, notebooks.local_user, desk.settings)
     if user_id is None:

@@ -38,6 +38,14 @@ for url in map(str.strip, sys.stdin):
     database.close()
 """
 
+ADD_AND_DIE = """
+import os, signal, sys
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database
+Database(sys.argv[1]).write_now(SYSTEM, add_user, "ada@x")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     """Return every file of the folder, the lock file apart. Nobody has a store open in it."""
@@ -200,6 +208,27 @@ def test_a_newer_store_that_crashed_keeps_its_log(sqlite_url: str, tmp_path: Pat
     assert "newer" in refused(Database(sqlite_url))
     after = bytes_of(folder)
     assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+def test_a_log_without_its_store_is_refused_and_left_alone(
+    sqlite_url: str, tmp_path: Path, make_database: MakeDatabase, left: str
+) -> None:
+    folder = tmp_path / "store"
+    with Forked(["-c", ADD_AND_DIE, sqlite_url]) as process:
+        assert process.wait() < 0
+    whole = (folder / "desk.db").read_bytes()
+    (folder / "desk.db").unlink()
+    if left == "an empty file":
+        (folder / "desk.db").touch()
+    before = bytes_of(folder)
+    assert before["desk.db-wal"]
+    said = refused(Database(sqlite_url))
+    assert str(folder / "desk.db-wal") in said
+    assert bytes_of(folder) == before
+    (folder / "desk.db").write_bytes(whole)
+    users = make_database(sqlite_url).read_now(SYSTEM, list_users)
+    assert [user.email for user in users] == ["ada@x"]
 
 
 def test_a_newer_postgresql_store_is_refused(

@@ -121,6 +121,23 @@ DAMAGES: Final[dict[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+def test_an_empty_store_is_replaced_and_its_log_kept(
+    tmp_path: Path, key: Encryption | None
+) -> None:
+    backup = backed_up(tmp_path, key)[1]
+    file = tmp_path / "used" / "desk.db"
+    with holder(file, key, "die") as process:
+        assert process.wait() < 0
+    whole = file.read_bytes()
+    os.truncate(file, 0)
+    kept = restore(url_of(file), backup, key)
+    assert kept is not None
+    assert emails(file, key) == ["ada@x"]
+    kept.write_bytes(whole)
+    assert len(emails(kept, key)) == 20
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_store_is_replaced_and_kept(
     tmp_path: Path, damage: str, key: Encryption | None

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from rolltop.core.db import engine, opened
+    from rolltop.core.db import engine, opened, opening
     from rolltop.core.db.address import Kind
     from rolltop.core.db.encryption import Encryption
     from rolltop.core.scope import Scope
 else:
     engine = lazy("rolltop.core.db.engine")
     opened = lazy("rolltop.core.db.opened")
+    opening = lazy("rolltop.core.db.opening")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +82,13 @@ class Database:
         self._opened: opened.OpenedStore | None = None
         self._refusal: StoreRefused | None = None
         self._closed = False
+
+    def is_there(self) -> bool:
+        """Whether anything of a SQLite store is there; opening makes one where nothing is."""
+        if self.path is None:
+            return True
+        path = self.path.resolve()
+        return path.exists() or opening.filled_log(path) is not None
 
     def open(self) -> None:
         """Make or migrate the store and be ready; any thread may call this, any number of times.

@@ -58,6 +58,7 @@ def prepare(address: Address, limits: Limits, driver: Driver) -> None:
 def _prepare_sqlite(address: Address, path: Path, limits: Limits, driver: Driver) -> None:
     known = versions.branches()
     if not path.exists():
+        _refuse_log_alone(address, path)
         # O_EXCL: nobody has the file open, so closing it drops nobody's locks.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     stored, is_wal = look_at_sqlite(address, path, driver)
@@ -82,8 +83,9 @@ def look_at_sqlite(address: Address, path: Path, driver: Driver) -> tuple[frozen
     last connection closes; a read-only connection cannot do that. Without one, an ordinary
     connection is used, because it alone removes the empty log it makes.
     """
-    log = beside(path, "-wal")
-    mode = "ro" if log.exists() and log.stat().st_size else "rw"
+    if not path.stat().st_size:
+        _refuse_log_alone(address, path)
+    mode = "ro" if filled_log(path) else "rw"
     try:
         with closing(driver.connect(path, mode=mode)) as connection:
             connection.execute("PRAGMA query_only=ON")
@@ -97,6 +99,19 @@ def look_at_sqlite(address: Address, path: Path, driver: Driver) -> tuple[frozen
         if code in SQLITE_DAMAGED:
             raise damaged(address, str(error)) from error
         raise
+
+
+def filled_log(path: Path) -> Path | None:
+    """Return the place of a store's log if it holds anything."""
+    log = beside(path, "-wal")
+    return log if log.exists() and log.stat().st_size else None
+
+
+def _refuse_log_alone(address: Address, path: Path) -> None:
+    """Keep SQLite from deleting the log of a file that is empty or new: it holds what was kept."""
+    log = filled_log(path)
+    if log is not None:
+        raise damaged(address, f"it is empty or gone, and its log {log} is not")
 
 
 def _stored(address: Address, connection: sqlite3.Connection) -> frozenset[str]:
