@@ -55,6 +55,27 @@ def test_a_damaged_store_is_restored(shell: Shell) -> None:
     assert "walrus" in shell("call", "list_tasks").out
 
 
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial"])
+def test_a_backup_takes_no_name_that_belongs_to_a_store(shell: Shell, ending: str) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    for store in (shell.data / "desk.db", shell.folder / "walrus.db"):
+        beside = store.with_name(store.name + ending)
+        beside.unlink(missing_ok=True)
+        outcome = shell("backup", str(beside))
+        assert (outcome.code, "belongs to" in outcome.err) == (1, True), outcome
+        assert not beside.exists()
+    assert shell("backup", f"lone{ending}").code == 0
+
+
+def test_a_backup_takes_no_log_that_lies_there(shell: Shell) -> None:
+    add(shell, "walrus")
+    (shell.folder / "walrus.db-wal").write_text("of another store")
+    outcome = shell("backup", "walrus.db")
+    assert (outcome.code, "walrus.db-wal exists already" in outcome.err) == (1, True)
+    assert [path.name for path in shell.folder.iterdir()] == ["walrus.db-wal"]
+
+
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])
 def test_a_restore_asks_first(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, answer: str, code: int

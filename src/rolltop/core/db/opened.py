@@ -9,7 +9,7 @@ from rolltop.core.db.copying import copy_store
 from rolltop.core.db.driver import chosen
 from rolltop.core.db.engine import Limits, connect, migrating
 from rolltop.core.db.failures import coded
-from rolltop.core.db.opening import prepare
+from rolltop.core.db.opening import SQLITE_ENDINGS, beside, prepare
 from rolltop.core.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class OpenedStore:
         self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy to `target`, which may not exist. Raises Invalid, Unavailable.
+        """Write a consistent copy to `target`, a free name. Raises Invalid, Unavailable.
 
         The copy of an encrypted store is encrypted with the same key.
         """
@@ -86,9 +86,8 @@ class OpenedStore:
                 "A PostgreSQL store is backed up by its own tools.",
                 hint="Use pg_dump.",
             )
-        if target.exists():
-            raise Invalid(f"{target} exists already.", hint="Name a file that does not exist.")
         try:
+            _require_free(target)
             with coded(self._address):
                 copy_store(self._driver, source, target)
         except OSError as error:
@@ -110,6 +109,20 @@ class OpenedStore:
                 "The store was removed or replaced while it was open.",
                 hint="Nothing of this call was kept. Restart Rolltop to open the file that lies "
                 "at the store's place now, if any.",
+            )
+
+
+def _require_free(target: Path) -> None:
+    """Make sure that a store can lie at `target`, with a log of its own. Raises Invalid."""
+    for taken in (target, *(beside(target, ending) for ending in SQLITE_ENDINGS)):
+        if taken.exists():
+            raise Invalid(f"{taken} exists already.", hint="Name another file.")
+    for ending in (*SQLITE_ENDINGS, ".partial"):
+        owner = target.parent / target.name.removesuffix(ending)
+        if owner.is_file():
+            raise Invalid(
+                f"{target} belongs to {owner}: it would be deleted when that is used.",
+                hint="Name another file.",
             )
 
 

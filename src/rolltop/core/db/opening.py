@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 else:  # Alembic costs a quarter of a second
     migrate = lazy("rolltop.core.db.migrate")
 
+SQLITE_ENDINGS: Final = ("-wal", "-journal", "-shm")
+"""How the names end of what SQLite keeps beside a file."""
+
 _OPENING_TIMEOUT: Final = 120.0  # seconds that another process may take to migrate
 _ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
 _VERSION_QUERY: Final = f"SELECT version_num FROM {versions.VERSION_TABLE}"  # noqa: S608  # a constant

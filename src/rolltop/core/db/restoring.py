@@ -14,7 +14,13 @@ from rolltop.core.db.copying import copy_store, copy_to
 from rolltop.core.db.driver import chosen
 from rolltop.core.db.encryption import require_possible
 from rolltop.core.db.failures import coded
-from rolltop.core.db.opening import beside, look_at_sqlite, make_folder, require_known
+from rolltop.core.db.opening import (
+    SQLITE_ENDINGS,
+    beside,
+    look_at_sqlite,
+    make_folder,
+    require_known,
+)
 from rolltop.core.db.reencryption import flush_folder, hold
 from rolltop.core.errors import Invalid, NotFound, StoreRefused, Unavailable
 
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from rolltop.core.db.encryption import Encryption
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
-_FILES: Final = ("", "-wal", "-journal", "-shm")  # the endings of what SQLite keeps of a store
 
 
 def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | None:
@@ -115,6 +120,6 @@ def _set_aside(path: Path, kept: Path) -> Path | None:
     A log that stayed would be played into the new store. The store goes first: its log alone is
     not taken for a store, should this be killed.
     """
-    there = [ending for ending in _FILES if beside(path, ending).exists()]
+    there = [ending for ending in ("", *SQLITE_ENDINGS) if beside(path, ending).exists()]
     moved = [beside(path, ending).rename(beside(kept, ending)) for ending in there]
     return moved[0] if moved else None
