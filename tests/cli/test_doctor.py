@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from tests.core.roots.test_roots_locate import NOBODY, unprivileged
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from tests.cli.conftest import Shell
 
@@ -21,6 +27,26 @@ def findings(out: str) -> dict[str, list[str]]:
     for line in lines:
         about.setdefault(line[1].rstrip(":"), []).append(f"{line[0]} {line[2]}")
     return about
+
+
+@pytest.fixture
+def kept(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A shell with a store that its user owns, also where the tests are run by root."""
+    with TemporaryDirectory() as folder:
+        top = Path(os.path.realpath(folder))
+        top.chmod(0o755)
+        monkeypatch.chdir(top)
+        shell.data = top / "data"
+        for name in ("HOME", "XDG_CONFIG_HOME"):
+            shell.set(name, str(top))
+        shell.set("ROLLTOP_DATA_DIR", str(shell.data))
+        assert shell("call", "add_task", "title=walrus").code == 0
+        assert shell("doctor").code == 0
+        if os.geteuid() == 0:
+            for place in (shell.data, *shell.data.rglob("*")):
+                os.chown(place, NOBODY, NOBODY)
+        yield shell
+        shell.data.chmod(0o700)
 
 
 def client(path: Path, servers: dict[str, Any], *, key: str = "mcpServers") -> None:
@@ -135,3 +161,28 @@ def test_a_folder_that_may_not_be_written_to(shell: Shell) -> None:
     outcome = shell("doctor")
     refused = not os.access("/proc", os.W_OK)
     assert (outcome.code == 1) == refused
+
+
+@pytest.mark.parametrize(("name", "mode"), [("desk.db", 0o444), (".", 0o555)])
+def test_a_store_that_may_not_be_written_to(kept: Shell, name: str, mode: int) -> None:
+    (kept.data / name).chmod(mode)
+    with unprivileged():
+        assert kept("call", "add_task", "title=sealion").code == 1
+        outcome = kept("doctor")
+    assert outcome.code == 1
+    assert any(line.startswith("wrong ") for line in findings(outcome.out)["store"])
+    assert str(kept.data / "desk.db") in outcome.out
+
+
+def test_a_store_that_may_not_be_looked_at(kept: Shell) -> None:
+    kept.data.chmod(0o000)
+    with unprivileged():
+        outcome = kept("doctor")
+        others = [
+            kept(*command)
+            for command in (("backup", "b.db"), ("restore", __file__, "--yes"), ("user", "list"))
+        ]
+    assert outcome.code == 1
+    assert findings(outcome.out)["store"][0].startswith("wrong ")
+    for other in others:
+        assert (other.code, "something failed" in other.err) == (1, False), other

@@ -12,10 +12,11 @@ from rolltop.core.lazy import lazy
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core.db import address, encryption, restoring
+    from rolltop.core.db import address, encryption, opening, restoring
 else:
     address = lazy("rolltop.core.db.address")
     encryption = lazy("rolltop.core.db.encryption")
+    opening = lazy("rolltop.core.db.opening")
     restoring = lazy("rolltop.core.db.restoring")
 
 
@@ -49,7 +50,7 @@ def _restore(arguments: Namespace) -> int:
     settings = options.read_settings(arguments)
     url: str = settings["database_url"]
     path = address.parse(url).path
-    if path is not None and path.exists() and not arguments.yes:
+    if path is not None and not arguments.yes and opening.is_there(path):
         if not options.is_terminal():
             raise Invalid(
                 "Nobody is here to confirm that the store is to be replaced",

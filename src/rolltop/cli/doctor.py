@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.cli import clients, options
 from rolltop.cli.tools import listing
-from rolltop.core.errors import RolltopError
+from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.lazy import lazy
 from rolltop.core.scope import Scope
 
@@ -36,6 +36,9 @@ else:
 Mark = Literal["ok", "note", "wrong"]
 
 _LISTING_LIMIT: Final = 6000
+_OUT_OF_REACH: Final = (
+    "Look whether this user may write to it, and to the folder of a file, and who else uses it."
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,11 @@ def _store(desk: Desk) -> Iterator[Finding]:
                 "Set ROLLTOP_DATA_DIR to a folder of your own.",
             )
         return
-    desk.database.open()
+    try:
+        desk.database.require_writable()
+    except Unavailable as error:
+        yield Finding("wrong", "store", f"{path or shown}: {error.message}", _OUT_OF_REACH)
+        return
     revisions = ", ".join(sorted(versions.heads(versions.branches())))
     how = "opens, encrypted" if desk.settings["db_encryption_key"] else "opens"
     yield Finding("ok", "store", f"{path or shown} {how}; its schema is {revisions}")

@@ -84,11 +84,11 @@ class Database:
         self._closed = False
 
     def is_there(self) -> bool:
-        """Whether anything of a SQLite store is there; opening makes one where nothing is."""
-        if self.path is None:
-            return True
-        path = self.path.resolve()
-        return path.exists() or opening.filled_log(path) is not None
+        """Whether anything of a SQLite store is there; opening makes one where nothing is.
+
+        Raises Unavailable.
+        """
+        return self.path is None or opening.is_there(self.path)
 
     def open(self) -> None:
         """Make or migrate the store and be ready; any thread may call this, any number of times.
@@ -185,6 +185,10 @@ class Database:
         """Return when the store answers. Raises Unavailable or StoreRefused when it does not."""
         future = self._workers.submit(lambda: self._ready().require_reachable())
         await asyncio.wrap_future(future)
+
+    def require_writable(self) -> None:
+        """Return when a write would be taken. Raises Unavailable or StoreRefused; blocks."""
+        self._ready().require_writable()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of a SQLite store to the new file `target`; blocks.

@@ -75,6 +75,11 @@ class OpenedStore:
         """Raise Unavailable when a statement cannot be answered."""
         self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
 
+    def require_writable(self) -> None:
+        """Raise Unavailable when a write, which changes nothing, is not taken."""
+        unchanged = "UPDATE rolltop_versions SET version_num = version_num WHERE 1 = 0"
+        self.write(lambda connection: connection.exec_driver_sql(unchanged))
+
     def backup(self, target: Path) -> None:
         """Write a consistent copy to `target`, a free name. Raises Invalid, Unavailable.
 

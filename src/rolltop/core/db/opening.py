@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
@@ -17,6 +17,7 @@ from rolltop.core.lazy import lazy
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Generator
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -46,10 +47,24 @@ def prepare(address: Address, limits: Limits, driver: Driver) -> None:
     if address.path is None:
         _prepare_postgresql(address, limits, driver)
         return
-    try:
+    with _reached():
         make_folder(address.path.parent)
         with file_lock.exclusive(beside(address.path, ".lock"), timeout=_OPENING_TIMEOUT):
             _prepare_sqlite(address, address.path, limits, driver)
+
+
+def is_there(path: Path) -> bool:
+    """Return whether anything of a SQLite store is there. Raises Unavailable."""
+    with _reached():
+        path = path.resolve()
+        return path.exists() or _filled_log(path) is not None
+
+
+@contextmanager
+def _reached() -> Generator[None]:
+    """Raise Unavailable for what the system says of the store's place."""
+    try:
+        yield
     except OSError as error:
         raise Unavailable(
             f"The store cannot be made or opened: {error.strerror}.",
@@ -86,9 +101,9 @@ def look_at_sqlite(address: Address, path: Path, driver: Driver) -> tuple[frozen
     last connection closes; a read-only connection cannot do that. Without one, an ordinary
     connection is used, because it alone removes the empty log it makes.
     """
-    if not path.stat().st_size:
+    if not path.exists() or not path.stat().st_size:
         _refuse_log_alone(address, path)
-    mode = "ro" if filled_log(path) else "rw"
+    mode = "ro" if _filled_log(path) else "rw"
     try:
         with closing(driver.connect(path, mode=mode)) as connection:
             connection.execute("PRAGMA query_only=ON")
@@ -104,7 +119,7 @@ def look_at_sqlite(address: Address, path: Path, driver: Driver) -> tuple[frozen
         raise
 
 
-def filled_log(path: Path) -> Path | None:
+def _filled_log(path: Path) -> Path | None:
     """Return the place of a store's log if it holds anything."""
     log = beside(path, "-wal")
     return log if log.exists() and log.stat().st_size else None
@@ -112,7 +127,7 @@ def filled_log(path: Path) -> Path | None:
 
 def _refuse_log_alone(address: Address, path: Path) -> None:
     """Keep SQLite from deleting the log of a file that is empty or new: it holds what was kept."""
-    log = filled_log(path)
+    log = _filled_log(path)
     if log is not None:
         raise damaged(address, f"it is empty or gone, and its log {log} is not")
 

@@ -18,7 +18,7 @@ from rolltop.core.db.copying import flush
 from rolltop.core.db.driver import CipherDriver
 from rolltop.core.db.encryption import require_possible
 from rolltop.core.db.failures import coded, damaged, sqlite_code
-from rolltop.core.db.opening import beside, look_at_sqlite
+from rolltop.core.db.opening import beside, is_there, look_at_sqlite
 from rolltop.core.errors import Invalid, NotFound, StoreRefused, Unavailable
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def reencrypt(url: str, present: Encryption | None, wanted: Encryption | None) -
     """
     address = parse(url)
     require_possible(address)
-    if address.path is None or not address.path.exists():
+    if address.path is None or not is_there(address.path):
         raise NotFound(
             f"There is no store {address.shown} yet.",
             hint="The first start makes it, encrypted if DB_ENCRYPTION_KEY is set.",

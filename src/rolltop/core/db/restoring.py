@@ -56,15 +56,17 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
         require_possible(address)
     if address.path is None:
         raise Invalid("A PostgreSQL store is restored by its own tools.", hint="Use pg_restore.")
-    if not backup.is_file():
-        raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
     path = address.path.resolve()
-    if path.exists() and path.samefile(backup):
-        raise Invalid(f"{backup} is the store itself.", hint="Name a file `rolltop backup` made.")
-    given = replace(address, path=backup.resolve())
-    with coded(given):
-        require_known(given, backup.resolve(), chosen(encryption))
     try:
+        if not backup.is_file():
+            raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
+        if path.exists() and path.samefile(backup):
+            raise Invalid(
+                f"{backup} is the store itself.", hint="Name a file `rolltop backup` made."
+            )
+        given = replace(address, path=backup.resolve())
+        with coded(given):
+            require_known(given, backup.resolve(), chosen(encryption))
         make_folder(path.parent)
         with coded(address), file_lock.exclusive(beside(path, ".lock"), timeout=_LOCK_TIMEOUT):
             return _replace(address, path, backup.resolve(), encryption)
