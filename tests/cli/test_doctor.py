@@ -107,6 +107,19 @@ def test_a_setting_that_is_wrong(shell: Shell) -> None:
     assert "output (environment ROLLTOP_OUTPUT) cannot be 'xml'" in outcome.out
 
 
+@pytest.mark.parametrize("url", ["postgres://ada:secret@127.0.0.1:bad/desk", "sqlite:////"])
+def test_an_address_of_no_store(shell: Shell, url: str) -> None:
+    shell.set("DATABASE_URL", url)
+    outcome = shell("doctor")
+    assert outcome.code == 1
+    assert "DATABASE_URL" in findings(outcome.out)["settings"][-1]
+    for command in (("call", "list_tasks"), ("user", "list"), ("serve",)):
+        outcome = shell(*command)
+        assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+        assert "Allowed are" in outcome.err
+        assert "secret" not in outcome.err
+
+
 def test_a_root_that_is_not_there(shell: Shell) -> None:
     shell.set("DOCS_ROOT", str(shell.folder / "missing"))
     outcome = shell("doctor")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import make_url
 
 from rolltop.core.db import Database, redact
 from rolltop.core.errors import ConfigInvalid
@@ -27,6 +28,23 @@ def test_every_name_of_postgresql_is_accepted(scheme: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        "postgresql://",
+        "postgresql:///desk",
+        "postgresql://ada@/desk?host=/run",
+        "postgresql://ada:se/cr:et@host:5432",
+        "postgresql://ada:secret@[::1]:5432/desk?sslmode=require",
+        "postgresql://[::1]",
+        "postgresql://host?user=ada",
+    ],
+)
+def test_what_drivers_take_is_accepted(url: str) -> None:
+    assert Database(url).url_kind == "postgresql"
+    assert make_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
         "",
         "desk.db",
         "mysql://ada:secret@host/desk",
@@ -38,6 +56,18 @@ def test_every_name_of_postgresql_is_accepted(scheme: str) -> None:
         "sqlite:///desk.db?mode=ro",
         "postgresql",
         "postgresql:desk",
+        "postgres://ada:secret@127.0.0.1:bad/desk",
+        "postgresql://ada:secret@host:/desk",
+        "postgresql://ada:secret@one:1,two:2/desk",
+        "postgresql://[::1/desk",
+        "postgresql://ada:secret@[::1/desk",
+        "postgresql://[::1]:5x/desk",
+        "postgresql://::1/desk",
+        "postgresql://host?user=ada@x:y",
+        "sqlite:////",
+        "sqlite:////var/..",
+        "sqlite://[/desk.db",
+        "sqlite:///~nobody-of-that-name/desk.db",
     ],
 )
 def test_any_other_url_is_refused_with_what_is_allowed(url: str) -> None:

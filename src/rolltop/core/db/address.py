@@ -18,6 +18,9 @@ _POSTGRESQL_SCHEMES: Final = frozenset({"postgres", "postgresql", "postgresql+ps
 _HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
 # Drivers take a raw "/" or "@" inside a password, so it ends at the last "@" there is.
 _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
+# User and password, then host and port, as SQLAlchemy takes a URL apart, which fails at others.
+_LOGIN: Final = re.compile(r"[^:/]*(?::[^@]*)?@")
+_SERVER: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
 _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
 
 
@@ -43,6 +46,13 @@ def parse(url: str) -> Address:
         return Address("sqlite", f"sqlite:///{path}", path)
     if scheme in _POSTGRESQL_SCHEMES and "://" in url:
         rest = url.partition("://")[2]
+        login = _LOGIN.match(rest)
+        if not _SERVER.fullmatch(rest, login.end() if login else 0):
+            raise ConfigInvalid(
+                f"DATABASE_URL {redact(url)!r} names no server: a port is a number, and an IPv6 "
+                "address stands in brackets.",
+                hint=_HINT,
+            )
         return Address("postgresql", f"postgresql+psycopg://{rest}", None)
     raise ConfigInvalid(f"DATABASE_URL {redact(url)!r} names no known database.", hint=_HINT)
 
@@ -54,12 +64,17 @@ def redact(url: str) -> str:
 
 
 def _sqlite_path(url: str) -> Path:
-    parts = urlsplit(url)
+    refused = ConfigInvalid(f"DATABASE_URL {url!r} names no SQLite file.", hint=_HINT)
+    try:
+        parts = urlsplit(url)
+        name = unquote(parts.path[1:])
+        path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # resolve() reads the disk
+    except (ValueError, RuntimeError):  # a bracket alone; ~ of nobody
+        raise refused from None
     if parts.netloc or not parts.path.startswith("/") or parts.query or parts.fragment:
-        raise ConfigInvalid(f"DATABASE_URL {url!r} names no SQLite file.", hint=_HINT)
-    name = unquote(parts.path[1:])
-    if name in {"", ":memory:"} or "\0" in name:
+        raise refused
+    if name in {"", ":memory:"} or not path.name or "\0" in name:
         raise ConfigInvalid(
             f"DATABASE_URL {url!r} names no file: a store outlives its process.", hint=_HINT
         )
-    return Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # resolve() reads the disk
+    return path
