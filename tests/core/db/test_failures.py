@@ -305,3 +305,10 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is(
     server.start()
     assert database.read_now(SYSTEM, emails) == []
     database.close()
+
+
+def test_an_option_that_postgresql_does_not_know_is_named() -> None:
+    database = Database("postgresql://ada:secret@127.0.0.1:1/desk?ssl_mode=require")
+    with pytest.raises(Unavailable, match="ssl_mode") as raised:
+        database.open()
+    assert "secret" not in raised.value.message

@@ -134,7 +134,11 @@ def _sqlite_meaning(code: int, said: str, address: Address) -> RolltopError | No
 def _postgresql_meaning(error: exc.DBAPIError) -> RolltopError | None:
     state = str(getattr(error.orig, "sqlstate", None) or "")
     reason = _POSTGRESQL_REASONS.get(state) or _POSTGRESQL_CLASSES.get(state[:2])
-    if reason is None and not state and isinstance(error, exc.OperationalError):
+    connecting = error.statement is None  # psycopg calls a wrong option of the URL a wrong program
+    refused = isinstance(error, exc.OperationalError) or (
+        connecting and isinstance(error, exc.ProgrammingError)
+    )
+    if reason is None and not state and refused:
         reason = f"there is no connection ({_first_line(error.orig)})"
     if reason is None and error.connection_invalidated:
         reason = "the connection was lost"
