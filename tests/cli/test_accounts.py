@@ -91,6 +91,8 @@ def test_a_token_is_revoked_by_its_name_or_id(shell: Shell) -> None:
     ("arguments", "code", "said"),
     [
         (["--expires", "soon"], 2, "Write 12h, 90d"),
+        (["--expires", ""], 2, "Write 12h, 90d"),
+        (["--expires", "9999-12-31T23:59-12:00"], 2, "Write 12h, 90d"),
         (["--expires", "2001-01-01"], 1, "expired already"),
         (["--name", ""], 1, "name has 1 to"),
     ],

@@ -42,7 +42,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
-    expires = expiry(arguments.expires) if getattr(arguments, "expires", None) else None
+    given: str | None = getattr(arguments, "expires", None)
+    expires = None if given is None else expiry(given)  # an empty one is a mistake, not never
     readonly = getattr(arguments, "read_only", False)
     arguments.read_only = False  # here it is the token's, not the server's
     with store(arguments) as database:
@@ -69,11 +70,11 @@ def expiry(text: str) -> datetime:
         return datetime.now(UTC) + timedelta(**{_UNITS[lasting[2]]: int(lasting[1])})
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ConfigInvalid(
-            f"--expires {text} is no time", hint="Write 12h, 90d or a date such as 2030-01-31."
+            f"--expires {text!r} is no time", hint="Write 12h, 90d or a date such as 2030-01-31."
         ) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _create(
