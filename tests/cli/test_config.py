@@ -77,6 +77,14 @@ def test_a_projects_files_are_not_trusted(shell: Shell) -> None:
         assert sum(f" {name} is" in line for line in lines) == 1
 
 
+def test_a_name_of_ours_that_is_no_setting_is_told_of_wherever_it_stands(shell: Shell) -> None:
+    (shell.folder / ".env").write_text("ROLLTOP_BOGUS=1\nSCRATCH_NOTEBOOK_BOGUS=2\nAWS_KEY=x\n")
+    said = shell("tools").err
+    for name in ("ROLLTOP_BOGUS", "SCRATCH_NOTEBOOK_BOGUS"):
+        assert f"{name} is no setting" in said
+    assert "AWS_KEY" not in said
+
+
 def test_the_users_file_and_the_one_asked_for(shell: Shell) -> None:
     shell.user_file("threads = 3\n")
     (shell.folder / "mine.toml").write_text("threads = 4\n")

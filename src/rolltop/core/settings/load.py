@@ -64,6 +64,7 @@ class _Reading:
     def __init__(self, declared: Iterable[Setting], working_directory: Path) -> None:
         self.by_key = {setting.key: setting for setting in declared}
         self.variables = _variables(self.by_key.values())
+        self.families = tuple({s.family for s in self.by_key.values() if s.family})
         self.directory = working_directory
         self.given: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
@@ -118,9 +119,8 @@ class _Reading:
                 raise unknown("variable", name, "environment", self.variables)
             if text:
                 self._take_text(setting, entry, text, source)
-        families = tuple({s.family for s in self.by_key.values() if s.family})
         for name in sorted(environment):
-            if name.startswith(families) and name not in self.variables:
+            if name.startswith(self.families) and name not in self.variables:
                 self.notices.append(Notice(f"environment {name} is no setting and is ignored"))
 
     def command_line(self, given: Mapping[str, str]) -> None:
@@ -179,7 +179,8 @@ class _Reading:
         """Take a value of a project's file, or note why not; the value is never shown."""
         if setting is None:
             # A .env file belongs to other programs too: their names are nothing to look into.
-            level = "warn" if path.name == sources.FILE_NAME else "info"
+            ours = path.name == sources.FILE_NAME or name.startswith((PREFIX, *self.families))
+            level = "warn" if ours else "info"
             self.notices.append(Notice(f"{path}: {name} is no setting and is passed over", level))
             return
         if setting.untrusted == "no":
