@@ -36,6 +36,11 @@ def test_each_tool_is_listed_with_its_tokens_and_the_sum(shell: Shell) -> None:
         (["--toolsets", "reader"], "smart_read", "add_task"),
         (["--tools", "add_task"], "add_task", "list_tasks"),
         (["--exclude-tools", "add_task"], "list_tasks", "add_task"),
+        (
+            ["--names", "seed", "--exclude-tools", "scratch_namespace_list"],
+            "scratch_namespace_create",
+            "scratch_namespace_list",
+        ),
     ],
 )
 def test_the_list_is_narrowed_as_the_servers_is(

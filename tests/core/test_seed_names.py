@@ -94,3 +94,47 @@ def test_tools_are_chosen_by_either_name() -> None:
     without = Selection(toolsets=("notes",), exclude=("get", "note_manage"))
     listed = Registry(TOOLSETS, without).listed(Scope.of("me"))
     assert [offer.name for offer in listed] == ["note_list", "note_save"]
+
+
+def test_tools_are_chosen_by_the_names_of_their_actions() -> None:
+    wanted = ("scratch_namespace_list", "scratch_namespace_create", "save")
+    for read_only, names in ((False, wanted), (True, wanted[:1])):
+        chosen = Selection(tools=wanted, seed_names=True, read_only=read_only)
+        listed = Registry(TOOLSETS, chosen).listed(Scope.of("me"))
+        assert tuple(offer.name for offer in listed) == names
+    rest = ["scratch_namespace_create", "scratch_namespace_rename", "scratch_namespace_delete"]
+    without = Selection(toolsets=("scratch",), exclude=("scratch_namespace_list",), seed_names=True)
+    listed = [offer.name for offer in Registry(TOOLSETS, without).listed(Scope.of("me"))]
+    assert [name for name in listed if "namespace" in name] == rest
+    none = Selection(tools=("scratch_namespace_delete",), read_only=True)
+    assert Registry(TOOLSETS, none).listed(Scope.of("me")) == ()
+    every = Selection(toolsets=("scratch",), exclude=(*rest, "scratch_namespace_list"))
+    assert not Registry(TOOLSETS, every).offers(["scratch_namespace"])
+
+
+def test_an_action_that_is_not_chosen_is_refused_by_either_name(
+    make_database: MakeDatabase, sqlite_url: str
+) -> None:
+    database = make_database(sqlite_url)
+    me = Scope.of(database.write_now(SYSTEM, add_user, "me@example.org").id)
+    desk = make_desk(database, selection=Selection(exclude=("scratch_namespace_list",)))
+    (offer,) = (o for o in desk.registry.listed(me) if o.name == "scratch_namespace")
+    left = ["create", "rename", "delete"]
+    assert sorted(offer.parameters.schema["properties"]["action"]["enum"]) == sorted(left)
+    refused = call_tool(desk, me, "scratch_namespace", action="list")
+    assert refused.is_error
+    assert "not offered here" in refused.text
+    assert not call_tool(desk, me, "scratch_namespace", action="create", namespace="a").is_error
+    with pytest.raises(UnknownTool, match="scratch_namespace_list"):
+        desk.registry.find("scratch_namespace_list", me)
+
+
+def test_an_action_without_a_name_of_its_own_stays_with_the_tool() -> None:
+    for selection, left in (
+        (Selection(exclude=("scratch_upsert_schema",)), {"list", "get", "delete"}),
+        (Selection(tools=("scratch_upsert_schema",)), {"upsert"}),
+        (Selection(tools=("scratch_schema", "scratch_upsert_schema")), None),
+    ):
+        offer = Registry(TOOLSETS, selection).find("scratch_schema", Scope.of("me"))
+        offered = set(offer.parameters.schema["properties"]["action"]["enum"])
+        assert offered == (left or {"list", "get", "upsert", "delete"})

@@ -106,17 +106,22 @@ class Parameters:
         *,
         code: str,
         only_reading: bool = False,
+        actions: Sequence[str] | None = None,
         fixed: Mapping[str, object] | None = None,
         name: str = "",
     ) -> None:
         """Read nothing yet: the schema is made when it is first asked for.
 
+        `actions` are those that are offered, None is all, or with `only_reading` those that read.
         `fixed` arguments belong to the `name` the tool is called by: they are not listed.
         """
         self._tool = tool
         self._name = name or tool.name
         self._code = code
         self.only_reading = only_reading
+        if only_reading and tool.actions and actions is None:
+            actions = tool.actions.reading
+        self._left = actions
         self._fixed = dict(fixed or {})
 
     @cached_property
@@ -142,15 +147,19 @@ class Parameters:
         cleaned = deepcopy(_schema(self._model))
         cleaned.pop("description", None)
         actions = self._tool.actions
-        if self.only_reading and actions and actions.parameter not in self._fixed:
+        if self._left is not None and actions and actions.parameter not in self._fixed:
             allowed = cleaned["properties"][actions.parameter]
-            allowed["enum"] = [name for name in allowed["enum"] if name in actions.reading]
+            allowed["enum"] = [name for name in allowed["enum"] if name in self._left]
         return {**cleaned, "additionalProperties": False}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
         return tuple(self._fields)
+
+    def offers(self, action: str) -> bool:
+        """Return whether the action is one of those that are offered."""
+        return self._left is None or action in self._left
 
     def check(self, given: object) -> dict[str, Any]:
         """Return the arguments by name, those left out missing.
@@ -213,14 +222,15 @@ class Parameters:
 
     def _check_action(self, arguments: Mapping[str, Any]) -> None:
         actions = self._tool.actions
-        if not (self.only_reading and actions) or actions.parameter in self._fixed:
+        if self._left is None or not actions or actions.parameter in self._fixed:
             return
         chosen = arguments.get(actions.parameter)
-        if chosen not in actions.reading:
+        if chosen not in self._left:
+            refused = self.only_reading and chosen not in actions.reading
+            why = "this connection is read-only" if refused else "it is not offered here"
             raise self._invalid(
-                f"{actions.parameter} {shown(chosen)} is not available: "
-                "this connection is read-only",
-                hint=f"Available here: {', '.join(actions.reading)}.",
+                f"{actions.parameter} {shown(chosen)} is not available: {why}",
+                hint=f"Available here: {', '.join(self._left)}.",
             )
 
     def _failure(self, detail: ErrorDetails) -> Invalid:

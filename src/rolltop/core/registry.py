@@ -80,7 +80,8 @@ class Registry:
         """
         self._selection = _canonical(toolsets, selection or Selection())
         _check_names("toolsets", self._selection.toolsets, [t.name for t in toolsets])
-        names = [tool.name for toolset in toolsets for tool in toolset.tools]
+        tools = [tool for toolset in toolsets for tool in toolset.tools]
+        names = [*(tool.name for tool in tools), *(name for t in tools for name in _by_action(t))]
         _check_names("tools", self._selection.tools, names)
         _check_names("exclude_tools", self._selection.exclude, names)
         chosen = self._selection.toolsets
@@ -142,31 +143,58 @@ class Registry:
         for toolset in self.toolsets:
             for tool in toolset.tools:
                 if self._selected(tool) and (tool.reads or tool.actions or not only_reading):
-                    for offer in _names(toolset, tool, only_reading=only_reading):
+                    actions = self._actions(tool, only_reading=only_reading)
+                    for offer in _names(toolset, tool, actions, only_reading=only_reading):
                         offers[offer.name] = offer
         return offers
 
     def _selected(self, tool: Tool) -> bool:
         selection = self._selection
-        wanted = selection.tools is None or tool.name in selection.tools
+        names = {tool.name, *_by_action(tool)}
+        wanted = selection.tools is None or not names.isdisjoint(selection.tools)
         return wanted and tool.name not in selection.exclude
 
+    def _actions(self, tool: Tool, *, only_reading: bool) -> list[str] | None:
+        """Return the actions that are left where names of single ones were given, else None."""
+        selection, named = self._selection, _by_action(tool)
+        chosen, excluded = selection.tools or (), selection.exclude
+        if tool.actions is None or named.keys().isdisjoint([*chosen, *excluded]):
+            return None
+        whole = selection.tools is None or tool.name in chosen
+        wanted = {action for name, action in named.items() if name in chosen}
+        dropped = {action for name, action in named.items() if name in excluded}
+        parameter = Parameters(tool, code="").schema["properties"][tool.actions.parameter]
+        return [
+            action
+            for action in parameter["enum"]
+            if (whole or action in wanted)
+            and action not in dropped
+            and (not only_reading or action in tool.actions.reading)
+        ]
 
-def _names(toolset: Toolset, tool: Tool, *, only_reading: bool) -> Iterable[Offer]:
-    """Return a tool under its canonical name and its seed names."""
-    parameters = Parameters(tool, code=toolset.argument_code, only_reading=only_reading)
+
+def _by_action(tool: Tool) -> dict[str, str]:
+    """Return the names a tool has for its actions, with these."""
+    parameter = tool.actions.parameter if tool.actions else ""
+    return {seed.name: str(seed.fixed[parameter]) for seed in tool.seeds if parameter in seed.fixed}
+
+
+def _names(
+    toolset: Toolset, tool: Tool, actions: Sequence[str] | None, *, only_reading: bool
+) -> Iterable[Offer]:
+    """Return a tool under its canonical name and its seed names; `actions` None are all."""
+    if actions == []:
+        return
+    code = toolset.argument_code
+    parameters = Parameters(tool, code=code, only_reading=only_reading, actions=actions)
     yield Offer(tool.name, tool, toolset, parameters, tool.title, tool.description)
+    named = _by_action(tool)
     for seed in tool.seeds:
-        action = tool.actions and seed.fixed.get(tool.actions.parameter)
-        if only_reading and tool.actions and action and action not in tool.actions.reading:
+        if seed.name in named and not parameters.offers(named[seed.name]):
             continue
         title, description = seed.title or tool.title, seed.description or tool.description
         fewer = Parameters(
-            tool,
-            code=toolset.argument_code,
-            only_reading=only_reading,
-            fixed=seed.fixed,
-            name=seed.name,
+            tool, code=code, only_reading=only_reading, fixed=seed.fixed, name=seed.name
         )
         yield Offer(seed.name, tool, toolset, fewer, title, description, seed.fixed)
 
