@@ -66,6 +66,37 @@ def test_a_short_text_is_not_taken_for_one_that_changes_script_within_words(
     assert decode(text.encode(encoding)).text == text
 
 
+EAST_ASIAN = [
+    (JAPANESE, "shift_jis"),
+    (JAPANESE, "cp932"),
+    (JAPANESE, "euc_jp"),
+    (CHINESE, "gbk"),
+    (CHINESE, "gb18030"),
+    (TRADITIONAL, "big5"),
+    (KOREAN, "euc_kr"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding"), EAST_ASIAN)
+@pytest.mark.parametrize("before", ["", "x", "key=", "A title of a few words: " * 12])
+@pytest.mark.parametrize("times", [3, 4, 50, 1_000])
+def test_a_long_line_is_detected(text: str, encoding: str, before: str, times: int) -> None:
+    line = f"{before}{text.replace(chr(10), '') * times}\n"
+    assert decode(line.encode(encoding)).text == line
+
+
+@pytest.mark.parametrize(("text", "encoding"), EAST_ASIAN)
+def test_text_cut_inside_a_character_keeps_its_encoding(text: str, encoding: str) -> None:
+    decoded = decode((text * 3 + text[0]).encode(encoding)[:-1])
+    assert decoded.text == text * 3 + "\ufffd"
+    assert not decoded.exact
+
+
+@pytest.mark.parametrize("text", ["café", "Perché", "Él lo dejó", "déjà, là-bas, à côté"])
+def test_a_last_accent_is_not_taken_for_half_a_character(text: str) -> None:
+    assert decode(text.encode("cp1252")).text == text
+
+
 def test_a_large_legacy_file_is_read_whole() -> None:
     text = ENGLISH * 2_000 + GERMAN
     assert decode(text.encode("cp1252")).text == text

@@ -44,6 +44,8 @@ _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _BEYOND_LATIN: Final = "\u0370-\u06ff"  # Greek, Cyrillic, Armenian, Hebrew, Arabic
 _MIXED_WORD: Final = re.compile(rf"[A-Za-z][{_BEYOND_LATIN}]|[{_BEYOND_LATIN}][A-Za-z]")
 _WORD_BEYOND_LATIN: Final = re.compile(rf"(?<!\w)[{_BEYOND_LATIN}]{{2,}}(?!\w)")
+_SEPARATE: Final = re.compile(rb"[\0-/]")
+"""Bytes that are a character of their own in every encoding, where others end one of several."""
 _CONTEXT: Final = 120
 """Bytes of the same line kept before and after a byte beyond ASCII: letters next to it speak."""
 
@@ -74,7 +76,8 @@ def decode(data: bytes) -> Decoded:
     """Return the text of the bytes and the name of its encoding, by Python's names; never raises.
 
     A byte order mark is no part of the text. Damaged UTF-16 or UTF-32 has the damaged places
-    replaced; other bytes that are no UTF-8 are read in the legacy encoding they fit best.
+    replaced; other bytes that are no UTF-8 are read in the legacy encoding they fit best, though
+    the last character may be cut off.
     """
     marked = _mark(data) or _wide(data[:LOOKED_AT])
     if marked is not None:
@@ -116,15 +119,23 @@ def _mostly_utf8(data: bytes, first_fault: int) -> bool:
     """Return whether the text around the first fault is UTF-8 with a few damaged characters."""
     around = data[max(0, first_fault - SAMPLE) : first_fault + SAMPLE].decode("utf-8", "replace")
     faults = around.count("\ufffd")
-    beyond_ascii = len(around) - len(around.encode("ascii", "ignore"))
-    return beyond_ascii - faults > faults * GOOD_FOR_EACH_FAULT
+    return _count_beyond_ascii(around) - faults > faults * GOOD_FOR_EACH_FAULT
+
+
+def _count_beyond_ascii(text: str) -> int:
+    return len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _legacy(data: bytes) -> Decoded:
     for encoding in (_detected(data), "cp1252"):
         try:
             return Decoded(data.decode(encoding), encoding)
-        except (UnicodeDecodeError, LookupError):
+        except UnicodeDecodeError as error:
+            if error.end == len(data):  # nothing but the last character is at fault
+                text = data.decode(encoding, "replace")
+                if _count_beyond_ascii(text) > GOOD_FOR_EACH_FAULT:
+                    return Decoded(text, encoding, exact=False)
+        except LookupError:
             continue
     return Decoded(data.decode("latin-1"), "latin-1")
 
@@ -150,15 +161,21 @@ def _mixes_scripts(text: str) -> bool:
 
 
 def _telling(data: bytes) -> bytes:
-    """Return the first stretches of lines that are not ASCII: all that tells encodings apart."""
+    """Return the first stretches of lines that are not ASCII: all that tells encodings apart.
+
+    None ends inside a character but where the sample is full: no encoding fits one that does.
+    """
     parts: list[bytes] = []
     size = at = 0
     while size < SAMPLE and (found := _BEYOND_ASCII.search(data, at)) is not None:
         nearest = max(at, found.start() - _CONTEXT)
         begin = max(nearest, data.rfind(b"\n", nearest, found.start()) + 1)
         farthest = found.end() + _CONTEXT
-        line_end = data.find(b"\n", found.end(), farthest)
-        at = line_end if line_end >= 0 else farthest
+        at = data.find(b"\n", found.end(), farthest)
+        if at < 0:
+            full = begin + SAMPLE - size
+            separate = _SEPARATE.search(data, farthest, full)
+            at = separate.start() if separate else max(farthest, full)
         parts.append(data[begin:at])
         size += at - begin
     return b"\n".join(parts)

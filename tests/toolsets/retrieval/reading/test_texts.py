@@ -103,6 +103,12 @@ def test_only_line_feeds_end_lines(forest: Forest) -> None:
         ("Die Größe der Häuser überrascht.\n".encode("cp1252"), None, "cp1252"),
         ("Это текст в старой кодировке.\n".encode("cp1251") * 4, None, "cp1251"),
         ("日本語の文章です。読みやすい。\n".encode("shift_jis") * 4, None, "cp932"),
+        (("日本語の文章です。" * 30).encode("shift_jis"), None, "cp932"),
+        (
+            "日本語の文章です。".encode("shift_jis") * 3 + b"\x93",
+            "日本語の文章です。" * 3 + "\ufffd",
+            "cp932",
+        ),
         ("naïve café — ".encode() * 20 + b"\xff\n", "naïve café — " * 20 + "\ufffd\n", None),
     ],
 )
@@ -115,6 +121,14 @@ def test_every_encoding_is_read_and_named(
     assert named == encoding
     assert result["text"] == (content.decode(named or "utf-8") if text is None else text)
     assert result["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_a_large_file_of_characters_of_two_bytes_is_detected(forest: Forest) -> None:
+    text = "x" + "日本語の文章です。読みやすい。" * 150_000
+    forest.put("docs/a.txt", text.encode("shift_jis"))
+    result = forest.ok("repo_open_file", path="a.txt", max_tokens=500)["result"]
+    assert result["encoding"] == "cp932"
+    assert text.startswith(result["text"])
 
 
 def test_char_start_counts_from_the_first_line_asked_for(forest: Forest) -> None:

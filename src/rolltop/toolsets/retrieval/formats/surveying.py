@@ -97,6 +97,8 @@ def _encodings(file: BinaryIO) -> Iterator[tuple[str, str, int]]:
         yield "utf-8", "replace", 0
     elif not found.encoding.startswith(("utf-16", "utf-32")):
         yield found.encoding, "strict", 0
+        if not found.exact:
+            yield found.encoding, "replace", 0
     yield "cp1252", "strict", 0
     yield "latin-1", "strict", 0
 
