@@ -206,6 +206,22 @@ def test_files_in_other_encodings_show_what_is_written_in_them(code: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("before", "line", "encoding"),
+    [
+        ("-- plain ascii line\n" * 14_000, "-- Größe needle façade", "cp1252"),
+        ("-- plain ascii line\n" * 300_000, "-- Größe needle façade", "cp1252"),
+        ("-- plain ascii line\n" * 14_000, "日本語の文章です。 needle 読みやすい。", "cp932"),
+        ("x" + "日本語の文章です。読みやすい。\n" * 10_000, "文章 needle 文章", "cp932"),
+    ],
+)
+def test_what_is_not_ascii_is_shown_right_wherever_it_first_comes(
+    code: Path, before: str, line: str, encoding: str
+) -> None:
+    (code / "a").write_bytes(f"{before}{line}\n".encode(encoding))
+    assert [hit.preview for hit in found(code, Query("needle")).hits] == [line]
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         "(a*)*b", "(a+)+$", "(a|a)*c", "(a|aa)+$", "((a+)+)+b", "(.*)*x", "(a?){50}a{50}b",

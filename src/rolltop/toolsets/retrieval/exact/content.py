@@ -9,6 +9,7 @@ from rolltop.core.roots import is_binary
 from rolltop.core.roots.opening import UTF16_MARKS
 from rolltop.core.text.decode import decode
 from rolltop.toolsets.retrieval.exact.spots import Spot
+from rolltop.toolsets.retrieval.formats import deciding
 from rolltop.toolsets.retrieval.models import Line
 
 PREVIEW: Final = 400
@@ -27,8 +28,6 @@ _READ_WHOLE: Final = 1 << 20
 """Bytes of the largest file that is read whole to find a text in it."""
 _KEPT: Final = 1 << 17
 """Bytes of the largest file that is read once, and kept: dozens of files are open at a time."""
-_DECIDING: Final = 1 << 18
-"""Bytes that tell the encoding of a file that is no UTF-8."""
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _CONTINUATION: Final = 4
 """A character of UTF-8 has at most as many bytes."""
@@ -193,7 +192,7 @@ class Content:
 
     def _detected(self) -> str:
         if self._encoding is None:
-            self._encoding = decode(self._read(0, _DECIDING)).encoding
+            self._encoding = decode(deciding(self._read)).encoding
         return self._encoding
 
 

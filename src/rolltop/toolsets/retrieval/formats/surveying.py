@@ -19,7 +19,7 @@ from rolltop.core.roots import is_binary
 from rolltop.core.text.decode import SAMPLE, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LEAST_BLOCK: Final = 1 << 16
 MOST_BLOCKS: Final = 1 << 14
@@ -92,7 +92,7 @@ def _encodings(file: BinaryIO) -> Iterator[tuple[str, str, int]]:
             yield name, "replace", len(mark)
             return
     yield "utf-8", "strict", 0
-    found = decode(os.pread(file.fileno(), _DECIDING, _deciding_start(file)))
+    found = decode(deciding(lambda start, size: os.pread(file.fileno(), size, start)))
     if found.encoding == "utf-8":
         yield "utf-8", "replace", 0
     elif not found.encoding.startswith(("utf-16", "utf-32")):
@@ -103,18 +103,21 @@ def _encodings(file: BinaryIO) -> Iterator[tuple[str, str, int]]:
     yield "latin-1", "strict", 0
 
 
-def _deciding_start(file: BinaryIO) -> int:
-    """Return where the bytes start that tell the encoding of a file that is no UTF-8."""
+def deciding(read: Callable[[int, int], bytes]) -> bytes:
+    """Return the bytes that tell the encoding of a file that is no UTF-8.
+
+    `read(start, size)` gives bytes of the file. Of a large one they are those around the first
+    that are no UTF-8.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
-    file.seek(0)
     at = 0
-    while chunk := file.read(LEAST_BLOCK):
+    while chunk := read(at, LEAST_BLOCK):
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError:
             break
         at += len(chunk)
-    return max(0, at - SAMPLE) if at > _DECIDING - LEAST_BLOCK - SAMPLE else 0
+    return read(max(0, at - SAMPLE) if at > _DECIDING - LEAST_BLOCK - SAMPLE else 0, _DECIDING)
 
 
 def _scan(file: BinaryIO, found: Survey, skipped: int) -> bool:
