@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rolltop.core.roots.gitconditions import Conditions
 from rolltop.core.roots.opening import rules_in
 
 if TYPE_CHECKING:
@@ -17,16 +18,21 @@ _MAX_CONFIG_BYTES = 16 * 1024 * 1024
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
+_REMOTE_URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
 class GitSettings:
-    """Settings by lower-case dotted key; files given later win over earlier ones."""
+    """Settings by lower-case dotted key; files given later win over earlier ones.
 
-    def __init__(self, paths: list[str]) -> None:
-        self._values: dict[str, str | None] = {}
-        for path in paths:
-            self._read(path, depth=0)
+    `git_dir` is the repository that they are for, if any: what they include may depend on it.
+    """
+
+    def __init__(self, paths: list[str], git_dir: str | None = None) -> None:
+        self._paths = paths
+        self._urls: list[str] | None = None
+        self._conditions = Conditions(git_dir, self._remote_urls)
+        self._values = dict(self._all())
 
     def text(self, key: str) -> str | None:
         """The value as written, or None where no file sets it."""
@@ -39,14 +45,33 @@ class GitSettings:
         value = self._values[key]
         return value is None or value.lower() not in _FALSE
 
-    def _read(self, path: str, *, depth: int) -> None:
+    def _all(self) -> Iterator[tuple[str, str | None]]:
+        for path in self._paths:
+            yield from self._read(path, depth=0)
+
+    def _read(self, path: str, *, depth: int) -> Iterator[tuple[str, str | None]]:
         content = rules_in(path, _MAX_CONFIG_BYTES)
         if content is None:
             return
         for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
-            self._values[key] = value
-            if key == "include.path" and value and depth < _MAX_INCLUDE_DEPTH:
-                self._read(expanded(value, str(Path(path).parent)), depth=depth + 1)
+            yield key, value
+            if value and depth < _MAX_INCLUDE_DEPTH and self._includes(key, path):
+                yield from self._read(expanded(value, str(Path(path).parent)), depth=depth + 1)
+
+    def _includes(self, key: str, file: str) -> bool:
+        """Whether the value of a key in this file is the path of another to be read here."""
+        condition = key.removeprefix("includeif.").removesuffix(".path")
+        if key != f"includeif.{condition}.path":
+            return key == "include.path"
+        return self._conditions.hold(condition, file)
+
+    def _remote_urls(self) -> list[str]:
+        """The addresses of all remotes; git lets no file that depends on them add any."""
+        if self._urls is None:
+            self._urls = []
+            found = [value for key, value in self._all() if _REMOTE_URL.fullmatch(key) and value]
+            self._urls = found
+        return self._urls
 
 
 def global_config_files() -> list[str]:

@@ -26,9 +26,9 @@ class Repository:
         self._git_dir = git_dir
         common = _shared_directory(git_dir)
         files = [*global_config_files(), join(common, "config")]
-        settings = GitSettings(files)
+        settings = GitSettings(files, git_dir)
         if settings.flag("extensions.worktreeconfig"):
-            settings = GitSettings([*files, join(git_dir, "config.worktree")])
+            settings = GitSettings([*files, join(git_dir, "config.worktree")], git_dir)
         self.ignore_case = settings.flag("core.ignorecase")
         sha256 = settings.text("extensions.objectformat") == "sha256"
         self._id_bytes = _SHA256_BYTES if sha256 else _SHA1_BYTES
