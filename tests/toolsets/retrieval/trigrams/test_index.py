@@ -408,6 +408,28 @@ def test_the_catalogue_counts_what_it_passes_over(indexed: Indexed, code: Path) 
         assert skipped.special == 1
 
 
+@pytest.mark.parametrize("glob", [None, "*.txt"])
+def test_an_answer_tells_of_folders_that_cannot_be_listed_whatever_is_known(
+    indexed: Indexed, code: Path, glob: str | None
+) -> None:
+    for number in range(100):
+        (code / f"{number}.txt").write_text("needle\n" if number == 50 else "hay\n")
+    at = os.open(code, os.O_RDONLY)
+    for _ in range(20):  # until no path is so long
+        os.mkdir("d" * 255, dir_fd=at)
+        below = os.open("d" * 255, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    for text, hits in (("needle", 1), ("hay", 99), ("ne.dle", 0)):
+        query = Query(text, file_glob=glob)
+        live = search(indexed.live(), query, limit=200)
+        assert (len(live.hits), live.skipped.unreadable) == (hits, 1)
+        assert indexed.find(query).skipped == live.skipped
+        indexed.build()
+        assert indexed.find(query).skipped == live.skipped
+
+
 def test_a_search_that_began_earlier_does_not_hide_a_file_from_a_later_one(
     indexed: Indexed, code: Path
 ) -> None:

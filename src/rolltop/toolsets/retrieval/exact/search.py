@@ -100,6 +100,8 @@ class _Listed:
         self.begun = False
         """Whether those to be searched were listed: what is passed by is counted then."""
         self.looks: Looks | None = None
+        self.counted = False
+        """Whether what listing them passed over is counted."""
         self.marks: Marks | None = None
         self.tally: Final = Tally()
 
@@ -107,9 +109,15 @@ class _Listed:
     def files(self) -> Iterable[Entry]:
         """All files, listed as far as they were asked for."""
         if self._files is None:
+            self.counted = True
             files = self.tree.files(self._passed)
             self._files = files if isinstance(files, list) else _Kept(iter(files))
         return self._files
+
+    def count(self) -> None:
+        """Count what listing them passed over: an index that was asked has listed all."""
+        if self.looks is not None and not self.counted:
+            _ = self.files
 
 
 class _Search:
@@ -255,6 +263,7 @@ class _Search:
                 self._count_swept(listed)
                 continue
             if not listed.begun and listed.tree.index is not None and self._glob is None:
+                listed.counted = True
                 totals, texts = listed.tree.index.totals(self._passed, self._most_bytes)
                 listed.tally.add(totals, texts)
                 self._count_binary(listed, among=texts)
@@ -343,6 +352,7 @@ class _Search:
     def _answer(self, hits: list[Hit], *, more: bool) -> Found:
         tally, passed = Tally(), self._passed
         for listed in self._listed:
+            listed.count()
             tally.merge(listed.tally)
         for sweep in self._sweeps.values():
             tally.merge(sweep.tally)
