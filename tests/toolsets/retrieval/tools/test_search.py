@@ -17,6 +17,8 @@ from tests.toolsets.retrieval.forest import Forest, make_forest
 if TYPE_CHECKING:
     from pathlib import Path
 
+GONE = ("CONFIG_INVALID", "ROOT_NOT_FOUND")
+
 
 def places(answer: dict[str, Any]) -> list[tuple[str, str, int]]:
     return [(hit["repo"], hit["path"], hit["line"]) for hit in answer["result"]]
@@ -323,8 +325,11 @@ def test_a_root_that_becomes_something_else_leads_nowhere(
         assert found == ["b.txt"]
         assert forest.code(tool, query="needle", repo="docs") == "CONFIG_INVALID"
     for tool in ("repo_open_file", "repo_list_dir"):
-        asked = {"repo": "docs", "path": "a.txt" if tool == "repo_open_file" else "."}
-        assert forest.code(tool, **asked) in {"FILE_NOT_FOUND", "DIR_NOT_FOUND", "PATH_OUT_OF_ROOT"}
+        for path in (".", "a.txt", "docs/a.txt"):
+            error = forest.fails(tool, repo="docs", path=path)
+            assert (error["code"], error["details"]["reason"]) == GONE
+        assert forest.fails(tool, path="./docs/a.txt")["details"] == error["details"]
+    assert forest.ok("repo_open_file", path="b.txt")["result"]["repo"] == "code"
 
 
 @pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search"])
@@ -332,10 +337,11 @@ def test_a_search_of_roots_that_were_moved_away_says_so(forest: Forest, tool: st
     forest.put("code/b.txt", "a needle\n")
     (forest.top / "docs").rename(forest.top / "elsewhere")
     error = forest.fails(tool, query="needle", repo="docs")
-    assert (error["code"], error["details"]["reason"]) == ("CONFIG_INVALID", "ROOT_NOT_FOUND")
+    assert (error["code"], error["details"]["reason"]) == GONE
     assert len(forest.ok(tool, query="needle")["result"]) == 1
     (forest.top / "code").rename(forest.top / "elsewhere too")
     assert forest.code(tool, query="needle") == "CONFIG_INVALID"
+    assert forest.code("repo_open_file", path="b.txt") == "CONFIG_INVALID"
 
 
 def test_a_root_that_may_no_longer_be_reached_hides_no_other(open_forest: Forest) -> None:

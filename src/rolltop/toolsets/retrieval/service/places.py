@@ -69,7 +69,10 @@ def locate(roots: Roots, repo: str | None, path: str) -> Located:
     """
     require_roots(roots)
     if repo is not None:
-        _root(roots, repo, allowed=[root.name for root in roots.named])
+        named = _root(roots, repo, allowed=[root.name for root in roots.named])
+    else:
+        named = roots.root(next((part for part in path.split("/") if part not in {"", "."}), ""))
+    _require_present(roots.named if named is None else (named,))
     try:
         return roots.locate(path, root=repo)
     except PathProblem as problem:
