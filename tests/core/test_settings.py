@@ -253,6 +253,22 @@ def test_roots_of_all_sources_are_joined_by_name(places: Places) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", [".=/d", "..=/d", "docs=/d, ..=/e", "a/b=/d", "=/d", "docs=", "one=/a, one=/b"]
+)
+def test_a_table_has_names_that_paths_can_begin_with_each_once(places: Places, text: str) -> None:
+    with pytest.raises(ConfigInvalid, match=r"^retrieval.roots \(command line\).*name = path"):
+        places.load(command_line={"retrieval.roots": text})
+    assert places.load(command_line={"retrieval.roots": "...=/d, .x=/e, y.=/f"})["retrieval.roots"]
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_nor_does_a_file_name_an_entry_so(places: Places, name: str) -> None:
+    places.user_file(f'[retrieval.roots]\n"{name}" = "/d"\n')
+    with pytest.raises(ConfigInvalid, match="each once"):
+        places.load()
+
+
+@pytest.mark.parametrize(
     ("key", "nearest"),
     [("max_result_token", "max_result_tokens"), ("http.prot", "http.port"), ("zzz", "")],
 )

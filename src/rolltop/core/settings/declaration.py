@@ -45,7 +45,7 @@ _FORMS: Final[dict[Kind, str]] = {
     "path": "a path",
     "list": "a list of names",
     "paths": "a list of paths",
-    "table": "names with their paths (name = path)",
+    "table": "names, each once and none . or .., with their paths (name = path)",
     "url": "a URL with http:// or https:// and a host, without a query",
 }
 

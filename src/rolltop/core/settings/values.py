@@ -30,7 +30,8 @@ _FLAGS: Final = {
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,15})\s*([a-z]*)", re.IGNORECASE)
-_NAME: Final = re.compile(r"[\w.-]+")
+_NAME: Final = re.compile(r"(?!\.\.?\Z)[\w.-]+")
+"""A path may begin with it, and mean nothing else by that."""
 _NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^:@]*):.*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&][a-z_]*(?:password|passfile)=)[^&#]*", re.IGNORECASE)
@@ -80,7 +81,8 @@ def from_toml(setting: Setting, value: object, base: Path) -> object:
 def table(pairs: Iterable[tuple[str, str]], base: Path) -> Mapping[str, Path]:
     """Return names and their absolute paths. Raises NotAllowed."""
     entries = [(name.strip(), text.strip()) for name, text in pairs]
-    if not all(text and _NAME.fullmatch(name) for name, text in entries):
+    are_named = all(text and _NAME.fullmatch(name) for name, text in entries)
+    if not are_named or len(dict(entries)) < len(entries):
         raise NotAllowed
     return MappingProxyType({name: _path(text, base) for name, text in entries})
 
