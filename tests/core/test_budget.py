@@ -217,6 +217,23 @@ def test_a_text_with_a_focus_is_cut_around_it(text: str, data: st.DataObject, li
         assert len(shown) >= len(plain) // 4
 
 
+@given(
+    size=st.integers(1, 400),
+    others=st.lists(st.integers(41, 900), max_size=5),
+    limit=st.integers(200, 600),
+)
+def test_a_text_with_a_focus_is_cut_only_where_no_other_has_more_than_a_mark(
+    size: int, others: list[int], limit: int
+) -> None:
+    text = "龘" * size
+    shown = budget.fit_object(
+        {"preview": budget.Focused(text, 0), "others": [{"text": "é" * n} for n in others]}, limit
+    )
+    assert budget.count(shown) <= limit
+    if shown["preview"] != text:
+        assert all(one == {"text": "…"} for one in shown["others"])
+
+
 def test_an_object_of_many_short_texts_keeps_the_first_of_them() -> None:
     answer = budget.fit_object({"id": "x" * 36, "tags": [f"tag{n}" for n in range(400)]}, 200)
     assert budget.count(answer) <= 200

@@ -43,7 +43,10 @@ Larger = Callable[[int], "dict[str, Any] | None"]
 
 
 class Focused(str):
-    """A text that is cut on both sides of the character `at`, where it does not fit."""
+    """A text that is cut on both sides of the character `at`, where it does not fit.
+
+    Of an answer's texts it is cut last: only where of the others no more than marks are left.
+    """
 
     __slots__ = ("at",)
 
@@ -125,7 +128,8 @@ class Page:
 
     `envelope(items)` puts items into their envelope, `cursor_after(i)` is the cursor that
     continues after item i, and `more` says that others follow the last. `reduced(item)` stands
-    for an item that fits not even with its texts cut; its own texts are cut then. Where the last
+    for an item that fits not even with its texts cut, or with its focus only where that is cut too;
+    its own texts are cut then. Where the last
     item's texts are cut, the answer is a cut one, which the same call with a larger budget gets
     whole, unless `counts_only` says that only missing items make it so.
     """
@@ -323,7 +327,7 @@ def _shortest(result: JsonObject) -> JsonObject:
 
 def _longest_cap(result: JsonObject, limit: int, most: int | None) -> int:
     """Return the longest cap of texts with which the object fits, where a cap of 1 does."""
-    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN), 1
+    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN) + _focus(result), 1
     while low <= high:
         middle = (low + high) // 2
         if count(_with_cap(result, middle, most)) <= limit:
@@ -333,24 +337,39 @@ def _longest_cap(result: JsonObject, limit: int, most: int | None) -> int:
     return best
 
 
-def _with_cap(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value with texts cut to `cap` characters, lists of texts to `most` entries.
+def _focus(value: Any) -> int:  # noqa: ANN401  # any JSON value
+    """Return the length of the longest text with a focus, 0 for none."""
+    if isinstance(value, dict):
+        return max(map(_focus, cast("dict[str, Any]", value).values()), default=0)
+    if isinstance(value, list):
+        return max(map(_focus, cast("list[Any]", value)), default=0)
+    return len(value) if isinstance(value, Focused) else 0
 
-    The mark is counted in a text; in a list it is one entry more, which says how many are missing.
+
+def _with_cap(result: JsonObject, cap: int, most: int | None) -> JsonObject:
+    """Return the object with texts cut to `cap` characters, lists of texts to `most` entries.
+
+    Beside one with a focus other texts have what is over when that is whole. The mark is counted
+    in a text; in a list it is one entry more, which says how many are missing.
     """
+    return _capped(result, cap, max(1, cap - _focus(result)), most)
+
+
+def _capped(value: Any, focused: int, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
     if isinstance(value, str):
+        cap = focused if isinstance(value, Focused) else cap
         is_label = len(value) <= _LABEL and value.isascii()
         is_kept = is_label or len(value) <= cap or isinstance(value, _Whole)
         return value if is_kept else _cut(value, cap)
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        return {k: entry if k in _EXACT else _with_cap(entry, cap, most) for k, entry in items}
+        return {k: e if k in _EXACT else _capped(e, focused, cap, most) for k, e in items}
     if isinstance(value, list):
         entries = cast("list[Any]", value)
         if most is not None and most < len(entries) and all(isinstance(e, str) for e in entries):
-            kept = [_with_cap(entry, cap, most) for entry in entries[: max(most, 0)]]
+            kept = [_capped(entry, focused, cap, most) for entry in entries[: max(most, 0)]]
             return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
-        return [_with_cap(entry, cap, most) for entry in entries]
+        return [_capped(entry, focused, cap, most) for entry in entries]
     return value
 
 
@@ -416,7 +435,8 @@ def _reduced(cut: Page, limit: int, finish: Finish) -> JsonObject:
     """Return the first item with its texts cut, or say how large a budget the answer needs."""
     first = _first(cut, finish)
     shortened = shorten(first, limit)
-    if shortened is None and cut.items and cut.reduced:
+    is_shown = shortened is not None and _focus(shortened) == _focus(first)
+    if not is_shown and cut.items and cut.reduced:
         least = [cut.reduced(cut.items[0]), *cut.items[1:]]
         first = _first(replace(cut, items=least), finish)
         shortened = shorten(first, limit)

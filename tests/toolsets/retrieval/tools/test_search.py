@@ -263,6 +263,25 @@ def test_however_small_the_budget_a_preview_shows_the_match(
         assert answer["result"]
 
 
+@pytest.mark.parametrize("name", ["a.md", "é日本語" * 15 + "/a.md"])
+@pytest.mark.parametrize("around", ["", "long words of another line " * 20, "日本語" * 100])
+def test_lines_around_give_way_before_the_hit_is_cut(
+    forest: Forest, name: str, around: str
+) -> None:
+    line = f"the mizzen mast {'龘' * 40}"
+    forest.put(
+        f"docs/{name}", "".join(f"{text}\n" for text in [around] * 5 + [line] + [around] * 5)
+    )
+    for budget in (200, 260, 320, 400, 900):
+        asked = {"query": "mizzen", "max_tokens": budget}
+        alone, hit = (
+            forest.ok("repo_search", **asked, context=context)["result"][0] for context in (0, 5)
+        )
+        assert len(hit["preview"]) >= len(alone["preview"]) // 2
+        assert "mizzen" in hit["preview"]
+        assert all(shown["text"].rstrip("…") in around for shown in [*hit["before"], *hit["after"]])
+
+
 @pytest.mark.parametrize("tool", ["repo_search", "repo_smart_search", "repo_list_dir"])
 def test_a_link_is_counted_while_it_leads_nowhere(forest: Forest, tool: str) -> None:
     forest.put("docs/a.md", "The harbour master\n")
@@ -387,8 +406,8 @@ def test_a_path_is_whole_or_the_budget_it_takes_is_named(forest: Forest) -> None
     forest.put(f"code/{path}", f"{words}\n{words} needle\n{words}\n")
     (hit,) = forest.ok("repo_search", query="needle", context=1, max_tokens=200)["result"]
     assert hit["path"] == path
-    assert hit["preview"].startswith("…")
-    assert hit["preview"].endswith(" needle")
+    assert hit["preview"] == f"{words} needle"
+    assert hit["before"][0]["text"].endswith("…")
     forest.put("code/" + "other-long-folder/" * 30 + "file.py", "x\nneedle 2\nneedle 2\n")
     error = forest.fails("repo_search", query="needle 2", max_tokens=200)
     assert error["code"] == "INVALID_ARGUMENT"

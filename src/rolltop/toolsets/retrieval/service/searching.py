@@ -11,6 +11,7 @@ from rolltop.core import tokens
 from rolltop.core.budget import Focused, Page, compact, count
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.retrieval.exact import nearest, search
+from rolltop.toolsets.retrieval.exact.content import CUT
 from rolltop.toolsets.retrieval.service.indexing import trees
 from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
 
@@ -77,6 +78,7 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
         lambda items: {"result": items, "meta": meta},
         lambda index: compact(found.resume(index)),
         more,
+        reduced=_without_lines,
         counts_only=True,
     )
 
@@ -150,6 +152,12 @@ def _match(hit: Hit) -> JsonObject:
     if hit.after:
         match["after"] = [_line(line) for line in hit.after]
     return match
+
+
+def _without_lines(match: JsonObject) -> JsonObject:
+    """Return a match with marks where the lines around it were."""
+    around = [side for side in ("before", "after") if side in match]
+    return {**match, **{side: [{**match[side][0], "text": CUT}] for side in around}}
 
 
 def _line(line: Line) -> JsonObject:
