@@ -73,7 +73,7 @@ class TooSmall(Invalid):
         self.needed = needed
 
 
-class _Whole(str):
+class Whole(str):
     """A part of a text answer: as long as it is, whatever around it is cut."""
 
     __slots__ = ()
@@ -164,8 +164,9 @@ class Page:
 class Text:
     """A text answer.
 
-    `envelope(part)` puts the text's first characters into their envelope; `resume_at(end)` is
-    the changed arguments of the call that goes on at character `end`.
+    `envelope(part)` puts the text's first characters into their envelope, `resume_at(end)` is
+    the changed arguments of the call that goes on at character `end`. An envelope that takes the
+    part to pieces makes each `Whole`.
     """
 
     text: str
@@ -180,7 +181,7 @@ class Text:
 
     def render(self, count: int) -> JsonObject:
         """Return the envelope around the first `count` characters."""
-        return self.envelope(_Whole(self.text[:count]))
+        return self.envelope(Whole(self.text[:count]))
 
     def resume(self, count: int) -> tuple[dict[str, object], str | None]:
         """Return the arguments that go on at character `count`."""
@@ -359,7 +360,7 @@ def _capped(value: Any, focused: int, cap: int, most: int | None) -> Any:  # noq
     if isinstance(value, str):
         cap = focused if isinstance(value, Focused) else cap
         is_label = len(value) <= _LABEL and value.isascii()
-        is_kept = is_label or len(value) <= cap or isinstance(value, _Whole)
+        is_kept = is_label or len(value) <= cap or isinstance(value, Whole)
         return value if is_kept else _cut(value, cap)
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
@@ -427,7 +428,7 @@ def _end(cut: Cut, fitting: int, limit: int, finish: Finish) -> int:
     begun = line[: 2 * limit * _CHARACTERS_PER_TOKEN]
     if len(begun) < len(line) and not within(begun, limit):
         return fitting  # it need not be counted to its end
-    alone = finish(cut.envelope(_Whole(line)), *cut.resume(place + len(line)))
+    alone = finish(cut.envelope(Whole(line)), *cut.resume(place + len(line)))
     return place if within(alone, limit) else fitting
 
 
@@ -480,7 +481,9 @@ def _squeezed(cut: Cut, limit: int, finish: Finish) -> JsonObject:
 
 
 def _keeps(value: Any) -> bool:  # noqa: ANN401  # any JSON value
-    """Whether an answer holds its part of a text in one piece, which is cut nowhere else."""
+    """Whether an answer holds its part of a text in pieces that are cut nowhere else."""
     if isinstance(value, dict):
         return any(map(_keeps, cast("dict[str, Any]", value).values()))
-    return isinstance(value, _Whole)
+    if isinstance(value, list):
+        return any(map(_keeps, cast("list[Any]", value)))
+    return isinstance(value, Whole)

@@ -187,6 +187,29 @@ def test_a_line_over_the_budget_is_cut_at_a_character(forest: Forest) -> None:
         assert "".join(row["text"] for row in rows if row["line"] == 2) == text.split("\n")[1]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [5, 6, 7, 8])
+def test_lines_of_a_long_path_go_on_as_its_text_does(forest: Forest, size: int, end: str) -> None:
+    path, line = "é日本語" * size + "/a.txt", "häuser🙂 " * 10
+    forest.put(f"docs/{path}", f"{line}{end}" * 5)
+    asked = {"path": path, "start_line": 2, "end_line": 4, "max_tokens": 200}
+    plain = forest.pages("repo_get_snippet", **asked)
+    numbered = forest.pages("repo_get_snippet", **asked, lines=True)
+    rows = [row for page in numbered for row in page["result"]["lines"]]
+    for number in (2, 3, 4):
+        assert "".join(row["text"] for row in rows if row["line"] == number) == line
+    assert len(numbered) <= 3 * len(plain)
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_a_cut_before_the_line_feed_leaves_no_carriage_return(forest: Forest, size: int) -> None:
+    for text in (" " * 1_590 + "x" * size, "龘" * 20 + "é" * size):
+        forest.put("docs/a.txt", f"{text}\r\n" * 9)
+        pages = forest.pages("repo_open_file", path="a.txt", max_tokens=200, lines=True)
+        rows = [row for page in pages for row in page["result"]["lines"]]
+        assert not any("\r" in row["text"] for row in rows)
+
+
 def test_seed_names_answer_lines(forest: Forest) -> None:
     forest.put("code/a.py", TEN)
     assert forest.ok("open_file", path="a.py")["result"]["lines"][0] == {

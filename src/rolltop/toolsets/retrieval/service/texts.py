@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.budget import Text
+from rolltop.core.budget import Text, Whole
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.retrieval.service.files import read_file
 from rolltop.toolsets.retrieval.service.places import locate, name_of
@@ -103,7 +103,7 @@ def _part(found: Survey, windows: Windows, wanted: Wanted, budget: int) -> _Part
     end = min(stop, start + budget * _WINDOW) if budget else stop
     text = windows.text(start, end)
     if end < stop:
-        text = text[: text.rfind("\n") + 1] or text
+        text = text[: text.rfind("\n") + 1] or text.removesuffix("\r")
     line = windows.line_of(start) if found.length else 0
     column = start - windows.start_of(line)
     return _Part(text, line, column, start + len(text) < stop, found)
@@ -119,7 +119,7 @@ def _envelope(
         "path": located.relative,
         "start_line": part.line,
         "end_line": max(part.line, last),
-        **({"lines": _numbered(part.line, shown)} if numbered else {"text": shown}),
+        **({"lines": _numbered(part, shown)} if numbered else {"text": shown}),
         "total_lines": part.known.lines,
         "sha256": part.known.sha256,
     }
@@ -128,12 +128,13 @@ def _envelope(
     return {"result": result, "meta": meta}
 
 
-def _numbered(first: int, text: str) -> list[JsonObject]:
-    """Return the lines of a text with their numbers, without their line ends."""
-    lines = text.split("\n")
+def _numbered(part: _Part, shown: str) -> list[JsonObject]:
+    """Return that much of the part as lines with their numbers, without their line ends."""
+    is_cut_in_end = shown.endswith("\r") and part.text.startswith("\n", len(shown))
+    lines = (shown[:-1] if is_cut_in_end else shown).split("\n")
     ended = [line.removesuffix("\r") for line in lines[:-1]]
     rest = lines[-1:] if lines[-1] else []
-    return [{"line": first + n, "text": line} for n, line in enumerate([*ended, *rest])]
+    return [{"line": part.line + n, "text": Whole(line)} for n, line in enumerate([*ended, *rest])]
 
 
 def _resume(wanted: Wanted, part: _Part, taken: int) -> dict[str, object]:
