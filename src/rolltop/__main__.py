@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import NoReturn
 
 from rolltop import cli
+from rolltop.core.leaving import leave
 
 
-def main() -> int:
-    """Run the command line and return its exit code."""
+def main() -> NoReturn:
+    """Run the command line; the process ends here with its exit code."""
     if sys.argv[1:2] == ["serve"]:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
-    return cli.main()
+    leave(cli.main())
 
 
 def _leave(_number: int, _frame: object) -> None:
@@ -23,4 +25,4 @@ def _leave(_number: int, _frame: object) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

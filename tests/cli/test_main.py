@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 import rolltop
 from rolltop.cli import COMMANDS
 from tests.cli.conftest import SOURCE
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -94,6 +96,23 @@ def test_exit_codes_of_a_real_process(shell: Shell) -> None:
         " number, at least 1, at most 256. `rolltop config` lists every setting and what it may"
         " be.\n"
     )
+
+
+def test_a_command_ends_with_its_own_code_whatever_libraries_do_at_an_ordinary_exit(
+    shell: Shell,
+) -> None:
+    program = (
+        "import atexit, os, sys\n"
+        "atexit.register(os.abort)\n"
+        "sys.argv = ['rolltop', 'config']\n"
+        "from rolltop.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    ended = Forked(["-c", program], folder=shell.folder, environment=environment)
+    printed, complaint = ended.communicate()
+    assert (ended.wait(), complaint) == (0, "")
+    assert printed == shell("config").out
 
 
 def test_a_store_that_is_none_exits_1(shell: Shell) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import threading
-from typing import NoReturn
 
 
 class Ending:
@@ -44,14 +42,3 @@ class Ending:
                 self._loop.add_signal_handler(number, self.begin, number.name)
             except NotImplementedError:  # Windows: its loop wakes up for SIGINT by itself
                 signal.signal(number, lambda got, _: self.begin(signal.Signals(got).name))
-
-
-def leave(code: int) -> NoReturn:
-    """End the process now: threads that never return would hold up an ordinary exit."""
-    for stream in (sys.__stdout__, sys.__stderr__):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):  # the other end is gone, or the stream is closed
-            continue
-    os._exit(code)

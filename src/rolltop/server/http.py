@@ -15,9 +15,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from rolltop.core import logs
 from rolltop.core.errors import ConfigInvalid, RolltopError, StartFailed
+from rolltop.core.leaving import leave
 from rolltop.server import assembly
 from rolltop.server.auth import Authentication
-from rolltop.server.ending import Ending, leave
+from rolltop.server.ending import Ending
 from rolltop.server.gate import Gate, is_loopback
 from rolltop.server.routes import Routes
 

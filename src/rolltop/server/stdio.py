@@ -30,8 +30,9 @@ from pydantic_core import PydanticSerializationError
 
 from rolltop.core import logs
 from rolltop.core.errors import StartFailed
+from rolltop.core.leaving import leave
 from rolltop.server import assembly, envelope
-from rolltop.server.ending import Ending, leave
+from rolltop.server.ending import Ending
 from rolltop.server.envelope import Refusal
 from rolltop.server.pipes import (
     LONGEST_LINE,
