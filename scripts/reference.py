@@ -218,7 +218,8 @@ def error_sections() -> Iterator[str]:
     """The lines of core's codes and of each toolset's."""
     tree = sorted(descendants(RolltopError), key=lambda kind: kind.default_code)
     codes = {RolltopError.default_code: FAULT}
-    codes |= {kind.default_code: first_line(kind) for kind in tree}
+    for kind in tree:
+        codes.setdefault(kind.default_code, first_line(kind))  # the kinds below share its code
     for title, known in [("core", codes), *((t.name, t.codes) for t in TOOLSETS)]:
         yield f"## {title}"
         yield ""

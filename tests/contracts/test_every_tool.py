@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,6 +174,21 @@ def test_each_bad_argument_is_named_and_nothing_is_coerced(
         assert name in answer.text or (fault and fault.message), (name, answer.text)
         assert "pydantic" not in answer.text
         witnesses.validate(answer.structured, output_schema(toolset, tool))
+
+
+@every_tool
+def test_a_user_who_was_deleted_meanwhile_is_no_fault_of_ours(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    nobody = Scope.of(str(uuid.uuid4()))
+    answer = call_tool(stage.desk, nobody, tool.name, **SAMPLES[tool.name](stage))
+    assert answer.code != "INTERNAL_ERROR"
+    assert "user_id" not in answer.text.partition('"hint"')[2]
+    if tool.name in {"add_task", "list_tasks", "next_task", "scratch_create"}:
+        assert answer.code == toolset.unavailable_code
+        assert "user" in answer.text
+        assert "deleted" in answer.text
+    witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
 @every_tool

@@ -7,6 +7,7 @@
     ├── Conflict                 the thing changed since it was read, or was taken by another
     ├── Unavailable              the store is out of reach, too slow, or the server is stopping,
     │                            or lacks open files, threads or processes
+    │   └── UserGone             the user the call works for was deleted
     ├── TimedOut                 the call's own deadline passed
     ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
     └── StartFailed              anything else that stops the start (exit 1)
@@ -80,6 +81,18 @@ class Unavailable(RolltopError):
     """
 
     default_code = "UNAVAILABLE"
+
+
+class UserGone(Unavailable):
+    """The user a call works for was deleted, by another process, after the call knew who it is."""
+
+    def __init__(self) -> None:
+        """Say so, and what becomes of it."""
+        super().__init__(
+            "The user this call works for was deleted",
+            hint="That user was deleted: call again in a moment, for the default user is made"
+            " anew. Whoever runs this server can name another user and start it again.",
+        )
 
 
 class TimedOut(RolltopError):

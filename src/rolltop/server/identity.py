@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import ConfigInvalid, Unavailable
+from rolltop.core.errors import ConfigInvalid, Unavailable, UserGone
 from rolltop.core.lazy import lazy
 from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
 
@@ -95,10 +95,7 @@ class LocalUser:
         if found is None and not self._email:
             found = await self._database.write(SYSTEM, accounts.ensure_default)
         if found is None:
-            raise Unavailable(
-                "The user this server works for was deleted",
-                hint="Whoever runs this server can name another user and start it again.",
-            )
+            raise UserGone
         return found.id
 
     def _remember(self, user_id: str) -> None:

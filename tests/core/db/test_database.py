@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,8 +17,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, Tx
-from rolltop.core.db.schema import users
-from rolltop.core.errors import Invalid, Unavailable
+from rolltop.core.db.schema import access_tokens, users
+from rolltop.core.errors import Invalid, Unavailable, UserGone
+from rolltop.core.scope import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +97,18 @@ def test_integrity_errors_pass_as_they_are(database: Database) -> None:
         database.write_now(SYSTEM, add_twice)
     assert "ada@example.org" not in str(raised.value).partition("DETAIL")[0]
     assert database.read_now(SYSTEM, emails) == []
+
+
+def test_a_write_for_a_user_who_is_gone_says_so(database: Database) -> None:
+    def add_token(tx: Tx, owner: str) -> None:
+        values = {"name": "t", "token_hash": owner, "read_only": False, "created_at": tx.now}
+        tx.execute(access_tokens.insert(), {"id": str(uuid.uuid4()), "user_id": owner, **values})
+
+    there, gone = database.write_now(SYSTEM, add_user, "ada@example.org").id, str(uuid.uuid4())
+    with pytest.raises(UserGone):
+        database.write_now(Scope.of(gone), add_token, gone)
+    with pytest.raises(IntegrityError):  # a fault of who wrote the statement
+        database.write_now(Scope.of(there), add_token, gone)
 
 
 def test_an_error_never_shows_the_values_of_a_statement(database: Database) -> None:

@@ -51,7 +51,8 @@ class Database:
     process from ending. Coroutines of asyncio event loops and plain threads share one object.
 
     Transactions raise Unavailable (out of reach, a statement or a wait over its limit: nothing
-    was kept) and StoreRefused (damaged, newer); integrity errors pass as SQLAlchemy's own.
+    was kept) and StoreRefused (damaged, newer); integrity errors pass as SQLAlchemy's own, but
+    for those of a user who is gone, which are UserGone.
     """
 
     def __init__(
@@ -217,7 +218,9 @@ class Database:
 
     def _write(self, scope: Scope, function: Callable[[Tx], T]) -> T:
         store = self._ready()
-        return store.write(lambda made: function(Tx(made, scope, self._clock(), self.url_kind)))
+        return store.write(
+            lambda made: function(Tx(made, scope, self._clock(), self.url_kind)), scope.user_id
+        )
 
     def _ready(self) -> opened.OpenedStore:
         """Return the open store, opening it first where nobody has."""

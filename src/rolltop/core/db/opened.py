@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from sqlalchemy import exc, select
+
 from rolltop.core.db.copying import copy_store
 from rolltop.core.db.driver import chosen
 from rolltop.core.db.engine import Limits, connect, migrating
 from rolltop.core.db.failures import coded
 from rolltop.core.db.opening import SQLITE_ENDINGS, beside, prepare
-from rolltop.core.errors import Invalid, Unavailable
+from rolltop.core.db.schema import users
+from rolltop.core.errors import Invalid, Unavailable, UserGone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +49,10 @@ class OpenedStore:
         with coded(self._address), self._engines.reading.begin() as connection:
             return function(connection)
 
-    def write(self, function: Callable[[Connection], T]) -> T:
+    def write(self, function: Callable[[Connection], T], owner: str = "") -> T:
         """Return `function(connection)` once its transaction is on disk; none of it on failure.
 
+        What fails since the user `owner`, whose rows it writes, is gone, raises UserGone.
         A PostgreSQL that is lost while it commits may have kept all of it: the error says so.
         """
         committing = False
@@ -60,6 +64,10 @@ class OpenedStore:
         except Unavailable as failure:
             if committing:
                 raise Unavailable(failure.message, hint=_IN_DOUBT) from failure
+            raise
+        except exc.IntegrityError as failure:
+            if owner and not self.read(lambda connection: _is_user(connection, owner)):
+                raise UserGone from failure
             raise
         return result
 
@@ -129,6 +137,10 @@ def _require_free(target: Path) -> None:
                 f"{target} belongs to {owner}: it would be deleted when that is used.",
                 hint="Name another file.",
             )
+
+
+def _is_user(connection: Connection, owner: str) -> bool:
+    return connection.execute(select(users.c.id).where(users.c.id == owner)).first() is not None
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.errors import Conflict, Invalid, NotFound
+from rolltop.core.errors import Conflict, Invalid, NotFound, UserGone
 from rolltop.core.scope import ACT_AS
 from rolltop.toolsets.tasks import validate
 from rolltop.toolsets.tasks.models import Claim, Filters, Given, Task
@@ -49,7 +49,7 @@ def add_task(tx: Tx, given: Given, user_id: str | None = None) -> Task:
     _require_living(tx, owner, fields)
     added = writing.add(tx, owner, fields)
     if added is None:
-        raise _not_found(hint=_OWN)
+        raise _no_user(user_id)
     return added
 
 
@@ -66,7 +66,7 @@ def list_tasks(
         raise _not_found("parent_id")
     found = reading.page(tx, owner, wanted, after, limit + 1)
     if not found and not reading.exists(tx, owner):
-        raise _not_found(hint=_OWN)
+        raise _no_user(user_id)
     return found[:limit], len(found) > limit
 
 
@@ -83,7 +83,7 @@ def next_task(tx: Tx, user_id: str | None = None) -> Task | None:
     owner = owner_of(tx.scope, user_id)
     found = reading.best_ready(tx, owner)
     if found is None and not reading.exists(tx, owner):
-        raise _not_found(hint=_OWN)
+        raise _no_user(user_id)
     return found
 
 
@@ -301,6 +301,11 @@ def _moved(tx: Tx, owner: str, task: Task) -> Conflict:
     """Return the conflict of a call that another one overtook between two of its statements."""
     current = reading.get(tx, owner, task.id) or task
     return _conflict(current, "Another call changed the task while this one ran", "Call again.")
+
+
+def _no_user(user_id: str | None) -> NotFound | UserGone:
+    """Return the refusal of a user who is not there: the one that was named, or the caller."""
+    return UserGone() if user_id is None else _not_found(hint=_OWN)
 
 
 def _not_found(what: str = "", hint: str = "") -> NotFound:
