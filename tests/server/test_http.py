@@ -150,6 +150,34 @@ def test_a_malformed_body_is_answered(
     assert (message["id"], message["error"]["code"]) == (identifier, code)
 
 
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"title": "\ud800"}, "INVALID_TEXT"),
+        ({"title": "x", "description": "\udc00 and more"}, "INVALID_TEXT"),
+        ({"title": "x", "\ud800": 1}, "INVALID_ARGUMENT"),
+        ({"title": "x", "tags": json.loads("[" * 250 + "]" * 250)}, "INVALID_ARGUMENT"),
+    ],
+)
+def test_arguments_that_are_json_reach_their_tool_in_both_eras(
+    server: HttpServer, era: str, arguments: dict[str, Any], code: str
+) -> None:
+    result = server.call("add_task", era=era, **arguments)
+    assert (result["isError"], result["structuredContent"]["code"]) == (True, code)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_json_that_no_argument_brings_is_answered_by_its_id(server: HttpServer, era: str) -> None:
+    _, answer = server.rpc("ping", {"x": "\ud800"}, era=era)
+    assert answer["id"] == 1
+    _, answer = server.rpc("tools/call", {"name": "\ud800", "arguments": {}}, era=LEGACY)
+    assert answer["id"] == 1
+    body, headers = rpc_request("tools/list", era=era)
+    status, _, listed = server.ask("POST", "/mcp", b"\xef\xbb\xbf" + body, headers)
+    assert (status, "tools" in sse_or_json(listed)["result"]) == (200, True)
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_body_over_the_limit_is_refused(server: HttpServer, *, declared: bool) -> None:
     _, headers = rpc_request("ping", era=LEGACY)

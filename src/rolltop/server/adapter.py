@@ -28,7 +28,15 @@ from rolltop.core.invoke import Answer, failed, invoke, unexpected
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
-from rolltop.server.guard import Route, guarded, naming_faults, refuse_cursor, request_id, while_up
+from rolltop.server.guard import (
+    Route,
+    guarded,
+    naming_faults,
+    refuse_cursor,
+    request_id,
+    while_up,
+    with_whole_params,
+)
 from rolltop.server.progress import Progress
 from rolltop.server.prompts import Prompts
 from rolltop.server.resources import Resources
@@ -74,7 +82,7 @@ def build_server(
         # No schema asks for headers of its own, so there is nothing for the SDK to look up.
         get_tool_input_schema=lambda _name: None,
     )
-    server.middleware.append(naming_faults)
+    server.middleware.extend([with_whole_params, naming_faults])
     tools, resources = _Tools(desk, identify), Resources(desk, identify)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),

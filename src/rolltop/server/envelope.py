@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
@@ -18,6 +19,7 @@ from mcp_types import (
     RequestId,
 )
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +76,33 @@ def read(data: bytes) -> JSONRPCMessage | list[Refusal]:
     if not isinstance(value, dict):
         return [Refusal(None, INVALID_REQUEST, "Invalid request: a message is a JSON object")]
     return _message(cast("dict[str, Any]", value))
+
+
+def readable(data: bytes, message: JSONRPCMessage) -> tuple[bytes, dict[str, Any] | None]:
+    """Return the message's bytes as the SDK reads them, and its params where they are not in there.
+
+    Over HTTP the SDK's reader of the legacy era knows no byte order mark, no lone surrogate and
+    little nesting, and answers without the id. What it can't be told otherwise is left as it is.
+    """
+    plain = data.removeprefix(BOM_UTF8)
+    if _is_readable(plain) or not isinstance(message, JSONRPCRequest):
+        return plain, None
+    params = message.params or {}
+    meta = {name: value for name, value in params.items() if name == "_meta"}
+    bare = message.model_dump(by_alias=True, exclude={"params"})
+    short = json.dumps({**bare, "params": meta}).encode()
+    # What is agreed on at first, the SDK takes from the bytes themselves.
+    if message.method == "initialize" or not _is_readable(short):
+        return plain, None
+    return short, params
+
+
+def _is_readable(data: bytes) -> bool:
+    try:
+        from_json(data)
+    except ValueError:
+        return False
+    return True
 
 
 def _message(value: dict[str, Any]) -> JSONRPCMessage | list[Refusal]:

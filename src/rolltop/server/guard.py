@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import MCPError
@@ -26,6 +27,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 Route = tuple[str, type[Any], "Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]"]
 """A method of the protocol, the type of its parameters, and what handles it."""
+PARAMS: Final = "rolltop.params"
+"""The key under which a request's ASGI scope holds the params that its body could not."""
 _KINDS: Final = {
     "string_type": "a string",
     "dict_type": "an object",
@@ -57,6 +60,14 @@ def guarded(
             raise _shown(unexpected(failure, request_id(context))) from None
 
     return run
+
+
+async def with_whole_params(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Return what follows, told the params that the SDK could not read from the request."""
+    whole = ctx.request.scope.get(PARAMS) if ctx.request is not None else None
+    return await call_next(ctx if whole is None else replace(ctx, params=whole))
 
 
 async def naming_faults(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

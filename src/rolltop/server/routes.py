@@ -10,6 +10,7 @@ from rolltop.core.errors import StoreRefused, Unavailable
 from rolltop.server import envelope
 from rolltop.server.adapter import CALLER
 from rolltop.server.auth import Denied
+from rolltop.server.guard import PARAMS
 from rolltop.server.replies import Headers, read_body, refuse, replayed, reply, reply_bytes
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Routes:
             await _deny(send, denied)
             return
         scope[CALLER] = caller
+        body, scope[PARAMS] = envelope.readable(body, message)
         await self._protocol(scope, replayed(body, receive), send)
 
     async def _message(
