@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,29 @@ def test_the_end_of_stdin_is_seen_though_nobody_reads_the_answers(
     os.close(writing)
     assert ended.wait(PATIENCE)
     assert seen == [b"one", b"two", b"three"]
+
+
+def test_a_reader_knows_when_it_has_handed_on_all_that_has_come(pipe: tuple[int, int]) -> None:
+    reading, writing = pipe
+    taken, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def take(_line: bytes) -> None:
+        taken.set()
+        assert go_on.wait(PATIENCE)
+
+    os.write(writing, b"one\ntwo\nbeginning")
+    reader = LineReader(reading, take, ended.clear, ended.set)
+    assert not reader.is_drained()
+    reader.start()
+    assert taken.wait(PATIENCE)
+    assert not reader.is_drained()
+    go_on.set()
+    end = time.monotonic() + PATIENCE
+    while not reader.is_drained():
+        assert time.monotonic() < end
+    os.close(writing)
+    assert ended.wait(PATIENCE)
+    assert reader.is_drained()
 
 
 def test_lines_wait_while_answers_are_not_read_and_more_may_come(

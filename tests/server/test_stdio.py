@@ -185,6 +185,25 @@ def test_a_call_in_flight_is_answered_and_a_new_one_is_told_that_the_server_stop
         assert server.ends(within=IN_TIME) == 0
 
 
+def test_all_that_was_written_before_the_signal_is_answered_as_it_asked(tmp_path: Path) -> None:
+    call = {"method": "tools/call", "params": {"name": "say", "arguments": {"text": "x"}}}
+    asked = [
+        {"jsonrpc": "2.0", "id": number, **({"method": "ping"} if number % 2 else call)}
+        for number in range(400)
+    ]
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.send_line("\n".join(map(json.dumps, asked)))
+        server.process.send_signal(signal.SIGTERM)
+        lines = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+    assert {line["id"] for line in lines} == set(range(400))
+    for line in lines:
+        result = line["result"]
+        assert not result.get("isError") or result["structuredContent"]["code"] == "UNAVAILABLE"
+
+
 def test_it_ends_when_nobody_reads_its_answers_any_more(tmp_path: Path) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()

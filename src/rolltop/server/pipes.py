@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import queue
 import select
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typing_extensions import Buffer
 
 LONGEST_LINE: Final = 64 << 20
 """Bytes. A longer line is not kept; it is read to its end and answered with a refusal."""
@@ -88,6 +91,8 @@ class LineReader:
     ) -> None:
         """Hold the parts; `start` begins to read."""
         self._descriptor = descriptor
+        self._is_waiting = threading.Event()
+        self._is_over = False
         self._on_line = on_line
         self._on_long_line = on_long_line
         self._on_end = on_end
@@ -96,18 +101,21 @@ class LineReader:
         """Begin to read."""
         threading.Thread(target=self._run, name="rolltop-stdin", daemon=True).start()
 
+    def is_drained(self) -> bool:
+        """Whether every line that has come was handed on."""
+        return self._is_over or (self._is_waiting.is_set() and not _has_more(self._descriptor))
+
     def _run(self) -> None:
         try:
             self._read()
         except OSError:  # a terminal that hung up reads like an end
             pass
         finally:
+            self._is_over = True
             self._on_end()
 
     def _read(self) -> None:
-        with open(
-            self._descriptor, "rb", buffering=_BUFFER, closefd=False
-        ) as stream:  # a descriptor
+        with io.BufferedReader(_Source(self._descriptor, self._is_waiting), _BUFFER) as stream:
             while line := stream.readline(LONGEST_LINE):
                 if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                     while (rest := stream.readline(_BUFFER)) and not rest.endswith(b"\n"):
@@ -115,6 +123,32 @@ class LineReader:
                     self._on_long_line()
                 elif stripped := line.strip():
                     self._on_line(stripped)
+
+
+class _Source(io.FileIO):
+    """A descriptor; `is_waiting` is set while its reader has used up all it got and asks for more.
+
+    What is left then is at most the beginning of a line.
+    """
+
+    def __init__(self, descriptor: int, is_waiting: threading.Event) -> None:
+        super().__init__(descriptor, closefd=False)
+        self._is_waiting = is_waiting
+
+    def readinto(self, buffer: Buffer, /) -> int | None:
+        self._is_waiting.set()
+        got = super().readinto(buffer)
+        self._is_waiting.clear()
+        return got
+
+
+def _has_more(descriptor: int) -> bool:
+    """Whether there is something to read, as far as the system tells."""
+    if sys.platform == "win32":
+        return False
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return any(event & select.POLLIN for _, event in poller.poll(0))
 
 
 def has_ended(descriptor: int) -> bool:

@@ -55,6 +55,7 @@ GRACE: Final = 1.5
 """Seconds that calls in flight have left when the end is wished for."""
 _LIMIT: Final = 1.9
 _CLOSING: Final = 0.1
+_LOOK_EVERY: Final = 0.005
 _END: Final = "stdin ended"
 _STOPPED: Final = (
     anyio.BrokenResourceError,
@@ -226,7 +227,8 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     options = app.server.create_initialization_options()
     serving = asyncio.create_task(app.server.run(received, answers, options))
     wish = asyncio.create_task(ending.wished())
-    LineReader(incoming, lines.line, lines.long_line, lambda: ending.begin(_END)).start()
+    reader = LineReader(incoming, lines.line, lines.long_line, lambda: ending.begin(_END))
+    reader.start()
     logs.event("started", transport="stdio")
     await asyncio.wait({serving, wish}, return_when=asyncio.FIRST_COMPLETED)
     ending.begin("the protocol loop ended", code=1)
@@ -234,13 +236,21 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     deadline = asyncio.get_running_loop().time() + GRACE
     # What came before stdin ended was asked for in time, and nothing can come after it.
     app.stop_calls(refuse=ending.reason != _END)
-    await app.finish_calls(in_flight.idle, GRACE)
+    await app.finish_calls(partial(_all_answered, reader, in_flight), GRACE)
     await messages.aclose()
     await asyncio.wait({serving}, timeout=_CLOSING)
     writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))
     await app.close(_CLOSING)
     logs.event("stopped")
     return ending.code
+
+
+async def _all_answered(reader: LineReader, in_flight: _InFlight) -> None:
+    """Wait until every line that has come was taken in, and every request has its answer."""
+    await in_flight.idle()
+    while not reader.is_drained():
+        await asyncio.sleep(_LOOK_EVERY)
+        await in_flight.idle()
 
 
 def _line(message: JSONRPCMessage) -> bytes:
