@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -162,7 +162,7 @@ def _answered(
         answer = offer.toolset.continued(part, continuation)
         enough = changed.get("max_tokens", 0)
         if isinstance(enough, int) and (enough > most > 0 or (enough and "char_start" in given)):
-            return _without_next(answer)  # no answer holds more, or a text's end came twice
+            return _without(answer, "next")  # no answer holds more, or a text's end came twice
         return answer
 
     def larger(tokens: int) -> JsonObject | None:
@@ -189,17 +189,24 @@ def _fitted(
 ) -> JsonObject:
     """Return what fits of a list or a text; `most` is the largest budget a caller may name.
 
-    Where that is too small for arguments that are repeated in `next`, the cursor goes on alone.
+    Where the cursor is too long to be there twice, it is in `next` alone, before an item is reduced
+    for it; where the arguments are too long to be repeated in `next`, the cursor goes on without.
     """
 
-    def by_cursor(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-        answer = finish(part, changed, cursor)
-        return answer if cursor is None else _without_next(answer)
+    def without(name: str) -> budget.Finish:
+        def shorter(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+            answer = finish(part, changed, cursor)
+            return answer if cursor is None else _without(answer, name)
 
+        return shorter
+
+    unreduced = replace(made, reduced=None) if isinstance(made, budget.Page) else made
+    once = without("next_cursor")
     try:
-        with suppress(budget.TooSmall):
-            return budget.fit_part(made, limit, finish)
-        return budget.fit_part(made, limit, by_cursor)
+        for cut, onward in ((unreduced, finish), (unreduced, once), (made, once)):
+            with suppress(budget.TooSmall):
+                return budget.fit_part(cut, limit, onward)
+        return budget.fit_part(made, limit, without("next"))
     except budget.TooSmall as small:
         if not most or small.needed <= most:
             raise
@@ -210,11 +217,11 @@ def _fitted(
         ) from None
 
 
-def _without_next(answer: JsonObject) -> JsonObject:
-    """Return the answer without the call that goes on; a cursor stays."""
-    kept = {key: value for key, value in answer.items() if key != "next"}
+def _without(answer: JsonObject, name: str) -> JsonObject:
+    """Return the answer without what it says of how it goes on under that name."""
+    kept = {key: value for key, value in answer.items() if key != name}
     if isinstance(meta := kept.get("meta"), dict):
-        kept["meta"] = {k: v for k, v in cast("JsonObject", meta).items() if k != "next"}
+        kept["meta"] = {k: v for k, v in cast("JsonObject", meta).items() if k != name}
     return kept
 
 

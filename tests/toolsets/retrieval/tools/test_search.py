@@ -126,6 +126,18 @@ def test_pages_join_to_the_whole_without_gaps_or_repeats(
     assert len(pages) > 2
 
 
+@pytest.mark.parametrize("limits", [(5, 200), (4, 210), (3, 200), (5, 230)])
+def test_a_long_path_leaves_the_call_that_goes_on_in_place(
+    forest: Forest, limits: tuple[int, int]
+) -> None:
+    sections = [f"## Section {n}\n\nword body {n} and some more of this line\n" for n in range(12)]
+    path = f"docs/f00-日本語{'x' * 60}.md"
+    forest.put(path, "\n".join(sections))
+    context, most = limits
+    pages = forest.pages("repo_search", query="word", context=context, max_tokens=most)
+    assert [line for page in pages for _, _, line in places(page)] == list(range(3, 48, 4))
+
+
 def test_a_page_goes_on_when_files_it_has_read_change(planted: Forest) -> None:
     whole = places(planted.ok("repo_search", query="needle", limit=1000))
     first = planted.ok("repo_search", query="needle", limit=10)
