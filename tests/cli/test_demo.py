@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
-from tests.cli.conftest import REPOSITORY
+from tests.cli.conftest import REPOSITORY, SOURCE
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     import pytest
@@ -46,6 +48,15 @@ TOLD = (
 )
 """A cell that breaks its schema, what it is told, and where it is found once it is mended; a note
 that two change, of which nothing is lost."""
+
+
+def test_a_reader_of_the_story_may_leave_early(shell: Shell) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with Forked(["-m", "rolltop", "demo"], folder=shell.folder, environment=environment) as demo:
+        assert demo.stdout.readline()
+        demo.stdout.close()
+        assert demo.wait() == 1
+        assert demo.stderr.read() == b""
 
 
 def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -135,6 +136,49 @@ def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
         process.stdout.close()
         _, said = process.communicate(timeout=60)
     assert said == b""
+
+
+@pytest.mark.parametrize(
+    ("redirected", "arguments", "code", "said"),
+    [
+        (">/dev/full", "config", 1, "stdout cannot be written: No space left on device"),
+        (">/dev/full", "call add_task title=x", 1, "stdout cannot be written: No space left"),
+        (">/dev/full", "user add ada@example.org", 1, "stdout cannot be written: No space left"),
+        (">&-", "config", 2, "stdout is closed, so nothing was done"),
+        (">&-", "call add_task title=x", 2, "stdout is closed, so nothing was done"),
+        (">&-", "serve", 1, "stdin or stdout is closed"),
+        ("<&-", "call list_tasks --json -", 2, "stdin is closed"),
+        ("<&-", "notes login", 1, "A question was asked and stdin has ended"),
+        ("</dev/null", "notes login", 1, "A question was asked and stdin has ended"),
+    ],
+)
+def test_streams_that_are_of_no_use_are_named(
+    shell: Shell, redirected: str, arguments: str, code: int, said: str
+) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m rolltop {arguments} {redirected}', sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )
+    assert (ended.returncode, ended.stderr.count("\n")) == (code, 1), ended.stderr
+    assert said in ended.stderr
+    if redirected == ">&-":
+        assert json.loads(shell("call", "list_tasks").out)["data"] == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["user", "--help"], ["token", "--help"], []])
+def test_help_is_shown_in_any_encoding(shell: Shell, arguments: list[str]) -> None:
+    shell.set("LC_ALL", "C")
+    shell.set("PYTHONUTF8", "0")
+    shell.set("PYTHONCOERCECLOCALE", "0")
+    shell.set("PYTHONIOENCODING", "ascii")
+    outcome = shell.interpreter(*arguments)
+    assert outcome.code == (0 if arguments else 2)
+    assert f"{outcome.out}{outcome.err}".startswith("usage: rolltop")
+    assert "Traceback" not in outcome.err
 
 
 def test_an_unexpected_failure_is_one_line_with_a_reference(

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from rolltop import __version__
-from rolltop.core.errors import RolltopError
+from rolltop.core.errors import ConfigInvalid, Invalid, RolltopError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +44,14 @@ SUCCESS: Final = 0
 FAILURE: Final = 1
 USAGE: Final = 2
 _INTERRUPTED: Final = 130
+_NO_ANSWER: Final = "Send it to /dev/null where no answer is wanted."
+_UNANSWERED: Final = "Start it in a terminal, or give it the answer: --help lists the options."
+_UNSEEN: Final = "The command may have done its work all the same: look before you start it again."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 done, 1 failed, 2 wrong usage or configuration."""
+    _prepare_output()
     given = list(sys.argv[1:] if argv is None else argv)
     name = next((n for n in (" ".join(given[:2]), *given[:1]) if n in COMMANDS), None)
     if name is None:
@@ -60,17 +64,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.set_defaults(command=name)
     command.configure(parser)
     arguments = parser.parse_intermixed_args(given[len(name.split()) :])
-    _prepare_output()
+    if sys.stdout is None and name != "serve":  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+        return _failed(ConfigInvalid("stdout is closed, so nothing was done", hint=_NO_ANSWER))
     try:
         code = command.run(arguments)
-        sys.stdout.flush()
+        _flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has left; Python would complain at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output has left
+        _drop_output()
         return FAILURE
+    except EOFError:
+        return _failed(Invalid("A question was asked and stdin has ended", hint=_UNANSWERED))
     except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
-        return _failed(error)
+        return _failed(_lost_output() or error)
     return code
 
 
@@ -80,6 +87,25 @@ def _prepare_output() -> None:
     if reconfigure is not None:
         encoding = None if sys.stdout.isatty() else "utf-8"
         reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _lost_output() -> Unavailable | None:
+    """Return the failure of stdout, None where it takes what is written to it."""
+    try:
+        _flush()
+    except OSError as error:
+        _drop_output()
+        return Unavailable(f"stdout cannot be written: {error.strerror}", hint=_UNSEEN)
+    return None
+
+
+def _flush() -> None:
+    print(end="", flush=True)  # noqa: T201  # which takes it that there may be no stdout
+
+
+def _drop_output() -> None:
+    """Let what is left of the output go nowhere: Python would complain of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(error: Exception) -> int:
@@ -103,7 +129,7 @@ def _explain(given: list[str]) -> NoReturn:
     width = max(map(len, listed))
     parser = argparse.ArgumentParser(
         prog=f"rolltop {group}".strip(),
-        usage="%(prog)s [-h] COMMAND …",
+        usage="%(prog)s [-h] COMMAND ...",
         description="A durable desk for AI agents, as an MCP server.",
         epilog="commands:\n"
         + "\n".join(f"  {name:{width}}  {text}" for name, text in listed.items())

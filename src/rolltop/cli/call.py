@@ -82,6 +82,8 @@ def _arguments(arguments: Namespace, offer: Offer) -> object:
         return from_pairs(arguments.pairs, offer.parameters.schema)
     if arguments.pairs:
         raise WrongUsage("Give the arguments as KEY=VALUE or with --json, not both.")
+    if arguments.json == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+        raise WrongUsage("--json - reads stdin, and stdin is closed.")
     try:
         text = sys.stdin.buffer.read() if arguments.json == "-" else arguments.json
         return json.loads(text)

@@ -194,5 +194,10 @@ def _counted(count: int) -> str:
 
 
 def _asked(question: str) -> str:
-    """Return what the person answers; a command has nothing else to do meanwhile."""
+    """Return what the person answers; a command has nothing else to do meanwhile.
+
+    Raises EOFError where there is no answer.
+    """
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+        raise EOFError
     return input(question)

@@ -97,7 +97,7 @@ async def _tell(documents: Sequence[Path], scratch: Path) -> int:
                 await keep_notes(story)
                 await _erring(story, documents[0])
                 story.end(documents)
-        except* StartFailed as group:
+        except* (StartFailed, BrokenPipeError) as group:  # or the reader of the story has left
             raise next(_leaves(group)) from group
         except* (OSError, TimeoutError, MCPError) as group:
             log.seek(0)
