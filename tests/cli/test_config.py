@@ -10,7 +10,7 @@ import pytest
 from rolltop.cli.options import declared
 from rolltop.cli.serve import address
 from rolltop.core.errors import ConfigInvalid
-from rolltop.core.settings import Settings
+from rolltop.core.settings import Setting, Settings
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -30,6 +30,39 @@ def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> Non
     assert found["retrieval.roots"] == (f"docs={shell.folder}", "environment DOCS_ROOT")
     assert found["data_dir"] == (str(shell.data), "environment ROLLTOP_DATA_DIR")
     assert found["threads"] == ("16", "default")
+
+
+NUMBERS = [s for s in declared() if s.kind in {"integer", "number", "duration", "size"}]
+
+
+@pytest.mark.parametrize("setting", NUMBERS, ids=lambda setting: setting.key)
+def test_a_number_that_is_too_large_is_told_the_largest(shell: Shell, setting: Setting) -> None:
+    for number in (setting.most + 1, 2**63 - 1, 10**26):
+        refused = shell("config", "--set", f"{setting.key}={number:.0f}")
+        assert refused.code == 2
+        assert "at most" in refused.err
+        config = shell.user_file(f"{setting.key} = {number:.0f}\n")
+        refused = shell("config")
+        assert refused.code == 2
+        assert "at most" in refused.err
+        config.unlink()
+
+
+def test_tools_work_with_every_number_at_its_largest(shell: Shell) -> None:
+    (shell.folder / "page.md").write_text("# A page\n\nWith words.\n")
+    shell.set("DOCS_ROOT", str(shell.folder))
+    for setting in NUMBERS:
+        largest = f"{setting.most:.0f}" + ("s" if setting.kind == "duration" else "")
+        shell.set(setting.variable, largest)
+    for call in (
+        ["smart_read", "file_path=page.md"],
+        ["repo_search", "query=words"],
+        ["add_task", "title=x"],
+        ["scratch_create"],
+        ["note_save", "text=x"],
+    ):
+        outcome = shell("call", *call)
+        assert outcome.code == 0, (outcome.out, outcome.err)
 
 
 def test_the_plain_listing_says_the_same(shell: Shell) -> None:

@@ -134,6 +134,8 @@ def test_what_is_not_set_is_named(desk: Shell) -> None:
     assert (outcome.code, "DB_ENCRYPTION_NEW_KEY is not set" in outcome.err) == (2, True)
     outcome = desk("store", "rekey", "--iterations", "9999", "--set", "db_encryption_new_key=x")
     assert (outcome.code, "at least 10000" in outcome.err) == (2, True)
+    outcome = desk("store", "rekey", "--iterations", "9" * 14, "--set", "db_encryption_new_key=x")
+    assert (outcome.code, "at most 1000000000" in outcome.err) == (2, True)
     outcome = desk("call", "list_tasks", "--set", "db_encryption_kdf_iterations=9999")
     assert (outcome.code, "at least 10000" in outcome.err) == (2, True)
     assert "walrus" in desk("call", "list_tasks", "--set", "db_encryption_key=").out

@@ -181,9 +181,9 @@ def test_a_bad_value_names_key_source_and_what_is_allowed(
 
 def test_bounds_are_said_as_a_person_writes_them(places: Places) -> None:
     for key, said in (
-        ("call_timeout", "at least 1s"),
+        ("call_timeout", "at least 1s, at most 3650d"),
         ("scratch.age", "at least 1m, at most 3650d"),
-        ("http.max_body", "at least 1KiB"),
+        ("http.max_body", "at least 1KiB, at most 1048576GiB"),
         ("http.port", "at least 0, at most 65535"),
     ):
         with pytest.raises(ConfigInvalid, match=said):

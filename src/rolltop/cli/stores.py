@@ -72,9 +72,9 @@ def _wanted(settings: Settings, iterations: int | None) -> Encryption:
         passphrase = getpass.getpass("New passphrase: ")
         if not passphrase or getpass.getpass("Once more: ") != passphrase:
             raise Invalid("The two are not the same, or empty", hint="Nothing was changed.")
-    least = settings.declared[_ITERATIONS].minimum or 0
-    if iterations is not None and iterations < least:
+    setting = settings.declared[_ITERATIONS]
+    if iterations is not None and not (setting.minimum or 0) <= iterations <= setting.most:
         raise ConfigInvalid(
-            f"--iterations {iterations} is too few", hint=f"Write a number of at least {least:g}."
+            f"--iterations cannot be {iterations}", hint=f"It must be {setting.allowed}."
         )
     return encryption.Encryption(passphrase, iterations or settings[_ITERATIONS])

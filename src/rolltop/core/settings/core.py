@@ -17,6 +17,8 @@ else:
     platformdirs = lazy("platformdirs")
 
 STORE_NAME: Final = "desk.db"
+_DATABASES_COUNT: Final = 24 * 86400
+"""Seconds: databases count milliseconds in 31 bits."""
 LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
 
 
@@ -89,6 +91,7 @@ _STORE: Final = (
         30,
         "How long one statement of the database may take.",
         minimum=1,
+        maximum=_DATABASES_COUNT,
         untrusted="down",
     ),
     Setting(
@@ -97,6 +100,7 @@ _STORE: Final = (
         10,
         "How long a write waits for another to finish.",
         minimum=1,
+        maximum=_DATABASES_COUNT,
         untrusted="down",
     ),
     Setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -48,6 +49,12 @@ _FORMS: Final[dict[Kind, str]] = {
     "table": "names, each once and none . or .., with their paths (name = path)",
     "url": "a URL with http:// or https:// and a host, without a query",
 }
+_MOST: Final[dict[Kind, float]] = {
+    "integer": 1_000_000_000,
+    "duration": 3650 * 86400,
+    "size": 1 << 50,
+}
+"""What every clock, file and library can count: no number is larger."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,11 @@ class Setting:
         return PREFIX + self.key.upper().replace(".", "_")
 
     @property
+    def most(self) -> float:
+        """The largest number it may be."""
+        return _MOST.get(self.kind, math.inf) if self.maximum is None else self.maximum
+
+    @property
     def allowed(self) -> str:
         """What a value may be, in words."""
         if self.choices:
@@ -93,8 +105,8 @@ class Setting:
         bounds = [_FORMS[self.kind]]
         if self.minimum is not None:
             bounds.append(f"at least {self._written(self.minimum)}")
-        if self.maximum is not None:
-            bounds.append(f"at most {self._written(self.maximum)}")
+        if self.most < math.inf:
+            bounds.append(f"at most {self._written(self.most)}")
         said = ", ".join(bounds)
         return said if self.unlimited is None else f"{said}, or {self.unlimited} for no limit"
 

@@ -29,7 +29,7 @@ _FLAGS: Final = {
 }
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhd]?)")
-_SIZE: Final = re.compile(r"([0-9]{1,15})\s*([a-z]*)", re.IGNORECASE)
+_SIZE: Final = re.compile(r"([0-9]{1,18})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?!\.\.?\Z)[\w.-]+")
 """A path may begin with it, and mean nothing else by that."""
 _NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
@@ -157,8 +157,7 @@ def _checked(setting: Setting, value: Any) -> object:  # noqa: ANN401  # of the 
         if setting.unlimited is not None and value == setting.unlimited:
             return value
         least = -math.inf if setting.minimum is None else setting.minimum
-        most = math.inf if setting.maximum is None else setting.maximum
-        if not least <= value <= most:
+        if not least <= value <= setting.most:
             raise NotAllowed
     return value
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 else:
     store = lazy("rolltop.toolsets.reader.store")
 
+_MORE: Final = 1 << 20
+"""Bytes read at once of what a file holds beyond its size."""
 _PATIENCE: Final = 0.05
 _WORTH_KEEPING: Final = 32_768
 """Bytes: the outline of a smaller file is made as fast as it is looked up."""
@@ -222,7 +224,9 @@ def _identity(file: BinaryIO, path: str) -> tuple[Identity, bool]:
 
 def _bytes_of(file: BinaryIO, identity: Identity, path: Path, limit: int) -> _Raw:
     """Return what the open file holds, and whether it stayed the same while it was read."""
-    data = file.read(limit + 1) if identity.size <= limit else b""
+    data = file.read(identity.size + 1) if identity.size <= limit else b""
+    while identity.size < len(data) <= limit and (more := file.read(_MORE)):
+        data += more  # it has grown, or is one of the kernel's, which tell no size
     if identity.size > limit or len(data) > limit:
         raise Invalid(
             f"The file has {max(identity.size, len(data))} bytes; at most {limit} are read",
