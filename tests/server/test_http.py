@@ -178,6 +178,32 @@ def test_json_that_no_argument_brings_is_answered_by_its_id(server: HttpServer, 
     assert (status, "tools" in sse_or_json(listed)["result"]) == (200, True)
 
 
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("sent", "is_json"),
+    [
+        ("APPLICATION/JSON", True),
+        ("Application/Json; charset=utf-8", True),
+        ("application/json;charset=utf-8", True),
+        ("text/plain", False),
+        ("application/json-rpc", False),
+        ("application/x-www-form-urlencoded; charset=application/json", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_message_comes_as_json_in_any_case(
+    server: HttpServer, era: str, sent: str | None, *, is_json: bool
+) -> None:
+    body, headers = rpc_request("tools/list", era=era)
+    del headers["content-type"]
+    given = {} if sent is None else {"content-type": sent}
+    status, _, answer = server.ask("POST", "/mcp", body, headers | given)
+    assert status == (200 if is_json else 415)
+    if not is_json:
+        assert json.loads(answer) == {"error": "Send application/json as Content-Type"}
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_body_over_the_limit_is_refused(server: HttpServer, *, declared: bool) -> None:
     _, headers = rpc_request("ping", era=LEGACY)
@@ -188,7 +214,9 @@ def test_a_body_over_the_limit_is_refused(server: HttpServer, *, declared: bool)
     else:
         pieces = iter([body[:40_000], body[40_000:]])
         connection.request("POST", "/mcp", pieces, headers, encode_chunked=True)
-    assert connection.getresponse().status == 413
+    response = connection.getresponse()
+    assert (response.status, response.getheader("connection")) == (413, "close")
+    assert response.getheader("retry-after") is None  # it will be as large
     connection.close()
 
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _PING_TIMEOUT: Final = 2.0
 _LATER: Final = {"retry-after": "1"}
 _STOPPING: Final = "The server is stopping"
-_GOODBYE: Final = {**_LATER, "connection": "close"}
+_CLOSE: Final = {"connection": "close"}
+_GOODBYE: Final = {**_LATER, **_CLOSE}
+_TYPE: Final = b"content-type"
+_JSON: Final = "application/json"
 
 
 class Routes:
@@ -114,11 +117,18 @@ class Routes:
         read = await self._message(scope, receive, send)
         if read is None:
             return
+        if not _is_json(Headers(scope)):
+            logs.event("request refused", status=415)
+            await refuse(send, 415, f"Send {_JSON} as Content-Type")
+            return
         body, message = read
         denied = self._authentication.forbids(caller, message)
         if denied is not None:
             await _deny(send, denied)
             return
+        # The SDK knows the type in small letters only.
+        others = [pair for pair in scope["headers"] if pair[0] != _TYPE]
+        scope["headers"] = [*others, (_TYPE, _JSON.encode())]
         scope[CALLER] = caller
         body, scope[PARAMS] = envelope.readable(body, message)
         await self._protocol(scope, replayed(body, receive), send)
@@ -135,7 +145,7 @@ class Routes:
             return None
         if body is None:
             logs.event("request refused", status=413)
-            await refuse(send, 413, f"A request may have at most {limit} bytes", _GOODBYE)
+            await refuse(send, 413, f"A request may have at most {limit} bytes", _CLOSE)
             return None
         message = envelope.read(body)
         if isinstance(message, list):
@@ -152,6 +162,12 @@ class Routes:
                 return await read_body(scope, receive, limit)
             finally:
                 self._arriving.discard(reading)
+
+
+def _is_json(headers: Headers) -> bool:
+    """Whether the body is said to be JSON; the name of a type is the same in any case."""
+    types = headers.all("content-type")
+    return len(types) == 1 and types[0].partition(";")[0].strip().lower() == _JSON
 
 
 async def _deny(send: Send, denied: Denied) -> None:
