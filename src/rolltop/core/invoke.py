@@ -200,10 +200,15 @@ def _fitted(
 
         return shorter
 
-    unreduced = replace(made, reduced=None) if isinstance(made, budget.Page) else made
+    def unreduced(_item: JsonObject) -> JsonObject:
+        raise budget.TooSmall(limit)
+
+    whole = made
+    if isinstance(made, budget.Page) and made.reduced:
+        whole = replace(made, reduced=unreduced)
     once = without("next_cursor")
     try:
-        for cut, onward in ((unreduced, finish), (unreduced, once), (made, once)):
+        for cut, onward in ((whole, finish), (whole, once), (made, once)):
             with suppress(budget.TooSmall):
                 return budget.fit_part(cut, limit, onward)
         return budget.fit_part(made, limit, without("next"))
