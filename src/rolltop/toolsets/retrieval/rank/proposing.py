@@ -69,12 +69,20 @@ def occurring_in(pieces: Sequence[str], sought: Sought) -> Occurring:
     return Occurring(len(pieces), counts, {})
 
 
-def proposed(file: UnitFile, sought: Sought, known: Occurring) -> Iterator[tuple[float, int, int]]:
-    """Yield pieces that may answer, best first: what speaks for each, its file, its place there."""
+def proposed(
+    file: UnitFile, sought: Sought, known: Occurring
+) -> Iterator[tuple[float, list[tuple[int, int]]]]:
+    """Yield what speaks for pieces, the most first, and the file and place there of each of these.
+
+    Their order among themselves says nothing: it is the one that files happened to be read in.
+    """
     scores = _by_text(file, sought, known)
     _add_paths(file, known, scores)
-    for piece in sorted(scores, key=lambda piece: (-scores[piece], piece)):
-        yield scores[piece], *file.file_of(piece)
+    tied: dict[float, list[int]] = {}
+    for piece, score in scores.items():
+        tied.setdefault(score, []).append(piece)
+    for score in sorted(tied, reverse=True):
+        yield score, file.files_of(tied[score])
 
 
 def _by_text(file: UnitFile, sought: Sought, known: Occurring) -> dict[int, float]:
@@ -107,7 +115,7 @@ def _chosen(file: UnitFile, occurrences: Mapping[str, int], mark: str) -> str:
 
 
 def _add(file: UnitFile, expression: str, worth: float, scores: dict[int, float]) -> None:
-    for piece in file.meeting(expression, 2 * MOST):
+    for piece in file.meeting(expression):
         scores[piece] = scores.get(piece, 0.0) + worth
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import chain, islice
 from math import ldexp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -219,7 +220,7 @@ def _asked(tree: Tree, sought: Sought) -> tuple[list[Entry], _Indexed | None]:
 def _candidates(tree: Tree, sought: Sought, indexed: _Indexed) -> Iterator[_Candidate]:
     """Yield the likeliest units that the index proposes, with the text they have now."""
     file, known, pieces = indexed
-    found: list[tuple[float, str, Unit, str]] = []
+    found: list[tuple[float, list[str], Unit, str, str]] = []
     telling = [(literal, known.rarity(term)) for term, literal in sought.literals.items()]
     for (number, entry), places in pieces.items():
         stamp, text = _read(tree, entry)
@@ -232,8 +233,9 @@ def _candidates(tree: Tree, sought: Sought, indexed: _Indexed) -> Iterator[_Cand
             units = units_of(entry.relative, text) if kept is None else kept
         for unit in _within(units, spans):
             own = text[unit.start : unit.end]
-            found.append((-_likely(telling, unit, own), entry.relative, unit, own))
-    for _, path, unit, own in sorted(found)[:MOST]:
+            likely, path = _likely(telling, unit, own), entry.relative
+            found.append((-likely, path.split("/"), unit, own, path))
+    for _, _, unit, own, path in sorted(found)[:MOST]:
         yield _Candidate(path, unit, own, fields_of(path, unit, own))
 
 
@@ -243,16 +245,29 @@ def _pieces(
     """Return the files of the pieces that are proposed, and which pieces of them."""
     found: dict[tuple[int, Entry], list[int]] = {}
     count, best = 0, 0.0
-    for score, number, place in proposed(file, sought, known):
-        entry = tree.units.entry(number)
-        if entry is None or not tree.chooses(entry):
-            continue
-        best = best or score
-        if count >= (_PROPOSED if score > _MUCH_LESS * best else _SURELY_PROPOSED):
-            break
-        found.setdefault((number, entry), []).append(place)
-        count += 1
+    for score, tied in proposed(file, sought, known):
+        for number, entry, place in _first(tree, tied):
+            best = best or score
+            if count >= (_PROPOSED if score > _MUCH_LESS * best else _SURELY_PROPOSED):
+                return found
+            found.setdefault((number, entry), []).append(place)
+            count += 1
     return found
+
+
+def _first(tree: Tree, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Entry, int]]:
+    """Yield the first of some pieces, by the path of their files and by their place there."""
+    places: dict[int, list[int]] = {}
+    for number, place in pieces:
+        places.setdefault(number, []).append(place)
+    wanted = [
+        (entry.relative.split("/"), number, entry)
+        for number in places
+        if (entry := tree.units.entry(number)) is not None and tree.chooses(entry)
+    ]
+    for _, number, entry in nsmallest(_PROPOSED, wanted):
+        for place in sorted(places[number]):
+            yield number, entry, place
 
 
 def _within(units: Iterable[Unit], spans: Sequence[tuple[int, int]]) -> Iterator[Unit]:
@@ -305,12 +320,12 @@ def _held(tree: Tree, sought: Sought, entries: Sequence[Entry]) -> dict[str, Col
 def _likeliest(
     sought: Sought, entries: Sequence[Entry], held: dict[str, Collection[Entry]]
 ) -> list[Entry]:
-    """Return the files with most of the rare words, in order."""
+    """Return the files with most of the rare words, in order: the first by path of those alike."""
     worth: dict[Entry, float] = {}
     for holders in held.values():
         rarity = log(1 + len(entries) / (1 + len(holders)))
         for entry in holders:
             named = any(plain in entry.relative.lower() for plain in sought.files)
             worth[entry] = worth.get(entry, 0.0) + rarity * (1 + named)
-    ordered = sorted(worth, key=lambda entry: (-worth[entry], entry.size, entry.relative))
+    ordered = sorted(worth, key=lambda entry: (-worth[entry], entry.relative.split("/")))
     return ordered[:_FEW_FILES]

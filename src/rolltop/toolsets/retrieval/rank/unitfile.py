@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolltop.core.search.terms import Expression
     from rolltop.toolsets.retrieval.store import Connection
 
-VERSION: Final = 4_000 + outline.VERSION
+VERSION: Final = 5_000 + outline.VERSION
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
 _SCHEMA: Final = """
@@ -38,8 +38,8 @@ _SCHEMA: Final = """
     );
     CREATE INDEX files_change ON files (change);
     CREATE TABLE cuts (file INTEGER PRIMARY KEY, units BLOB NOT NULL);
-    CREATE TABLE numbers (next INTEGER NOT NULL);
-    INSERT INTO numbers VALUES (1);
+    CREATE TABLE numbers (next INTEGER NOT NULL, pieces INTEGER NOT NULL);
+    INSERT INTO numbers VALUES (1, 0);
     CREATE VIRTUAL TABLE words USING fts5(
         held, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '=/'"
     );
@@ -53,6 +53,10 @@ _NOTE: Final = """
 _ROW: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE path = ?"
 _MEETING: Final = """
     SELECT json_group_array(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)
+"""
+_FILES_OF: Final = """
+    SELECT json_group_array((SELECT coalesce(max(id), 0) FROM files WHERE id <= value))
+    FROM json_each(?)
 """
 _LACKING: Final = """
     SELECT path, id, size, mtime, ctime, inode FROM files
@@ -108,9 +112,9 @@ class UnitFile:
         return found
 
     def pieces(self) -> int:
-        """Return how many pieces have been noted."""
+        """Return how many pieces are noted: those of files as they are, whatever they were."""
         with self._file.reading() as db:
-            return db.number("SELECT next - 1 FROM numbers")
+            return db.number("SELECT pieces FROM numbers")
 
     def occurrences(self, words: Iterable[str]) -> dict[str, int]:
         """Return how many pieces have each of the words."""
@@ -121,18 +125,24 @@ class UnitFile:
                 found[word] = row[0]
             return found
 
-    def meeting(self, said: str, most: int) -> list[int]:
-        """Return up to `most` pieces that meet an expression as `said` says it, by their number."""
+    def meeting(self, said: str, most: int = -1) -> list[int]:
+        """Return the pieces that meet an expression as `said` says it, by their number.
+
+        They are up to `most`, where that is given: which ones, files' turns at being read decide.
+        """
         with self._file.reading() as db:
             # One row for all: for each, the interpreter's lock would be given up.
             ((numbers,),) = db.execute(_MEETING, (said, most))
             return json.loads(numbers)
 
-    def file_of(self, piece: int) -> tuple[int, int]:
-        """Return the number of the file that holds a piece, and the place of the piece in it."""
+    def files_of(self, pieces: Sequence[int]) -> list[tuple[int, int]]:
+        """Return for each piece the number of its file, and the place of the piece in it."""
         with self._file.reading() as db:
-            number = db.number("SELECT coalesce(max(id), 0) FROM files WHERE id <= ?", (piece,))
-        return number, piece - number
+            ((numbers,),) = db.execute(_FILES_OF, (json.dumps(pieces),))
+        return [
+            (number, piece - number)
+            for number, piece in zip(json.loads(numbers), pieces, strict=True)
+        ]
 
     def pieces_of(self, files: Iterable[int]) -> list[range]:
         """Return the pieces of files by their numbers, where they are still there."""
@@ -198,6 +208,7 @@ def quoted(word: str) -> str:
 def _put(db: Connection, noted: Noted, change: int) -> None:
     kept = kept_path(noted.path)
     before = next(db.execute("SELECT id, pieces FROM files WHERE path = ?", (kept,)), None)
+    count = 0
     if before is not None:
         number, count = before
         gone = range(number, number + count)
@@ -206,7 +217,10 @@ def _put(db: Connection, noted: Noted, change: int) -> None:
         db.execute("DELETE FROM files WHERE id = ?", (number,))
     first = db.number("SELECT next FROM numbers")
     db.execute(_NOTE, (first, kept, len(noted.pieces), *noted.stamp, change))
-    db.execute("UPDATE numbers SET next = ?", (first + max(1, len(noted.pieces)),))
+    db.execute(
+        "UPDATE numbers SET next = ?, pieces = pieces + ?",
+        (first + max(1, len(noted.pieces)), len(noted.pieces) - count),
+    )
     db.execute_many("INSERT INTO words (rowid, held) VALUES (?, ?)", enumerate(noted.pieces, first))
 
 
