@@ -142,6 +142,76 @@ def test_a_place_is_a_whole_unit_with_what_matched(planted: Forest) -> None:
     assert "path" in best["why"]
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        (
+            "client.ts",
+            "class HttpClient {\n  retries = 3;\n\n  async send(url) {\n    go(url);\n  }\n}\n",
+            [(1, 7), (4, 6)],
+        ),
+        (
+            "Ledger.java",
+            "public class HttpClient {\n    public int sum() {\n        return 1;\n    }\n\n}\n",
+            [(1, 6), (2, 4)],
+        ),
+        (
+            "vault.cpp",
+            "namespace http {\nclass Client {\n  int send() {\n  }\nprivate:\n  bool a;\n};\n}\n",
+            [(1, 8), (2, 7), (3, 4)],
+        ),
+        (
+            "client.rs",
+            "impl HttpClient {\n    pub fn send(&self) {\n        go()\n    }\n}\n",
+            [(1, 5), (2, 4)],
+        ),
+        (
+            "client.rb",
+            "class HttpClient\n  def send\n    go\n  end\nend\n",
+            [(1, 5), (2, 4)],
+        ),
+        (
+            "http_client.js",
+            "(function () {\n  function send() {\n    go();\n  }\n\n})();\n",
+            [(1, 1), (2, 4)],
+        ),
+        (
+            "http_client.sh",
+            "if true; then\n  send() {\n    go\n  }\nfi\n",
+            [(2, 4), (1, 1)],
+        ),
+    ],
+)
+def test_what_is_left_of_a_short_class_belongs_to_its_own_place(
+    planted: Forest, path: str, text: str, expected: list[tuple[int, int]]
+) -> None:
+    planted.put(f"code/{path}", text)
+    found = planted.ok("repo_smart_search", query="http client", repo="code")["result"]
+    assert {place["path"] for place in found} == {path}
+    assert sorted((place["line"], place["end_line"]) for place in found) == sorted(expected)
+
+
+def test_what_is_left_of_a_long_class_is_found_where_it_stands(planted: Forest) -> None:
+    methods = "".join(f"  step{n}() {{\n    go({n});\n  }}\n" for n in range(40))
+    fields = "".join(f"  field{n} = {n};\n" for n in range(200))
+    planted.put("code/long.ts", f"class Tall {{\n{methods}\n{fields}  mainsail = 1;\n}}\n")
+    best = planted.ok("repo_smart_search", query="mainsail")["result"][0]
+    assert 120 < best["line"] < best["end_line"] <= 324
+
+
+def test_what_stands_after_a_method_is_shown_with_a_mark_for_the_method(planted: Forest) -> None:
+    planted.put("code/box.ts", "class Box {\n  a = 1;\n\n  open() {}\n\n  spinnaker = 2;\n}\n")
+    best = planted.ok("repo_smart_search", query="spinnaker")["result"][0]
+    assert (best["line"], best["end_line"]) == (1, 7)
+    assert best["preview"] == "class Box {\n…\n  spinnaker = 2;\n}"
+    planted.put("code/boom.js", "(function () {\n  function gaff() {}\n})();\n")
+    best = planted.ok("repo_smart_search", query="gaff")["result"][0]
+    assert best["preview"] == "function gaff() {}\n})();"
+    assert planted.ok("repo_smart_search", query="box.ts")["result"][0]["preview"] == (
+        "class Box {\n  a = 1;\n…\n  spinnaker = 2;\n}"
+    )
+
+
 def test_signs_without_words_are_looked_for_as_they_are(planted: Forest) -> None:
     planted.put("code/src/odd.js", "function swap() {\n  a <=> b;\n}\n")
     assert first(planted, "<=>") == ("code", "src/odd.js", 1)

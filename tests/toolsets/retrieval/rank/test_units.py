@@ -41,7 +41,7 @@ def test_python_is_cut_into_functions_and_classes_and_what_is_around_them() -> N
 
 def test_a_class_leaves_its_methods_text_to_them() -> None:
     box = units_of("box.py", PYTHON)[2]
-    own = PYTHON[box.start : box.end]
+    own = box.own(PYTHON)
     assert "size = 3" in own
     assert "def open" not in own
 
@@ -71,7 +71,7 @@ def test_long_sections_and_plain_text_are_cut_at_blank_lines() -> None:
 def test_what_is_left_of_a_class_after_a_method_is_not_lost() -> None:
     text = "class A:\n    def one(self):\n        pass\n\n    marker = 1\n"
     units = units_of("a.py", text)
-    assert any("marker" in text[unit.start : unit.end] for unit in units)
+    assert any("marker" in unit.own(text) for unit in units)
 
 
 def test_texts_too_long_to_be_outlined_are_cut_at_blank_lines() -> None:
@@ -97,7 +97,8 @@ def test_every_word_is_in_some_unit_and_units_are_within_the_file(
 ) -> None:
     text = "\n".join(lines)
     units = units_of(path, text)
-    covered = "".join(text[unit.start : unit.end] for unit in sorted(units, key=lambda u: u.start))
+    spans = sorted(span for unit in units for span in unit.spans)
+    covered = "".join(text[start:end] for start, end in spans)
     assert "".join(covered.split()) == "".join(text.split())
     count = text.count("\n") + 1
     for unit in units:

@@ -171,4 +171,4 @@ def _texts(roots: Roots, root: Root, entries: Sequence[Entry]) -> Iterator[str]:
         except (Unreadable, Unavailable):
             continue
         for unit in units_of(entry.relative, text):
-            yield embedded(text[unit.start : unit.end])
+            yield embedded(unit.own(text))

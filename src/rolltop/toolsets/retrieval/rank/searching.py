@@ -232,7 +232,7 @@ def _candidates(tree: Tree, sought: Sought, indexed: _Indexed) -> Iterator[_Cand
             kept = file.units_of(number)
             units = units_of(entry.relative, text) if kept is None else kept
         for unit in _within(units, spans):
-            own = text[unit.start : unit.end]
+            own = unit.own(text)
             likely, path = _likely(telling, unit, own), entry.relative
             found.append((-likely, path.split("/"), unit, own, path))
     for _, _, unit, own, path in sorted(found)[:MOST]:
@@ -275,9 +275,11 @@ def _within(units: Iterable[Unit], spans: Sequence[tuple[int, int]]) -> Iterator
     ordered = sorted(spans)
     starts = [start for start, _ in ordered]
     for unit in units:
-        at = bisect_left(starts, unit.end) - 1
-        if at >= 0 and ordered[at][1] > unit.start:
-            yield unit
+        for start, end in unit.spans:
+            at = bisect_left(starts, end) - 1
+            if at >= 0 and ordered[at][1] > start:
+                yield unit
+                break
 
 
 def _likely(telling: Sequence[tuple[str, float]], unit: Unit, own: str) -> float:
@@ -303,7 +305,7 @@ def _read(tree: Tree, entry: Entry) -> tuple[Stamp, str]:
 def _units(path: str, text: str) -> Iterator[_Candidate]:
     """Yield the units of a file by its text."""
     for unit in units_of(path, text):
-        own = text[unit.start : unit.end]
+        own = unit.own(text)
         yield _Candidate(path, unit, own, fields_of(path, unit, own))
 
 

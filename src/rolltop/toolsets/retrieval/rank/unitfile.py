@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rolltop.core.search.terms import Expression
     from rolltop.toolsets.retrieval.store import Connection
 
-VERSION: Final = 5_000 + outline.VERSION
+VERSION: Final = 6_000 + outline.VERSION
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
 _SCHEMA: Final = """
@@ -226,26 +227,27 @@ def _put(db: Connection, noted: Noted, change: int) -> None:
 
 def _packed(units: Sequence[Unit]) -> bytes:
     """Return units in few bytes: numbers are told from those of the unit before."""
-    columns: list[list[str | int]] = [[], [], [], [], [], []]
+    columns: list[list[str | int | list[int]]] = [[], [], [], [], [], [], []]
     line = at = 0
     for unit in units:
         steps = unit.line - line, unit.end_line - unit.line, unit.start - at, unit.end - unit.start
-        for column, value in zip(columns, (unit.name, unit.scope, *steps), strict=True):
+        rest = [after - before for before, after in pairwise((unit.end, *chain(*unit.rest)))]
+        for column, value in zip(columns, (unit.name, unit.scope, *steps, rest), strict=True):
             column.append(value)
         line, at = unit.line, unit.end
     return zlib.compress(json.dumps(columns, separators=(",", ":")).encode())
 
 
 def _unpacked(data: bytes) -> list[Unit]:
-    names, scopes, lines, heights, starts, lengths = json.loads(zlib.decompress(data))
+    columns = json.loads(zlib.decompress(data))
     found: list[Unit] = []
     line = at = 0
-    for name, scope, down, height, start, length in zip(
-        names, scopes, lines, heights, starts, lengths, strict=True
-    ):
+    for name, scope, down, height, start, length, steps in zip(*columns, strict=True):
         line += down
-        found.append(Unit(name, scope, line, line + height, at + start, at + start + length))
-        at += start + length
+        begun, at = at + start, at + start + length
+        _, *ends = accumulate(steps, initial=at)
+        rest = tuple(zip(ends[::2], ends[1::2], strict=True))
+        found.append(Unit(name, scope, line, line + height, begun, at, rest))
     return found
 
 

@@ -6,13 +6,14 @@ them, and text without any, is cut at blank lines. The cut is a function of name
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.text.lines import Lines
 from rolltop.core.text.outline import kind_of, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rolltop.core.text.outline import Kind, Section
 
@@ -29,6 +30,10 @@ _DATA: Final = frozenset({"json", "yaml", "toml", "ini"})
 _DOCUMENTS: Final = frozenset(
     {"markdown", "restructuredtext", "asciidoc", "org", "html", "latex", "notebook", "text"}
 )
+_TELLING: Final = re.compile(r"(?!(?:end|fi|done|esac)\b)\b\w")
+"""Where a word begins that does more than close what was opened before."""
+
+_LEFT_OUT: Final = "…\n"
 _COMMENT: Final = ("#", "//", "/*", "*", "--", "@")
 _MOST_COMMENT_LINES: Final = 60
 
@@ -36,8 +41,8 @@ _MOST_COMMENT_LINES: Final = 60
 class Unit(NamedTuple):
     """A part of a file that is ranked and shown as one.
 
-    `start` to `end` are the code points that are its own, without the units inside it; `line`
-    to `end_line` the whole of it. `scope` names what it lies in.
+    `start` to `end`, and each of `rest`, are the code points that are its own, without the units
+    inside it; `line` to `end_line` the whole of it. `scope` names what it lies in.
     """
 
     name: str
@@ -46,6 +51,21 @@ class Unit(NamedTuple):
     end_line: int
     start: int
     end: int
+    rest: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """All code points that are its own, in order."""
+        return (self.start, self.end), *self.rest
+
+    def own(self, text: str) -> str:
+        """Return its own text, with `…` where units inside it stand."""
+        parts = [text[self.start : self.end]]
+        at = self.end
+        for start, end in self.rest:
+            parts += (_LEFT_OUT if text[at:start].strip() else "", text[start:end])
+            at = end
+        return "".join(parts)
 
 
 class _Run(NamedTuple):
@@ -63,10 +83,49 @@ def units_of(path: str, text: str) -> list[Unit]:
     kind = kind_of(path.rpartition("/")[2], text)
     if kind in _DATA or len(text) > LARGEST_OUTLINED:
         return list(_blocks(lines, None, 1, len(lines)))
+    runs = _runs(lines, kind)
+    if kind not in _DOCUMENTS:
+        return _declared(lines, runs, kind)
+    return [unit for run in runs for unit in _units(lines, run, kind)]
+
+
+def _declared(lines: Lines, runs: list[_Run], kind: Kind) -> list[Unit]:
+    """Return the units of runs; what is left of a short declaration belongs to its own unit.
+
+    So does what only closes something: it is no unit, and belongs to what it closes, as far as
+    that is known, else to what stands before.
+    """
+    short = _short(lines, runs)
     found: list[Unit] = []
-    for run in _runs(lines, kind):
+    begun: dict[str, int] = {}
+    rests: dict[int, list[tuple[int, int]]] = {}
+    for run in runs:
+        start, end = lines.span(run.first, run.last)
+        name = "" if run.section is None else run.section.id
+        if run.begins:
+            begun[name] = len(found)
+        elif not lines.text[start:end].strip():
+            continue
+        else:
+            closing = not _TELLING.search(lines.text, start, end)
+            owner = begun.get(name, len(found) - 1 if closing else -1)
+            if owner >= 0 and (closing or name in short):
+                rests.setdefault(owner, []).append((start, end))
+                continue
         found += _units(lines, run, kind)
+    for at, rest in rests.items():
+        found[at] = found[at]._replace(rest=tuple(rest))
     return found
+
+
+def _short(lines: Lines, runs: Sequence[_Run]) -> set[str]:
+    """Return the sections, by their ids, that have few lines outside of those inside them."""
+    lengths: dict[str, int] = {}
+    for run in runs:
+        if run.section is not None:
+            start, end = lines.span(run.first, run.last)
+            lengths[run.section.id] = lengths.get(run.section.id, 0) + end - start
+    return {name for name, length in lengths.items() if length <= LONGEST_BLOCK}
 
 
 def _runs(lines: Lines, kind: Kind) -> list[_Run]:
