@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,28 +13,30 @@ PREVIEW: Final = 400
 
 _HEAD: Final = 160
 _MARK: Final = "…"
-_MOST_LINES: Final = 400
-_LONGEST_LINE: Final = 4_000
+_LEAST: Final = _HEAD // 4
+"""Code points of a line that are worth showing where it is longer."""
 
 
 def preview(own: str, wanted: Collection[str]) -> str:
-    """Return the first line of a unit and the lines with most of what is wanted, `…` between them.
+    """Return the first line of a unit and the lines with most of what is wanted.
 
-    A line that is too long is cut around what is wanted in it. `wanted` are texts in small letters.
+    `…` stands for the lines that are left out, between them and at the end. A line that is too
+    long is cut around what is wanted in it. `wanted` are texts in small letters.
     """
-    lines = [line[:_LONGEST_LINE].rstrip() for line in own.split("\n", _MOST_LINES)[:_MOST_LINES]]
+    lines = [line.rstrip() for line in own.split("\n")]
     at = next((at for at, line in enumerate(lines) if line.strip(" \t@#/*-=")), 0)
-    alone = not any(line.strip() for line in lines[at + 1 :])
-    head = _cut(lines[at].strip(), PREVIEW if alone else _HEAD, wanted)
+    later = [number for number in range(at + 1, len(lines)) if lines[number]]
+    shown = [_cut(lines[at].strip(), _HEAD if later else PREVIEW, wanted)]
     best = _best(lines, at + 1, wanted)
-    shown = [head]
-    if best > at + 1:
+    if later and later[0] < best:
         shown.append(_MARK)
-    for line in lines[max(best, at + 1) :]:
-        if not line.strip():
-            continue
+    for number in later[bisect_left(later, best) :]:
+        line = lines[number]
         room = PREVIEW - sum(map(len, shown)) - len(shown)
-        if room < _HEAD // 4:
+        if number < later[-1]:
+            room -= len(f"\n{_MARK}")
+        if room < min(len(line), _LEAST):
+            shown += [_MARK] * (not shown[-1].endswith(_MARK))
             break
         shown.append(_cut(line, room, wanted))
     return "\n".join(shown)
