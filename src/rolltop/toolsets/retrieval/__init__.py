@@ -84,7 +84,9 @@ TOOLSET: Final = Toolset(
             "retrieval.index",
             "flag",
             default=True,
-            help="Keep an index in data_dir, which makes searches faster and changes no answer.",
+            help="Keep an index in data_dir, which makes searches faster and changes no answer of "
+            "repo_search. Without it repo_smart_search ranks by words alone, and in a large tree "
+            "only the files that are likeliest to answer (meta.unread counts the others).",
         ),
         Setting(
             "retrieval.semantic_search",
