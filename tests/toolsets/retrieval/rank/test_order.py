@@ -139,3 +139,20 @@ def test_a_file_without_words_changes_no_score_when_it_is_kept(grown: Maker) -> 
     before = answers(forest)
     build(forest)
     assert answers(forest) == before
+
+
+def test_a_word_that_is_everywhere_is_found_with_an_index_too(
+    grown: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposing, "MOST", 40)
+    forest = grown("index")
+    for n in range(50):
+        forest.put(f"code/f{n}.py", f"def handler_{n}():\n    return serve\n")
+
+    def first(query: str) -> list[str]:
+        return [p["path"] for p in forest.ok("repo_smart_search", query=query)["result"]]
+
+    before = [first(query) for query in ("return", "return serve", "def")]
+    assert all(before)
+    build(forest)
+    assert [first(query) for query in ("return", "return serve", "def")] == before

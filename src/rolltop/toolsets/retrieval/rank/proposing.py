@@ -88,9 +88,10 @@ def proposed(
 def _by_text(file: UnitFile, sought: Sought, known: Occurring) -> dict[int, float]:
     """Return what pieces count for by their text and the names in it."""
     texts = {term: count for term, count in known.words.items() if term not in sought.wholes}
-    expressions = [
-        one for one in (_chosen(file, texts, ""), _chosen(file, known.names, NAME)) if one
-    ]
+    text, everywhere = _chosen(file, texts, "")
+    names, _ = _chosen(file, known.names, NAME)
+    # Of words that are everywhere the names tell enough, where there are any.
+    expressions = [one for one in ("" if everywhere and names else text, names) if one]
     if not expressions:
         return {}
     within = " OR ".join(f"({one})" for one in expressions)
@@ -105,13 +106,13 @@ def _by_text(file: UnitFile, sought: Sought, known: Occurring) -> dict[int, floa
     return scores
 
 
-def _chosen(file: UnitFile, occurrences: Mapping[str, int], mark: str) -> str:
-    """Return an expression that a bounded number of pieces meet; "" where only common words are."""
+def _chosen(file: UnitFile, occurrences: Mapping[str, int], mark: str) -> tuple[str, bool]:
+    """Return an expression that `MOST` pieces meet, or else more do; "" where no word occurs."""
     marked = {f"{mark}{term}": count for term, count in occurrences.items()}
     if not any(marked.values()):
-        return ""
+        return "", False
     expression, _, cut = chosen(marked, lambda one, most: len(file.meeting(said(one), most)), MOST)
-    return "" if cut and not mark else said(expression)
+    return said(expression), cut
 
 
 def _add(file: UnitFile, expression: str, worth: float, scores: dict[int, float]) -> None:
