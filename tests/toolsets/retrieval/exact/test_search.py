@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -38,6 +39,21 @@ def test_a_line_with_several_matches_is_one_hit(code: Path) -> None:
     (code / "a").write_text("no\nx x x\n")
     (hit,) = found(code, Query("x")).hits
     assert (hit.line, hit.preview) == (2, "x x x")
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?xi)^\x {212A}$", r"(?x)^[\x {e9}k]$", r"^\p{L}$", "(?u)^\\w$"]
+)
+def test_ascii_is_matched_by_expressions_that_ask_for_unicode(code: Path, pattern: str) -> None:
+    (code / "a").write_text("k\n")
+    (hit,) = found(code, Query(pattern, regex=True)).hits
+    assert hit.preview == "k"
+
+
+def test_an_expression_that_takes_too_long_to_read_is_a_search_that_did(code: Path) -> None:
+    slow = Query(r"\w" * 20_000, regex=True)
+    with pytest.raises(TimedOut):
+        search(trees_of(code), slow, limit=1, deadline=time.monotonic() + 0.2)
 
 
 @pytest.mark.parametrize("count", [4, 150])

@@ -107,3 +107,42 @@ def test_a_long_stretch_is_asked_for_where_there_is_no_text(
 @pytest.mark.parametrize("pattern", [r"\w*", "(?:[a-z]{40})?", r"[a-z]{40}|\d", ".", r"(\d{9})*x"])
 def test_what_may_be_missing_asks_for_nothing(pattern: str) -> None:
     assert required(Query(pattern, regex=True)) == NOTHING
+
+
+def test_an_expression_too_deep_to_ask_for_takes_the_index_from_nobody(tmp_path: Path) -> None:
+    deep = Query("(" * 48 + "abc|xyz" + ")def|xyw" * 48, regex=True)
+    assert _proposed(tmp_path, deep, [b"abcdef", b"none"]) >= {0}
+    assert _proposed(tmp_path, Query("needle"), [b"a needle", b"none"]) == {0}
+
+
+@pytest.mark.parametrize(
+    "atom", ["a", r"\w", "(?i)", "(?:a)", "[a-z]", "(", "a|", "{9}", "[", r"\b"]
+)
+def test_a_long_expression_is_read_or_left_alone(atom: str) -> None:
+    assert required(Query(atom * (1 << 19), regex=True)) == NOTHING
+
+
+def test_many_texts_are_asked_for_whatever_stretches_stand_beside_them(tmp_path: Path) -> None:
+    names = [f"key{number:02}_" for number in range(100)]
+    query = Query("|".join(f"{name}[0-9a-f]{{32}}" for name in names), regex=True)
+    datas = [f"key17_{'0a' * 16}".encode(), b"key17_", b"0a" * 16]
+    assert _proposed(tmp_path, query, datas) == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("[]-9]", "-"),
+        (r"[]-\x01]{20}", "-" * 20),
+        (r"[^]-a\x00-\x5c\x62-\x7f]", "_"),
+        ("[+-[b]|a]needle_needle", "b"),
+        (r"[\--[b]|a]needle_needle", "b"),
+    ],
+)
+def test_brackets_inside_brackets_are_read_as_ripgrep_does(
+    tmp_path: Path, pattern: str, text: str
+) -> None:
+    query = Query(pattern, regex=True)
+    assert _matching(tmp_path, query, [text.encode()]) <= _proposed(
+        tmp_path, query, [text.encode()]
+    )

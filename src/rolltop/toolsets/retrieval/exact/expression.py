@@ -69,8 +69,9 @@ class Expression:
         return text[min(range(last + 1), key=lambda at: _RAREST_FIRST.find(text[at])) :]
 
 
-_UNICODE: Final = re.compile(rb"\\[pPuU]|\\x\{|\(\?[a-zA-Z-]*u")
-"""What names characters by their numbers or properties in Unicode, or asks for its rules."""
+_UNICODE: Final = re.compile(rb"\\[pPuU]|\\x\{|\(\?[a-zA-Z-]*[ux]")
+"""What names characters by their numbers or properties in Unicode, asks for its rules, or may be
+written with blanks in between."""
 _SHORTEST: Final = 6
 _RAREST_FIRST: Final = (
     "^?~`ZJj!%$|Q@Y+zW[\\]<K&V7X{q5}#698GB4'F:H3/wUkOM>y2LDNPR=1vCxSA.\"T*;Ibg-Eh)(m0,fpuldconairs"

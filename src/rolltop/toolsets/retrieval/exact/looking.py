@@ -28,7 +28,7 @@ _TRIED: Final = 16
 """Files that are read before it is decided whether to look at others."""
 _LOOKED_AT_ONCE: Final = (_TRIED, READ_AT_ONCE, 256, 1024, 4096, 1 << 14)
 """Files of the first look, of the second and so on, of all others: what is wanted is often near the
-start."""
+start. So few as the first are read at once."""
 _LISTED_AT_ONCE: Final = (512, 4096, 1 << 14)
 """The same where lines are listed. Ripgrep takes as long to compile an expression as to look for it
 in hundreds of files."""

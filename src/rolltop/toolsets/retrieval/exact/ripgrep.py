@@ -61,11 +61,16 @@ _REASON: Final = re.compile(rb"error: (.+)")
 _LONGEST: Final = 3600.0
 """Seconds that a run without a deadline may take."""
 _OPEN_FILES: Final = b"/dev/fd/"
+_REFUSAL: Final = re.compile(rb"^rg: (?!/dev/fd/)", re.MULTILINE)
 _TOO_BIG: Final = b"size limit"
 
 
 class Stuck(Exception):
     """A run took longer than files of that number ever should."""
+
+
+class Refused(Exception):
+    """An expression cannot be read without the rules of Unicode."""
 
 
 class _Killed(Exception):
@@ -254,6 +259,7 @@ def spots(
     None instead where it could not be read.
 
     Raises:
+        Refused: the expression cannot be read, though it can be with the rules of Unicode.
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
@@ -263,6 +269,8 @@ def spots(
         written, complaints = run.result(deadline - time.monotonic())
     except Stuck:
         raise timed_out() from None
+    if "--no-unicode" in found.flags and _REFUSAL.search(complaints):
+        raise Refused
     listed: dict[int, list[Spot] | None] = {
         int(name.removeprefix(_OPEN_FILES)): spots_in(rows)
         for name, rows in listed_lines(written).items()
@@ -320,17 +328,21 @@ class Check:
         if self._run is not None:
             self._run.stop()
 
-    def passed(self) -> None:
+    def passed(self, deadline: float) -> None:
         """Return once the expression was read.
 
         Raises:
             Invalid: QUERY_INVALID, with ripgrep's own reason.
+            TimedOut: `deadline`, on the monotonic clock, passed.
 
         """
         if self._run is None:
             return
         run, self._run = self._run, None
-        _, complaints = run.result(30.0)
+        try:
+            _, complaints = run.result(deadline - time.monotonic())
+        except Stuck:
+            raise timed_out() from None
         if complaints:
             raise _unread(complaints)
         if len(_FINE) >= _MOST_FINE:

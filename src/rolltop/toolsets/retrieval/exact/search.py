@@ -207,7 +207,7 @@ class _Search:
     def _await_check(self) -> None:
         """Return once ripgrep has read the expression. Raises QUERY_INVALID."""
         if self._check_of_query is not None:
-            self._check_of_query.passed()
+            self._check_of_query.passed(self._deadline)
 
     def _remember(self, hit: Hit, batch: list[Entry]) -> None:
         """Note the state that a file was in before it was read."""

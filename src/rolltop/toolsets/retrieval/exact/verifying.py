@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from rolltop.toolsets.retrieval.exact import ripgrep
@@ -112,10 +113,16 @@ class Verifier:
         left = [(file, content) for file, content in files if file.descriptor not in places]
         if left:
             is_ascii = all(content.is_ascii for _, content in left)
-            wanted = self._of_ascii if is_ascii else self._expression
-            descriptors = [file.descriptor for file, _ in left]
-            places |= ripgrep.spots(wanted, descriptors, self._most, self._deadline)
+            places |= self._found([file.descriptor for file, _ in left], is_ascii=is_ascii)
         return places
+
+    def _found(self, descriptors: list[int], *, is_ascii: bool) -> dict[int, list[Spot] | None]:
+        """Return the matching lines of open files as ripgrep tells them."""
+        most, deadline = self._most, self._deadline
+        if is_ascii:
+            with suppress(ripgrep.Refused):
+                return ripgrep.spots(self._of_ascii, descriptors, most, deadline)
+        return ripgrep.spots(self._expression, descriptors, most, deadline)
 
     def _hits(
         self,

@@ -88,23 +88,27 @@ def of_class(written: str, *, folds: bool) -> Characters:
         return ANY
     negates = inside != written
     letters = folds and not negates
-    found, at = 0, 0
+    at = int(inside.startswith("]"))  # there it stands for itself, and begins no range
+    found = of(inside[:at])
     while at < len(inside):
         item = _ITEM.match(inside, at)
         if item is None or (item["posix"] and item["posix"] not in _POSIX):
             return ANY
         at = item.end()
-        found |= _PERL[item["perl"]] if item["perl"] else _of_item(item, folds=letters)
+        found |= _of_item(item, folds=letters)
     return ANY & ~found | BEYOND if negates else found
 
 
 def _of_item(item: re.Match[str], *, folds: bool) -> Characters:
+    if item["perl"]:
+        return _PERL[item["perl"]]
     if item["posix"]:
         found = _POSIX[item["posix"]]
     else:
-        first = min(_code(item["first"]), _HIGHEST)
-        last = min(_code(item["last"] or item["first"]), _HIGHEST)
-        found = of(map(chr, range(first, last + 1)))
+        first, last = _code(item["first"]), _code(item["last"] or item["first"])
+        if last < first:
+            return ANY
+        found = of(map(chr, range(min(first, _HIGHEST), min(last, _HIGHEST) + 1)))
     return folded(found) if folds else found
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import apsw
+
 from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
 from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
+from rolltop.toolsets.retrieval.trigrams.stretches import is_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,6 +35,8 @@ _GRAMS: Final = (48, 12, 5)
 """Trigrams asked for of one text, fewer where there are many texts: each costs less than a file
 that is read in vain."""
 _MOST_TERMS: Final = 400
+_DEEPEST: Final = 16
+"""Levels of what is asked: FTS5 reads less than 50."""
 _SCHEMA: Final = """
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
@@ -146,7 +151,10 @@ class Postings:
             return 0, None
         with self._file.reading() as db:
             change = db.number(_LAST_CHANGE)
-            ((numbers,),) = db.execute(_MATCHING, (expression,))
+            try:
+                ((numbers,),) = db.execute(_MATCHING, (expression,))
+            except apsw.SQLError:  # FTS5 cannot read it: that says nothing of the index
+                return 0, None
             return change, set(json.loads(numbers))
 
     def lacking(self, root: str, entries: Sequence[Entry]) -> list[Entry]:
@@ -190,17 +198,25 @@ def exists(folder: Path) -> bool:
 def _expression(need: Need) -> str | None:
     """Return the need in FTS5's words, None where nothing is needed or it is too much to say."""
     for most in _GRAMS:
-        terms = _terms(need, most)
-        if terms.count(_QUOTE) <= 2 * _MOST_TERMS:
-            return terms or None
+        for stretches in (True, False):
+            terms = _terms(need, most, _DEEPEST, stretches=stretches)
+            if terms.count(_QUOTE) <= 2 * _MOST_TERMS:
+                return terms or None
     return None
 
 
-def _terms(need: Need, most: int) -> str:
-    """Return the need in FTS5's words, "" where it asks for nothing that is kept."""
+def _terms(need: Need, most: int, levels: int, *, stretches: bool) -> str:
+    """Return the need in FTS5's words, "" where it asks for nothing that is kept.
+
+    What lies deeper than the levels is left out, and where not wanted, the need of stretches.
+    """
     if isinstance(need, str):
+        if is_mark(need) and not stretches:
+            return ""
         return " AND ".join(map(_quoted, _spread(grams(need), most)))
-    terms = [_terms(part, most) for part in need.parts]
+    if not levels:
+        return ""
+    terms = [_terms(part, most, levels - 1, stretches=stretches) for part in need.parts]
     if isinstance(need, All):
         return " AND ".join(f"({one})" for one in terms if one)
     return " OR ".join(f"({one})" for one in terms) if all(terms) else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.trigrams.classes import folded, of_class, of_escape
 from rolltop.toolsets.retrieval.trigrams.runs import GRAM
-from rolltop.toolsets.retrieval.trigrams.stretches import ANY, KINDS, Characters, marked, of
+from rolltop.toolsets.retrieval.trigrams.stretches import ANY, KINDS, Characters, marks, of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,8 @@ _EDGES: Final = frozenset("AbBz<>")
 """Escapes that match no character."""
 _ZERO: Final = ("*", "?")
 _MOST_DIGITS: Final = 9
+_LONGEST: Final = 10_000
+"""Characters of the longest expression that is read here."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def required(query: Query) -> Need:
     folds = query.case != "sensitive"
     if not query.regex:
         return _text(query.text, folds=folds)
+    if len(query.text) > _LONGEST:
+        return NOTHING
     try:
         reading = _Reading(query.text, folds=folds)
         need = reading.alternatives().need
@@ -75,7 +79,7 @@ def _text(text: str, *, folds: bool) -> Need:
 
 
 def _all(parts: Sequence[Need]) -> Need:
-    real = [part for part in parts if part != NOTHING]
+    real = list(dict.fromkeys(part for part in parts if part != NOTHING))
     return real[0] if len(real) == 1 else All(tuple(real))
 
 
@@ -100,7 +104,7 @@ class _Stretches:
 
     def __init__(self) -> None:
         self._lengths: Final = [0] * len(KINDS)
-        self.needs: Final[list[Need]] = []
+        self._longest: Final = [0] * len(KINDS)
 
     def add(self, characters: Characters, least: int) -> None:
         """Go on by at least so many of the characters, and by no others."""
@@ -110,14 +114,15 @@ class _Stretches:
             else:
                 self._lengths[number] += least
 
-    def end(self) -> None:
-        """Take note that something may lie between this and what follows."""
+    def needs(self) -> list[Need]:
+        """Return what a file must hold for them."""
         for number in range(len(KINDS)):
             self._end(number)
+        return list(marks(self._longest))
 
     def _end(self, number: int) -> None:
-        length, self._lengths[number] = self._lengths[number], 0
-        self.needs.append(marked(number, length) or NOTHING)
+        self._longest[number] = max(self._longest[number], self._lengths[number])
+        self._lengths[number] = 0
 
 
 class _Reading:
@@ -166,8 +171,7 @@ class _Reading:
             stretches.add(match.characters, times * match.least)
             characters |= match.characters
             least += times * match.least
-        stretches.end()
-        need = _all([*parts, _text(run, folds=self._folds), *stretches.needs])
+        need = _all([*parts, _text(run, folds=self._folds), *stretches.needs()])
         return _Match(need, characters=characters, least=least)
 
     def _atom(self, character: str) -> _Match:
@@ -220,8 +224,8 @@ class _Reading:
         self._at += self._next() == "]"
         while depth:
             character = self._next()
-            if not character:
-                raise _Unsure
+            if not character or self._pattern.startswith("-[", self._at):
+                raise _Unsure  # what ends a range begins no class inside
             self._at += 2 if character == "\\" else 1
             if character == "[":
                 depth += 1

@@ -45,7 +45,7 @@ def kept(data: bytes) -> str:
 
 
 def grams(text: str) -> list[str]:
-    """Return the trigrams that `runs` of any text hold which holds this one in a line."""
+    """Return the trigrams that `kept` of any text holds that holds this one in a line."""
     found: dict[str, None] = {}
     for run in _RUN.finditer(text):
         # At an end of the text the run may go on in the file; inside, it ends where it ends here.

@@ -8,10 +8,11 @@ so they are asked for along with texts.
 from __future__ import annotations
 
 import string
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 Characters = int
 """A set of characters: a bit for each of ASCII, and one for all the others together."""
@@ -87,13 +88,28 @@ def stretches(data: bytes, words: bytes) -> str:
     return "".join(found)
 
 
-def marked(number: int, length: int) -> str:
-    """Return the text that is kept of files with a stretch of at least that length.
+def marks(lengths: Sequence[int]) -> Iterator[str]:
+    """Yield texts that are all kept of a file with a stretch of each kind of at least its length.
 
-    `number` is the kind's among `KINDS`; the text is empty where all files may have such.
+    None where all files may have such, nor where a stretch of a narrower kind is as long.
     """
-    level = sum(length >= one for one in KINDS[number].lengths)
-    return _written(number, level - 1, level - 1 + _GRAM) if level else ""
+    levels = [bisect_right(kind.lengths, one) for kind, one in zip(KINDS, lengths, strict=True)]
+    steps = [
+        kind.lengths[level - 1] if level else 0 for kind, level in zip(KINDS, levels, strict=True)
+    ]
+    for number, (kind, level, step) in enumerate(zip(KINDS, levels, steps, strict=True)):
+        narrower = (
+            other >= step and not one.characters & ~kind.characters
+            for one, other in zip(KINDS, steps, strict=True)
+            if one is not kind
+        )
+        if level and not any(narrower):
+            yield _written(number, level - 1, level - 1 + _GRAM)
+
+
+def is_mark(text: str) -> bool:
+    """Return whether a text may be one of `marks`."""
+    return _FIRST <= ord(text[0]) < _FIRST + _ROOM * len(KINDS)
 
 
 def _reached(lengths: tuple[int, ...], inside: bytes) -> int:
