@@ -113,16 +113,37 @@ def rebase(before: str, now: str, changes: Sequence[Change]) -> Moved | None:
     return Moved(tuple(moved), tuple(sorted(lines.items())))
 
 
+def at_stake(before: str, now: str, changes: Sequence[Change]) -> tuple[int, int]:
+    """Return the first and the last line of `now` that a patch of `before` is about.
+
+    Those it clashes with or, where it clashes with none, those its lines are now.
+    """
+    differences = hunks(_contents(before), _contents(now))
+    clashes = [hunk for change in changes if (hunk := _clash(change, differences)) is not None]
+    if clashes:
+        return min(h.new_start for h in clashes) + 1, max(h.new_end for h in clashes)
+    lines = [_shifted(change, differences) for change in changes]
+    return min(lines), max(lines)
+
+
 def _moved_line(change: Change, differences: Sequence[Hunk]) -> int | None:
+    return None if _clash(change, differences) else _shifted(change, differences)
+
+
+def _clash(change: Change, differences: Sequence[Hunk]) -> Hunk | None:
+    """Return the difference that touches what a change touches too, None if none does."""
     place = change.line - 1
-    shift = 0
     for hunk in differences:
         is_inside = hunk.start < place < hunk.end
         if is_inside or (change.operation != "add" and hunk.start == place < hunk.end):
-            return None
-        if hunk.end <= place:
-            shift = hunk.new_end - hunk.end
-    return change.line + shift
+            return hunk
+    return None
+
+
+def _shifted(change: Change, differences: Sequence[Hunk]) -> int:
+    """Return the line of a change that clashes with nothing."""
+    passed = [hunk for hunk in differences if hunk.end < change.line]
+    return change.line + (passed[-1].new_end - passed[-1].end if passed else 0)
 
 
 def _contents(text: str) -> list[str]:

@@ -9,7 +9,8 @@ from rolltop.core import budget
 from rolltop.core.budget import Continuation, Text
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.notes.models import Target, continued
-from rolltop.toolsets.notes.service import checks, managing, modes, reading, stats
+from rolltop.toolsets.notes.service import checks, clashes, managing, modes, reading, stats
+from rolltop.toolsets.notes.service.checks import Clash
 from rolltop.toolsets.notes.service.reading import Range, Shown
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ async def save(call: Call, asked: Save, operations: Sequence[PatchOperation] | N
     if operations is not None:
         patch = checks.changes(operations) if asked.text is None else ()  # both are refused later
         asked = replace(asked, patch=patch)
-    return fitted(await modes.save(call, asked), call.budget)
+    try:
+        saved = await modes.save(call, asked)
+    except Clash as clash:
+        raise clashes.told(clash, call.budget, call.desk.registry.as_listed(_GET)) from None
+    return fitted(saved, call.budget)
 
 
 async def manage(

@@ -127,38 +127,55 @@ def version_gone(note_id: str, version: int) -> NotFound:
     )
 
 
-def conflict(
-    note: Note, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None
-) -> Conflict:
-    """Return the conflict with a note as it is now, both sides told."""
-    current: dict[str, Any] = {
-        "id": note.id,
-        "current_local_version": note.local_version,
-        "current_server_version": note.server_version,
-        "current_text": note.text,
-        "current_tags": list(note.content.tags),
-        "current_trash": note.content.trash,
-    }
-    return Conflict(
-        f"{message}; the note is at local_version {note.local_version}. Nothing was written",
-        code="VERSION_CONFLICT",
-        hint=hint
-        or "details holds both sides: bring them together, then save with local_version "
-        f"{note.local_version}.",
-        data={"details": {**current, **(details or {})}},
-    )
+class Outdated(Conflict):
+    """A note is not at the version a caller believes it to be at; `note` is how it is now."""
 
-
-def require_version(note: Note, local_version: int, server_version: int | None = None) -> None:
-    """Raise Conflict where a note is not at the version a caller believes it to be at."""
-    again = f"Call again with local_version {note.local_version} if that is still what is meant."
-    if note.local_version != local_version:
-        raise conflict(note, f"local_version is {local_version}", hint=again)
-    if server_version is not None and note.server_version != server_version:
-        stored = (
-            "stored is none" if note.server_version is None else f"stored is {note.server_version}"
+    def __init__(self, note: Note, message: str, *, hint: str) -> None:
+        """Tell all of the note but its text."""
+        current: dict[str, Any] = {
+            "id": note.id,
+            "current_local_version": note.local_version,
+            "current_server_version": note.server_version,
+            "current_tags": list(note.content.tags),
+            "current_trash": note.content.trash,
+        }
+        super().__init__(
+            f"{message}; the note is at local_version {note.local_version}. Nothing was written",
+            code="VERSION_CONFLICT",
+            hint=hint,
+            data={"details": current},
         )
-        raise conflict(note, f"server_version is {server_version}, {stored}", hint=again)
+        self.note = note
+
+
+class Clash(Outdated):
+    """A save that does not go together with the note as it is now.
+
+    `yours` is what was asked for; `lines` are the first and the last line of the note that a
+    patch is about, None for a whole text.
+    """
+
+    def __init__(
+        self, note: Note, message: str, yours: Mapping[str, Any], lines: tuple[int, int] | None
+    ) -> None:
+        """Keep both sides: how much of them is told depends on the budget."""
+        hint = "bring them together, then save with local_version"
+        super().__init__(
+            note, message, hint=f"details holds both sides: {hint} {note.local_version}."
+        )
+        self.yours = yours
+        self.lines = lines
+
+
+def require_version(note: Note, local_version: int) -> None:
+    """Raise Conflict where a note is not at the version a caller believes it to be at."""
+    if note.local_version != local_version:
+        raise Outdated(
+            note,
+            f"local_version is {local_version}",
+            hint=f"Call again with local_version {note.local_version} if that is still what is "
+            "meant.",
+        )
 
 
 def _wrong_tags(message: str) -> Invalid:

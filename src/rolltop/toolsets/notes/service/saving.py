@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.errors import Conflict, Invalid
+from rolltop.core.errors import Invalid
 from rolltop.core.text import patch
 from rolltop.toolsets.notes.models import (
     GUARDED_LENGTH,
@@ -21,6 +21,7 @@ from rolltop.toolsets.notes.models import (
     Saved,
 )
 from rolltop.toolsets.notes.service import changes, checks
+from rolltop.toolsets.notes.service.checks import Clash
 from rolltop.toolsets.notes.service.reading import missing
 from rolltop.toolsets.notes.store import reading, versions
 
@@ -101,10 +102,11 @@ def _patched(tx: Tx, notebook: Notebook, note: Note, asked: Save) -> Plan:
     """Return the plan for a note that is there."""
     version = asked.local_version or 0
     if asked.server_version is not None and asked.server_version != note.server_version:
-        checks.require_version(note, note.local_version, asked.server_version)
+        stored = "none" if note.server_version is None else note.server_version
+        raise _clash(note, asked, f"server_version is {asked.server_version}, stored is {stored}")
     if asked.patch is None:
         if version != note.local_version:
-            raise checks.conflict(note, f"local_version is {version}", details=_yours(asked))
+            raise _clash(note, asked, f"local_version is {version}")
         return _planned(tx, note, asked, asked.text or "")
     if version == note.local_version:
         return _planned(tx, note, asked, _applied(note.text, asked.patch))
@@ -132,14 +134,24 @@ def _rebased(
         or (asked.tags is not None and now.tags not in (then.tags, asked.tags))
         or (asked.trash is not None and now.trash not in (then.trash, asked.trash))
     ):
-        raise _refused_patch(note, asked, " and touches what changed since")
+        lines = patch.at_stake(base.content.text, note.text, given)
+        raise _refused_patch(note, asked, " and touches what changed since", lines)
     text = _applied(note.text, moved.changes)
     return replace(_planned(tx, note, asked, text), moved=moved.lines)
 
 
-def _refused_patch(note: Note, asked: Save, why: str) -> Conflict:
-    told = f"The patch is for local_version {asked.local_version}{why}"
-    return checks.conflict(note, told, details=_yours(asked))
+def _refused_patch(
+    note: Note, asked: Save, why: str, lines: tuple[int, int] | None = None
+) -> Clash:
+    return _clash(note, asked, f"The patch is for local_version {asked.local_version}{why}", lines)
+
+
+def _clash(note: Note, asked: Save, why: str, lines: tuple[int, int] | None = None) -> Clash:
+    """Return the conflict of a save; without `lines` a patch is about those that it names."""
+    if lines is None and asked.patch:
+        named = [change.line for change in asked.patch]
+        lines = min(named), max(named)
+    return Clash(note, why, _yours(asked), lines)
 
 
 def _yours(asked: Save) -> dict[str, Any]:

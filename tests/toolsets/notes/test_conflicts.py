@@ -1,0 +1,142 @@
+"""Conflicts over long notes: what is at stake is shown, and what is left out is read on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import budget
+from tests.desks import call_tool, make_desk
+from tests.toolsets.notes.caller import Caller
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Database
+    from rolltop.core.scope import Scope
+
+LINES = [f"line {n} of a long note\n" for n in range(1, 5001)]
+THEIRS, OURS = "what they wrote\n", "what we wrote"
+
+
+def read_on(caller: Caller, details: dict[str, Any]) -> str:
+    """Return the text of a conflict's details, with all that `next` goes on to."""
+    text, onward = details["current_text"], details.get("next")
+    while onward:
+        assert onward["tool"] == "note_get"
+        answer = call_tool(caller.desk, caller.scope, onward["tool"], **onward["arguments"])
+        assert not answer.is_error, answer.text
+        text += answer.structured["text"]
+        onward = answer.structured.get("next")
+    return text
+
+
+def changed(caller: Caller, *lines: int) -> str:
+    """Return a long note of which others changed these lines since its version 1."""
+    note = caller.note("".join(LINES))
+    caller.patch(note, 1, *[("mod", line, THEIRS) for line in lines])
+    return note
+
+
+def ours(*lines: int) -> list[dict[str, Any]]:
+    return [{"op": "mod", "ln": line, "val": OURS} for line in lines]
+
+
+@pytest.mark.parametrize("line", [1, 2500, 5000])
+def test_a_patch_is_shown_the_lines_it_clashes_with(mine: Caller, line: int) -> None:
+    note = changed(mine, line)
+    sent = {"id": note, "local_version": 1, "text_patch": ours(line, 7)}
+    error = mine.fails("note_save", **sent)
+    details = error["details"]
+    first = details["range_line_start"]
+    shown = details["current_text"].splitlines(keepends=True)
+    assert shown[line - first] == THEIRS
+    assert (len(shown), details["txt_tot_ln"]) == (details["range_line_count"], 5000)
+    assert details["txt_partial"] is True
+    assert details["your_patch"] == ours(line, 7)
+    assert budget.count(error) < 500
+    assert "only a part of the note" in error["resolution_hint"]
+    assert "note_get" in error["resolution_hint"]
+
+
+def test_lines_that_others_deleted_or_made_many_are_shown_where_they_stood(mine: Caller) -> None:
+    note = mine.note("".join(LINES))
+    mine.patch(note, 1, ("del", 2500), ("mod", 3000, THEIRS * 2000))
+    for line, kept in ((2500, LINES[2498] + LINES[2500]), (3000, THEIRS * 2000)):
+        sent = {"id": note, "local_version": 1, "text_patch": ours(line)}
+        assert kept in read_on(mine, mine.fails("note_save", **sent)["details"])
+
+
+def test_a_patch_that_clashes_in_tags_alone_is_shown_its_lines(mine: Caller) -> None:
+    note = mine.note("".join(LINES), tags=["one"])
+    mine.patch(note, 1, ("add", 1, "new"), tags=["two"])
+    sent = {"id": note, "local_version": 1, "text_patch": ours(4000)}
+    details = mine.fails("note_save", **sent, tags=["three"])["details"]
+    assert (details["current_tags"], details["your_tags"]) == (["two"], ["three"])
+    assert LINES[3999] in details["current_text"]
+    assert details["range_line_count"] < 20
+
+
+def test_a_patch_of_an_unknown_version_is_shown_the_lines_it_names(mine: Caller) -> None:
+    note = changed(mine, 1)
+    for line, last in ((2500, 2500), (9000, 5000)):
+        sent = {"id": note, "local_version": 9, "text_patch": ours(line)}
+        assert LINES[last - 1] in mine.fails("note_save", **sent)["details"]["current_text"]
+
+
+def test_a_whole_text_against_a_long_note_is_told_how_to_read_the_rest(mine: Caller) -> None:
+    note = mine.note("".join(LINES))
+    mine.patch(note, 1, ("mod", 2500, "they " * 20_000), ("mod", 4900, THEIRS))
+    now = "".join(
+        [*LINES[:2499], "they " * 20_000 + "\n", *LINES[2500:4899], THEIRS, *LINES[4900:]]
+    )
+    error = mine.fails("note_save", id=note, local_version=1, text=OURS * 10_000)
+    details = error["details"]
+    assert details["truncated"] is True
+    assert now.startswith(details["current_text"])
+    assert details["current_text"].endswith("\n")
+    assert details["your_text"].endswith("…")
+    assert "only a part of the note" in error["resolution_hint"]
+    assert budget.count({"error": error}) <= 20_000
+    assert read_on(mine, details) == now
+
+
+@pytest.mark.parametrize("limit", [200, 300, 500, 1000])
+def test_a_small_bound_of_answers_holds_for_conflicts_too(
+    database: Database, me: Scope, limit: int
+) -> None:
+    mine = Caller(make_desk(database, settings={"max_result_tokens": limit}), me)
+    note = changed(mine, 2500)
+    for given in ({"text": "".join(LINES)}, {"text_patch": ours(2500)}):
+        error = mine.fails("note_save", id=note, local_version=1, **given)
+        assert budget.count({"error": error}) <= limit
+        assert "…" not in error["details"].get("current_text", "")
+        if "text_patch" in given and limit >= 500:
+            assert THEIRS in read_on(mine, error["details"])
+
+
+def test_a_bound_of_none_shows_all_of_both(database: Database, me: Scope) -> None:
+    mine = Caller(make_desk(database, settings={"max_result_tokens": 0}), me)
+    note = changed(mine, 2500)
+    details = mine.fails("note_save", id=note, local_version=1, text="".join(LINES))["details"]
+    assert details["current_text"] == "".join([*LINES[:2499], THEIRS, *LINES[2500:]])
+    assert details["your_text"] == "".join(LINES)
+    assert not {"txt_partial", "truncated"} & details.keys()
+
+
+@pytest.mark.parametrize("action", ["trash", "untrash", "delete_permanently", "restore"])
+def test_an_action_of_an_earlier_version_costs_no_text(mine: Caller, action: str) -> None:
+    note = changed(mine, 1)
+    more = {"version": 1} if action == "restore" else {}
+    error = mine.fails("note_manage", action=action, id=note, local_version=1, **more)
+    assert error["code"] == "VERSION_CONFLICT"
+    assert error["details"]["current_local_version"] == 2
+    assert budget.count(error) < 200
+
+
+def test_a_stale_server_version_shows_both_sides(mine: Caller) -> None:
+    note = mine.note("a\n")
+    mine.ok("note_save", id=note, local_version=1, text="b\n")
+    sent = {"id": note, "local_version": 1, "server_version": 7, "text": "c\n"}
+    error = mine.fails("note_save", **sent)
+    assert error["message"].startswith("server_version is 7, stored is none")
+    assert (error["details"]["current_text"], error["details"]["your_text"]) == ("b\n", "c\n")
