@@ -32,6 +32,21 @@ def test_a_cursor_of_another_list_is_refused() -> None:
         cursor.decode("tasks", cursor.encode("files", [1]))
 
 
+def test_a_cursor_of_a_list_narrowed_otherwise_is_refused() -> None:
+    kinds = [cursor.narrowed("tasks", *values) for values in ((), ("a",), ("", "a"), (["a"],))]
+    assert kinds[0] == cursor.narrowed("tasks", None, "", [], 0) == "tasks"
+    assert len(set(kinds)) == len(kinds)
+    for kind in kinds:
+        text = cursor.encode(kind, [1])
+        assert not set(text) & set("+/=& ?")
+        for other in kinds:
+            if other == kind:
+                assert cursor.decode(other, text) == [1]
+                continue
+            with pytest.raises(Invalid):
+                cursor.decode(other, text)
+
+
 def test_hostile_cursors_are_refused() -> None:
     nested = cursor.encode("tasks", [1])
     for hostile in (nested * 2000, "[" * 100_000, "é", nested + "\n", ""):

@@ -8,6 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 from uuid import UUID
+from zlib import crc32
 
 from rolltop.core.errors import Invalid
 
@@ -16,6 +17,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MOMENT: Final = 8  # bytes
+_MARK: Final = 3  # bytes, four characters: a cursor stands twice in an answer, and costs tokens
+_AGAIN: Final = (
+    "Send next_cursor as it was answered, with the arguments of that call, or leave cursor out to "
+    "start again."
+)
 
 
 def encode(kind: str, values: list[Any]) -> str:
@@ -27,6 +33,17 @@ def encode(kind: str, values: list[Any]) -> str:
         return f"{kind}.{values[0]}"
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return f"{kind}~{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
+
+
+def narrowed(kind: str, *values: object) -> str:
+    """Return the kind of a list that arguments narrow: its cursors go on no list of others.
+
+    The values are JSON; what is null or empty narrows nothing.
+    """
+    if not any(values):
+        return kind
+    text = json.dumps([value or None for value in values])
+    return f"{kind}-{packed(crc32(text.encode()).to_bytes(4)[:_MARK])}"
 
 
 def packed(raw: bytes) -> str:
@@ -70,7 +87,7 @@ def refused(code: str) -> Invalid:
     return Invalid(
         "cursor is not one that this list answered",
         code=code,
-        hint="Send next_cursor exactly as it was answered, or leave cursor out to start again.",
+        hint=_AGAIN,
     )
 
 

@@ -394,6 +394,32 @@ def test_a_cursor_of_another_order_is_refused(local: Caller) -> None:
     assert local.code("note_list", q="storm", limit=1, cursor=cursor) == "INVALID_ARGUMENT"
 
 
+def test_a_cursor_goes_on_the_list_that_answered_it_alone(local: Caller) -> None:
+    for n in range(4):
+        local.note(f"alpha beta {n}", tags=["a", "b"])
+    for n in range(2):
+        local.note(f"beta {n}", tags=["b"], trash=True)
+    lists: list[dict[str, Any]] = [
+        {},
+        {"tags": ["a"]},
+        {"tags": ["b"]},
+        {"tags": ["a", "b"]},
+        {"trash_s": 2},
+        {"dt_after": "2000-01-01"},
+        {"dt_before": "2100-01-01"},
+        {"q": "alpha"},
+        {"q": "beta"},
+    ]
+    for asked in lists:
+        cursor = local.ok("note_list", limit=1, **asked)["next_cursor"]
+        local.ok("note_list", cursor=cursor, limit=2, preview_lines=1, **asked)
+        for other in lists:
+            if other != asked:
+                error = local.fails("note_list", cursor=cursor, **other)
+                assert error["code"] == "INVALID_ARGUMENT"
+                assert "arguments" in error["resolution_hint"]
+
+
 def test_titles_and_previews_are_of_stated_length(local: Caller) -> None:
     local.note("\n\n \t\n  " + "t" * 100 + "  \nsecond\nthird")
     (item,) = local.ok("note_list", preview_lines=5)["items"]

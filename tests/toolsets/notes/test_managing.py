@@ -268,3 +268,14 @@ def test_the_prompt_names_tools_that_are_there() -> None:
     names = {tool.name for tool in TOOLSET.tools}
     assert set(prompt.tools) <= names
     assert all(name in text for name in prompt.tools)
+
+
+def test_a_cursor_of_another_notes_history_is_refused(local: Caller) -> None:
+    notes = [local.note("1"), local.note("1")]
+    for version in range(1, 20):
+        for note in notes:
+            local.ok("note_save", id=note, local_version=version, text=f"text {version}")
+    cursor = local.manage("history", id=notes[0], max_tokens=200)["next_cursor"]
+    assert local.manage("history", id=notes[0], cursor=cursor)["versions"]
+    sent = {"action": "history", "id": notes[1], "cursor": cursor}
+    assert local.code("note_manage", **sent) == "INVALID_ARGUMENT"

@@ -10,7 +10,7 @@ import pytest
 
 from rolltop.core import budget, cursor
 from tests.desks import call_tool
-from tests.toolsets.scratch.caller import UNKNOWN, Caller
+from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.databases import Clock
 
 HUGE = 10**30
+NARROWED = ({"namespaces": ["m"]}, {"tags": ["a"]}, {"tags": ["b"]})
 NONSENSE: dict[str, list[list[Any]]] = {
     "pads-recent": [
         ["0001-01-01T00:00:00+23:00", UNKNOWN],
@@ -107,11 +108,55 @@ def test_any_place_in_a_cursor_is_one(mine: Caller, order: str) -> None:
 
 
 def test_any_number_in_a_cursor_is_a_place(local: Caller) -> None:
-    pad = local.pad("x")
-    for kind in ("outline", "results"):
-        tool, _ = LISTS[kind]
-        beyond = cursor.encode(kind, ["999999999-"])
+    pad = local.pad(*["x" * 20] * 9)
+    for tool in ("scratch_list_cells", "scratch_validate"):
+        beyond = forged(local, tool, pad, "999999999-")
         assert "next" not in local.ok(tool, scratch_id=pad, cursor=beyond)
+
+
+def forged(caller: Caller, tool: str, pad: str, place: str) -> str:
+    """Return the cursor of a list of that pad with another place in it."""
+    answered = caller.ok(tool, scratch_id=pad, max_tokens=200)["next_cursor"]
+    return f"{answered.partition('.')[0]}.{place}"
+
+
+def test_a_cursor_goes_on_the_list_that_answered_it_alone(local: Caller) -> None:
+    cells = [cell("x" * 40, "txt", tags=["a", "b"]) for _ in range(12)]
+    pad, twin = (local.ok("scratch_create", cells=cells)["scratchpad"] for _ in "ab")
+    pads = [{"scratch_id": one["scratch_id"]} for one in (pad, twin)]
+    for n in range(8):
+        tags = [f"a rather long tag with the number {n} {end * 30}" for end in "xyz"]
+        one = local.pad(
+            "words " * 9, tags=["a", "b", *tags], namespace="n", metadata={"title": "t"}
+        )
+        local.ok("scratch_update", scratch_id=one, namespace="m")
+        schema = {"name": f"schema {n}", "schema": {"minItems": n}}
+        for given in pads:
+            local.ok("scratch_schema", action="upsert", schema=schema, **given)
+    shown = [one["cell_id"] for one in local.read(pads[0]["scratch_id"])["cells"]]
+    narrowed = [*pads, {**pads[0], "tags": ["a"]}, {**pads[0], "cell_ids": shown[1:]}]
+    indices = {**pads[0], "indices": list(range(11))}
+    lists: list[tuple[str, list[dict[str, Any]]]] = [
+        ("scratch_list_cells", narrowed),
+        ("scratch_read", [*narrowed, indices]),
+        ("scratch_validate", [*pads, indices]),
+        ("scratch_list_tags", [{}, {"namespaces": ["m"]}]),
+        ("scratch_schema", [{"action": "list", **given} for given in pads]),
+        ("scratch_search", [{"query": "words"}, {"query": "words", "tags": ["a"]}]),
+        *(
+            ("scratch_list", [{"order": order, **given} for given in ({}, *NARROWED)])
+            for order in ("recent", "created", "title")
+        ),
+    ]
+    for tool, calls in lists:
+        for given in calls:
+            made = local.ok(tool, max_tokens=300, **given)["next_cursor"]
+            local.ok(tool, cursor=made, max_tokens=900, **given)
+            for other in calls:
+                if other != given:
+                    error = local.fails(tool, cursor=made, **other)
+                    assert error["code"] == "VALIDATION_ERROR", (tool, given, other)
+                    assert "arguments" in error["hint"]
 
 
 @pytest.mark.parametrize(
@@ -256,10 +301,10 @@ def test_schemas_and_tags_go_on_where_they_were_though_others_went(mine: Caller)
 
 
 def test_an_unknown_id_in_a_page_of_results_is_no_fault(local: Caller) -> None:
-    pad = local.pad("a", "b")
-    made = cursor.encode("results", ["1-00000000"])
+    pad = local.pad(*"abcdefghi")
+    made = forged(local, "scratch_validate", pad, "8-00000000")
     (result,) = local.ok("scratch_validate", scratch_id=pad, cursor=made)["results"]
-    assert result["cell_index"] == 1
+    assert result["cell_index"] == 8
 
 
 def test_a_schema_that_no_budget_holds_comes_as_cut_text(mine: Caller) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -187,6 +187,33 @@ def test_a_cursor_is_never_trusted(mine: Caller, forged: str) -> None:
     mine.add()
     error = mine.fails("list_tasks", cursor=forged)
     assert error["code"] == "INVALID_CURSOR"
+
+
+def test_a_cursor_goes_on_the_list_that_answered_it_alone(mine: Caller, them: Scope) -> None:
+    parent = mine.add("parent")
+    more = {"parent_id": parent, "due_at": "2026-05-01T00:00:00Z"}
+    for n in range(4):
+        mine.add(f"t{n}", tags=["a", "b"], **more)
+    lists: list[dict[str, Any]] = [
+        {},
+        {"status": "pending"},
+        {"tag": "a"},
+        {"tag": "b"},
+        {"ready": True},
+        {"parent_id": parent},
+        {"due_before": "2026-06-01T00:00:00Z"},
+        {"user_id": them.user_id},
+    ]
+    for given in lists[:-1]:
+        cursor = mine.whole("list_tasks", limit=1, **given)["next_cursor"]
+        mine.ok("list_tasks", cursor=cursor, limit=2, max_tokens=500, **given)
+        for other in lists:
+            if other != given:
+                error = mine.fails("list_tasks", cursor=cursor, **other)
+                assert error["code"] == "INVALID_CURSOR"
+                assert "arguments" in error["hint"]
+    null = {"tag": None, "status": "all", "ready": False}
+    mine.ok("list_tasks", cursor=mine.whole("list_tasks", limit=1)["next_cursor"], **null)
 
 
 def test_a_cursor_shows_nothing_of_anothers_tasks(mine: Caller, theirs: Caller) -> None:

@@ -239,7 +239,7 @@ class Histories(RuleBasedStateMachine):
             shown += [task.id for task in found]
             if not more:
                 break
-            cursor = service.validate.cursor.encode("tasks", [found[-1].place.packed])
+            cursor = service.validate.cursor.encode(filters.cursor_kind(), [found[-1].place.packed])
         assert shown == expected
 
     @invariant()

@@ -27,7 +27,7 @@ LONGEST_LEASE: Final = 86_400
 """Seconds."""
 TRASH_KEEPS: Final = timedelta(days=30)
 CURSOR: Final = "tasks"
-"""The kind of cursor that list_tasks answers."""
+"""The kind of cursor that list_tasks answers without conditions."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,12 @@ class Filters:
     ready: bool = False
     parent_id: str | None = None
     due_before: str | None = None
+
+    def cursor_kind(self, user_id: str | None = None) -> str:
+        """Return the kind of the cursors of a list of that user's tasks with these conditions."""
+        status = None if self.status == "all" else self.status
+        given = (status, self.tag, self.ready, self.parent_id, self.due_before, user_id)
+        return cursor.narrowed(CURSOR, *given)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def list_tasks(
     Raises Invalid, or NotFound for an unknown user or parent.
     """
     owner, wanted = owner_of(tx.scope, user_id), validate.wanted(filters)
-    after = None if cursor is None else validate.place(cursor)
+    after = None if cursor is None else validate.place(cursor, filters.cursor_kind(user_id))
     if wanted.parent_id is not None and not reading.living(tx, owner, [wanted.parent_id]):
         raise _not_found("parent_id")
     found = reading.page(tx, owner, wanted, after, limit + 1)

@@ -14,7 +14,6 @@ from rolltop.core.lazy import lazy
 from rolltop.core.scope import Scope
 from rolltop.core.toolset import MISSING, Fault, Reference, Tool
 from rolltop.toolsets.tasks.models import (
-    CURSOR,
     LONGEST_LEASE,
     LONGEST_PAGE,
     LOWEST_PRIORITY,
@@ -67,10 +66,11 @@ async def list_tasks(
 ) -> Page:
     """List tasks, newest first."""
     filters = Filters(status, tag, ready, parent_id, due_before)
+    kind = filters.cursor_kind(user_id)
     found, more = await call.read(service.list_tasks, filters, user_id, call.cursor, limit)
 
     def cursor_after(index: int) -> str:
-        return cursors.encode(CURSOR, [found[index].place.packed])
+        return cursors.encode(kind, [found[index].place.packed])
 
     items = [task.data for task in found]
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)

@@ -10,7 +10,6 @@ from rolltop.core import cursor
 from rolltop.core.arguments import shown, storable
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.tasks.models import (
-    CURSOR,
     DESCRIPTION_LENGTH,
     LINK_LENGTH,
     LONGEST_LIST,
@@ -134,18 +133,14 @@ def wanted(filters: Filters) -> Wanted:
     )
 
 
-def place(text: str) -> Place:
-    """Return the place a cursor stands for. Raises Invalid (INVALID_CURSOR)."""
-    values = cursor.decode(CURSOR, text)
+def place(text: str, kind: str) -> Place:
+    """Return the place a cursor of that kind stands for. Raises Invalid (INVALID_CURSOR)."""
+    values = cursor.decode(kind, text)
     try:
         (packed,) = values
         return Place.unpack(packed)
     except (ValueError, TypeError, OverflowError):
-        raise Invalid(
-            "cursor is not one that list_tasks answered",
-            code="INVALID_CURSOR",
-            hint="Send next_cursor exactly as it was answered, or leave cursor out to start again.",
-        ) from None
+        raise cursor.refused("INVALID_CURSOR") from None
 
 
 def _blocker(text: str) -> str:

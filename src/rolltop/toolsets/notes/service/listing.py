@@ -10,7 +10,6 @@ from uuid import UUID
 
 from rolltop.core import cursor as cursors
 from rolltop.core.budget import Page
-from rolltop.core.errors import Invalid
 from rolltop.toolsets.notes.models import CURSOR, PREVIEW_LENGTH, Listed, Sort
 from rolltop.toolsets.notes.service import notebooks, query
 from rolltop.toolsets.notes.store import choosing, listing, reading
@@ -35,6 +34,7 @@ _NUMBERS: Final = {"modified": 1, "created": 1, _BROAD: 1, "rank": 2}
 """How many numbers the key of each order has."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HIGHEST: Final = 1e18
+_CODE: Final = "INVALID_ARGUMENT"
 _COMPLETED: Final = 100
 _TITLES_READ: Final = 1000
 
@@ -54,9 +54,9 @@ def page(tx: Tx, settings: Settings, question: Question, pages: Pages) -> Page:
     wanted = query.wanted(question)
     notebook, _account = notebooks.current(tx, settings)
     total = choosing.total(tx, notebook.account, wanted)
-    order, after = wanted.sort, None
+    order, after, kind = wanted.sort, None, _kind(question)
     if pages.cursor is not None:
-        order, after = _place(pages.cursor, wanted.sort)
+        order, after = _place(kind, pages.cursor, wanted.sort)
     elif question.sort is None and wanted.sort == "rank" and total > RANKED:
         order = _BROAD
     if order == _BROAD:
@@ -78,7 +78,7 @@ def page(tx: Tx, settings: Settings, question: Question, pages: Pages) -> Page:
         return whole
 
     items = [_item(one, pages.preview_lines) for one in shown]
-    return Page(items, envelope, lambda index: _cursor(order, shown[index]), more)
+    return Page(items, envelope, lambda index: _cursor(kind, order, shown[index]), more)
 
 
 def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:
@@ -115,7 +115,13 @@ def _preview(head: str, lines: int) -> str:
     return first if len(first) <= PREVIEW_LENGTH else first[: PREVIEW_LENGTH - 1] + "…"
 
 
-def _cursor(order: str, note: Listed) -> str:
+def _kind(question: Question) -> str:
+    """Return the kind of the cursors of a list; its order stands in each of them."""
+    given = (question.q, list(question.tags), question.trash_s)
+    return cursors.narrowed(CURSOR, *given, question.dt_before, question.dt_after)
+
+
+def _cursor(kind: str, order: str, note: Listed) -> str:
     """Return the cursor that goes on after a note: it stands twice in an answer, so it is short.
 
     Its bytes are the order's first letter, the note's key and its id. A UUID is told by a capital.
@@ -125,22 +131,22 @@ def _cursor(order: str, note: Listed) -> str:
         letter, last = letter.upper(), UUID(note.id).bytes
     key = note.key[: _NUMBERS[order]]
     raw = struct.pack(f">c{len(key)}d", letter.encode(), *key) + last
-    return cursors.encode(CURSOR, [cursors.packed(raw)])
+    return cursors.encode(kind, [cursors.packed(raw)])
 
 
-def _place(text: str, sort: Sort) -> tuple[str, listing.Place]:
+def _place(kind: str, text: str, sort: Sort) -> tuple[str, listing.Place]:
     """Return in which order and where a list goes on.
 
     Raises Invalid for what is no cursor of this list.
     """
     orders = {sort, _BROAD} if sort == "rank" else {sort}
     try:
-        (place,) = cursors.decode(CURSOR, text, code="INVALID_ARGUMENT")
+        (place,) = cursors.decode(kind, text, code=_CODE)
         order, key, note_id = _unpacked(cursors.unpacked(place))
     except (ValueError, TypeError, KeyError, struct.error):
-        raise _refused() from None
+        raise cursors.refused(_CODE) from None
     if order not in orders or "\x00" in note_id or not all(abs(one) < _HIGHEST for one in key):
-        raise _refused()
+        raise cursors.refused(_CODE)
     return order, listing.Place(key[0], key[-1] if order == "rank" else 0.0, note_id)
 
 
@@ -152,10 +158,3 @@ def _unpacked(raw: bytes) -> tuple[str, list[float], str]:
     _letter, *key = form.unpack_from(raw)
     last = raw[form.size :]
     return order, key, str(UUID(bytes=last)) if letter.isupper() else last.decode()
-
-
-def _refused() -> Invalid:
-    return Invalid(
-        "cursor is not one that this list answered",
-        hint="Send next_cursor with the same q and sort, or leave cursor out.",
-    )

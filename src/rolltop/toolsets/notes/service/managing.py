@@ -89,8 +89,9 @@ def history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Pag
         found.insert(0, _head(note))
     if not found:
         raise checks.missing(note_id)
+    kind = cursors.narrowed(CURSOR, note_id)
     if cursor is not None:
-        last = _place(cursor)
+        last = _place(kind, cursor)
         found = [head for head in found if head.local_version < last]
     shown = found[:_PAGE]
 
@@ -98,7 +99,7 @@ def history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Pag
         return {"versions": items}
 
     def cursor_after(index: int) -> str:
-        return cursors.encode(CURSOR, [shown[index].local_version])
+        return cursors.encode(kind, [shown[index].local_version])
 
     return Page([head.data for head in shown], envelope, cursor_after, len(found) > len(shown))
 
@@ -147,11 +148,8 @@ def _head(note: Note) -> VersionHead:
     )
 
 
-def _place(text: str) -> int:
-    values: list[Any] = cursors.decode(CURSOR, text, code="INVALID_ARGUMENT")
+def _place(kind: str, text: str) -> int:
+    values: list[Any] = cursors.decode(kind, text, code="INVALID_ARGUMENT")
     if len(values) != 1 or type(values[0]) is not int:
-        raise Invalid(
-            "cursor is not one that history answered",
-            hint="Send next_cursor exactly as it was answered, or leave cursor out.",
-        )
+        raise cursors.refused("INVALID_ARGUMENT")
     return values[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rolltop.core import budget
 from rolltop.core.budget import Page
+from rolltop.core.cursor import narrowed
 from rolltop.toolsets.scratch.models import LONGEST_PAGE, moment
 from rolltop.toolsets.scratch.service import (
     accesses,
@@ -142,8 +143,11 @@ async def read(
 ) -> Page | Text | JsonObject:
     """Return the answer of scratch_read."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
-    part = heads.place(call.cursor)
-    start = parts.place(call.cursor) if part is None else None
+    mark = narrowed("", wanted_id, wanted.cell_ids, wanted.indices, wanted.tags)
+    # The call that goes on in one cell by its lines still has the cursor that led to the cell.
+    going_on = call.cursor if lines == (None, None, None) else None
+    part = heads.place(mark, going_on)
+    start = parts.place(mark, going_on) if part is None else None
     position = None if start is None else start[:2]
     # The first answer holds the metadata; those that go on do not repeat it.
     first = with_metadata and start is None
@@ -154,7 +158,7 @@ async def read(
     names = ("cell_ids", "indices", "tags", "namespaces")
     asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
     sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
-    return parts.answer(found, lines, start, part, call.budget, sent)
+    return parts.answer(replace(found, mark=mark), lines, start, part, call.budget, sent)
 
 
 async def list_cells(
@@ -162,7 +166,8 @@ async def list_cells(
 ) -> Page:
     """Return the answer of scratch_list_cells."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, None, tags)
-    place = places.following("outline", call.cursor)
+    kind = narrowed("outline", wanted_id, wanted.cell_ids, wanted.tags)
+    place = places.following(kind, call.cursor)
     pad, at, found = await call.read(cells.list_cells, wanted_id, wanted)
     accesses.note(call.desk, call.scope.user_id, wanted_id, at)
     envelope = {"ok": True, "scratch_id": wanted_id, "cell_count": pad.cell_count}
@@ -171,7 +176,7 @@ async def list_cells(
     return Page(
         [cell.outline for cell in found[first:]],
         lambda some: {**envelope, "cells": some},
-        lambda index: places.after("outline", ids, first + index),
+        lambda index: places.after(kind, ids, first + index),
     )
 
 
@@ -184,16 +189,17 @@ async def list_pads(
 ) -> Page:
     """Return the answer of scratch_list."""
     wanted = checks.wanted(None, None, tags, given_namespaces)
-    narrowed = (wanted.namespaces, wanted.tags)
+    filters = (wanted.namespaces, wanted.tags)
+    kind = narrowed(f"pads-{order}", *filters)
     if order == "title":
-        return await _list_titles(call, narrowed, limit)
-    after = places.by_time(f"pads-{order}", call.cursor)
-    found, more = await call.read(pads.page, *narrowed, order, after, limit)
+        return await _list_titles(call, kind, filters, limit)
+    after = places.by_time(kind, call.cursor)
+    found, more = await call.read(pads.page, *filters, order, after, limit)
 
     def cursor_after(at: int) -> str:
         pad = found[at]
         moved = pad.updated_at if order == "recent" else pad.created_at
-        return places.after_time(f"pads-{order}", moved, pad.scratch_id)
+        return places.after_time(kind, moved, pad.scratch_id)
 
     items = [pad.entry for pad in found]
     return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
@@ -202,19 +208,20 @@ async def list_pads(
 async def list_tags(call: Call, given_namespaces: Sequence[str] | None) -> Page:
     """Return the answer of scratch_list_tags."""
     wanted = checks.wanted(None, None, None, given_namespaces)
-    place = places.following("tags", call.cursor)
+    kind = narrowed("tags", wanted.namespaces)
+    place = places.following(kind, call.cursor)
     of_pads, of_cells = await call.read(pads.tags_in_use, wanted.namespaces)
     tagged = [("pad", tag) for tag in of_pads] + [("cell", tag) for tag in of_cells]
     ids = [places.label(kind, tag) for kind, tag in tagged]
     first = places.resumed(ids, place)
-    narrowed = {"namespace_filter": list(wanted.namespaces)} if wanted.namespaces else {}
+    filtered = {"namespace_filter": list(wanted.namespaces)} if wanted.namespaces else {}
 
     def envelope(some: list[JsonObject]) -> JsonObject:
         of = {kind: [tag[kind] for tag in some if kind in tag] for kind in ("pad", "cell")}
-        return {"ok": True, "scratchpad_tags": of["pad"], "cell_tags": of["cell"], **narrowed}
+        return {"ok": True, "scratchpad_tags": of["pad"], "cell_tags": of["cell"], **filtered}
 
     listed: list[JsonObject] = [{kind: tag} for kind, tag in tagged[first:]]
-    return Page(listed, envelope, lambda at: places.after("tags", ids, first + at))
+    return Page(listed, envelope, lambda at: places.after(kind, ids, first + at))
 
 
 async def validate(
@@ -225,13 +232,14 @@ async def validate(
 ) -> Page:
     """Return the answer of scratch_validate."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(cell_ids, indices)
-    place = places.following("results", call.cursor)
+    kind = narrowed("results", wanted_id, wanted.cell_ids, wanted.indices)
+    place = places.following(kind, call.cursor)
     first, results = await checking.validate(call, wanted_id, wanted, place)
     ids = [result["cell_id"] for result in results]
     return Page(
         results,
         lambda some: {"ok": True, "scratch_id": wanted_id, "results": some},
-        lambda at: places.after("results", ids, at, first),
+        lambda at: places.after(kind, ids, at, first),
     )
 
 
@@ -245,12 +253,13 @@ async def search(
 ) -> Page:
     """Return the answer of scratch_search."""
     wanted = checks.wanted(None, None, tags, given_namespaces)
-    first = places.number("hits", call.cursor)
+    kind = narrowed("hits", query, wanted.namespaces, wanted.tags, mode)
+    first = places.number(kind, call.cursor)
     found = await searching.find(call, query, wanted, limit, mode)
     return Page(
         found.hits[first:],
         lambda some: {"ok": True, "hits": some, "embedder": found.embedder, "mode": found.mode},
-        lambda at: places.written("hits", first + at + 1, ""),
+        lambda at: places.written(kind, first + at + 1, ""),
     )
 
 
@@ -342,30 +351,31 @@ def _changed(call: Call, scratch_id: str, answer: JsonObject) -> JsonObject:
 
 
 async def _list_titles(
-    call: Call, narrowed: tuple[Sequence[str], Sequence[str]], limit: int
+    call: Call, kind: str, filters: tuple[Sequence[str], Sequence[str]], limit: int
 ) -> Page:
     """Return pads by title, narrowed to namespaces and tags."""
-    place = places.by_title(call.cursor)
-    found, more = await call.read(pads.titled_page, *narrowed, place, limit)
+    place = places.by_title(kind, call.cursor)
+    found, more = await call.read(pads.titled_page, *filters, place, limit)
     before = 0 if place is None else place.position
 
     def cursor_after(at: int) -> str:
         pad = found[at]
-        return places.after_title(pad.scratch_id, title_key(pad.metadata), before + at + 1)
+        return places.after_title(kind, pad.scratch_id, title_key(pad.metadata), before + at + 1)
 
     items = [pad.entry for pad in found]
     return Page(items, lambda some: {"ok": True, "scratchpads": some}, cursor_after, more)
 
 
 async def _list_schemas(call: Call, scratch_id: str) -> Page:
-    place = places.following("schemas", call.cursor)
+    kind = narrowed("schemas", scratch_id)
+    place = places.following(kind, call.cursor)
     found = await call.read(schemas.list_schemas, scratch_id)
     ids = [entry.id for entry in found]
     first = places.resumed(ids, place)
     return Page(
         [fitting.cuttable(entry.shown, "schema", call.budget) for entry in found[first:]],
         lambda some: {"ok": True, "schemas": some},
-        lambda at: places.after("schemas", ids, first + at),
+        lambda at: places.after(kind, ids, first + at),
     )
 
 

@@ -25,11 +25,14 @@ _SCHEMAS: Final = "schemas"
 _LEAST_OF_CELL: Final = ("cell_id", "index", "language", "version")
 
 
-def place(text: str | None) -> int | None:
-    """Return the part of the metadata at which a read goes on, None for any other cursor."""
-    if text is None or not text.startswith(f"{CURSOR}."):
+def place(mark: str, text: str | None) -> int | None:
+    """Return the part of the metadata at which a read goes on, None for any other cursor.
+
+    Raises Invalid for a cursor of a read with another mark.
+    """
+    if text is None or not text.startswith(CURSOR):
         return None
-    return places.number(CURSOR, text)
+    return places.number(CURSOR + mark, text)
 
 
 def fitted(reading: Reading, limit: int) -> Reading:
@@ -93,7 +96,7 @@ def metadata_page(reading: Reading, first: int, cells_after: Callable[[], str] |
 
     def cursor_after(at: int) -> str:
         if at + 1 < len(parts) or cells_after is None:
-            return places.written(CURSOR, first + at + 1, "")
+            return places.written(CURSOR + reading.mark, first + at + 1, "")
         return cells_after()
 
     def as_text(part: JsonObject) -> JsonObject:

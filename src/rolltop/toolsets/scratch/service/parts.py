@@ -27,14 +27,14 @@ Lines = tuple[int | None, int | None, int | None]
 """line_start, line_count, char_start."""
 
 
-def place(text: str | None) -> tuple[int, str, int] | None:
+def place(mark: str, text: str | None) -> tuple[int, str, int] | None:
     """Return where a read goes on: position and begin of a cell's id, a character of its content.
 
-    Raises Invalid for a text that is no cursor of a read.
+    Raises Invalid for a text that is no cursor of a read with that mark.
     """
     if text is None:
         return None
-    position, one, (offset,) = places.read(CURSOR, text, 1)
+    position, one, (offset,) = places.read(CURSOR + mark, text, 1)
     return position, one, offset
 
 
@@ -88,7 +88,7 @@ def _first_cell(reading: Reading) -> Callable[[], str] | None:
     """Return what makes the cursor of the first cell wanted, None where there is none."""
     if not reading.chosen:
         return None
-    return lambda: _cursor(0, reading.chosen[0].cell_id, 0)
+    return lambda: _cursor(reading, 0)
 
 
 def _fits(reading: Reading, cell: JsonObject, limit: int, sent: JsonObject) -> bool:
@@ -109,8 +109,7 @@ def _page(reading: Reading, shown: list[JsonObject]) -> Page:
 
 def _cursor_after(reading: Reading, at: int) -> str:
     """Return the cursor that goes on after the cell `at` of those that were loaded."""
-    position = min(reading.first + at + 1, len(reading.chosen) - 1)
-    return _cursor(position, reading.chosen[position].cell_id, 0)
+    return _cursor(reading, min(reading.first + at + 1, len(reading.chosen) - 1))
 
 
 def _part(reading: Reading, offset: int, limit: int) -> Text:
@@ -122,8 +121,8 @@ def _part(reading: Reading, offset: int, limit: int) -> Text:
 
     def resume_at(end: int) -> dict[str, object]:
         if offset + end >= len(content) and following < len(reading.chosen):
-            return {"cursor": _cursor(following, reading.chosen[following].cell_id, 0)}
-        return {"cursor": _cursor(reading.first, cell.cell_id, offset + end)}
+            return {"cursor": _cursor(reading, following)}
+        return {"cursor": _cursor(reading, reading.first, offset + end)}
 
     def envelope(part: str) -> JsonObject:
         return reading.answer([_shown(frame, part, content, offset)])
@@ -168,5 +167,6 @@ def _shown(frame: JsonObject, part: str, content: str, offset: int) -> JsonObjec
     return shown
 
 
-def _cursor(position: int, cell_id: str, offset: int) -> str:
-    return places.written(CURSOR, position, cell_id, offset)
+def _cursor(reading: Reading, position: int, offset: int = 0) -> str:
+    cell_id = reading.chosen[position].cell_id
+    return places.written(CURSOR + reading.mark, position, cell_id, offset)

@@ -111,21 +111,21 @@ def by_time(kind: str, text: str | None) -> tuple[datetime, str] | None:
         raise cursor.refused(_CODE) from None
 
 
-def after_title(scratch_id: str, title: str, position: int) -> str:
+def after_title(kind: str, scratch_id: str, title: str, position: int) -> str:
     """Return the cursor that goes on after a pad, the last of so many, among titles.
 
     Titles are long: a cursor tells only whether the pad's is still the same.
     """
     place = _TITLED.pack(UUID(scratch_id).bytes, crc32(title.encode()), min(position, _FARTHEST))
-    return cursor.encode("pads-title", [cursor.packed(place)])
+    return cursor.encode(kind, [cursor.packed(place)])
 
 
-def by_title(text: str | None) -> TitlePlace | None:
+def by_title(kind: str, text: str | None) -> TitlePlace | None:
     """Return what `after_title` put in a cursor, None without one. Raises Invalid."""
     if text is None:
         return None
     try:
-        (place,) = cursor.decode("pads-title", text, code=_CODE)
+        (place,) = cursor.decode(kind, text, code=_CODE)
         raw, title, position = _TITLED.unpack(cursor.unpacked(place))
         return TitlePlace(str(UUID(bytes=raw)), title, position)
     except (ValueError, TypeError, struct.error):

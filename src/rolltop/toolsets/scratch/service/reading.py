@@ -28,7 +28,7 @@ class Reading:
     """A pad with the cells of one answer: those from `first` on of the `chosen`, as loaded.
 
     `head` stands in for the pad's own fields where these are too long for the budget, and
-    `is_cut` then; or where an earlier answer has given them.
+    `is_cut` then; or where an earlier answer has given them. `mark` ends the kind of its cursors.
     """
 
     pad: Pad
@@ -40,6 +40,7 @@ class Reading:
     at: datetime
     head: JsonObject | None = None
     is_cut: bool = False
+    mark: str = ""
 
     @property
     def whole_head(self) -> JsonObject:
