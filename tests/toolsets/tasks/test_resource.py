@@ -115,3 +115,17 @@ def test_the_prompt_names_the_goal_and_only_tools_that_exist() -> None:
     assert {
         word.strip(".,;") for word in text.split() if word.strip(".,;").endswith("_task")
     } <= names
+
+
+def test_work_planned_as_the_prompt_says_comes_step_by_step_and_the_goal_last(mine: Caller) -> None:
+    text = TOOLSET.prompts[0].render({"goal": "ship 1.0"})
+    assert "update_task the goal's task with blocked_by naming all steps" in text
+    goal = mine.add("ship 1.0")
+    steps = [mine.add("first", parent_id=goal)]
+    steps.append(mine.add("second", parent_id=goal, blocked_by=steps))
+    mine.ok("update_task", task_id=goal, blocked_by=steps)
+    for expected in (*steps, goal):
+        assert mine.ok("next_task")["task_id"] == expected
+        token = mine.ok("claim_task", task_id=expected)["claim"]["token"]
+        mine.ok("complete_task", task_id=expected, token=token)
+    assert mine.ok("next_task") is None

@@ -40,8 +40,9 @@ def _plan_work(arguments: Mapping[str, str]) -> str:
         "2. add_task for the goal, then one add_task for each step, with parent_id naming the "
         "goal's task; a step is small enough to finish in one sitting and its title says what "
         "is true when it is done.\n"
-        "3. Where a step needs another first, name that one in blocked_by. Give priority (0 is "
-        "the most urgent) and due_at only where they matter.\n"
+        "3. Where a step needs another first, name that one in blocked_by. Then update_task the "
+        "goal's task with blocked_by naming all steps: else next_task answers it before them. "
+        "Give priority (0 is the most urgent) and due_at only where they matter.\n"
         "4. Show the plan and stop. To work on it: next_task, claim_task, do it, complete_task "
         "with the token; repeat until next_task answers null."
     )
