@@ -115,6 +115,22 @@ def test_a_blocked_task_cannot_be_claimed_but_its_holder_renews(mine: Caller) ->
     assert mine.ok("claim_task", task_id=held, token=token)["claim"]["token"] == token
 
 
+def test_a_wrong_token_is_told_no_more_than_is_known(mine: Caller) -> None:
+    task, unclaimed = mine.add(), mine.add()
+    token = mine.ok("claim_task", task_id=task)["claim"]["token"]
+    wrong = {"task_id": task, "token": token + "x"}
+    for tool, sent in (
+        ("complete_task", wrong),
+        ("claim_task", wrong),
+        ("complete_task", {**wrong, "task_id": unclaimed}),
+    ):
+        error = mine.fails(tool, **sent)
+        assert error["error"].startswith("The token is not that of the task's claim;")
+        assert "token as claim_task answered it" in error["hint"]
+        assert "next_task" in error["hint"]
+    assert mine.ok("complete_task", task_id=task, token=token)["status"] == "completed"
+
+
 def test_a_made_up_token_is_a_conflict(mine: Caller) -> None:
     task = mine.add()
     for token in ("", "x", "\ud800", "None"):

@@ -143,7 +143,7 @@ def complete_task(
         return task
     _require_version(task, if_version)
     if claim_hash is not None and not reading.holds(tx, owner, wanted_id, claim_hash):
-        raise _conflict(task, "The token's claim is over: another took the task since", _NEXT)
+        raise _wrong_token(task)
     if task.status == "completed":
         return task
     if claim_hash is not None and task.claimed_until is None:
@@ -189,7 +189,7 @@ def claim_task(
     if task.status == "completed":
         raise _conflict(task, "The task is completed", "reopen_task makes it pending again.")
     if token is not None:
-        raise _conflict(task, "The token is not that of the task's claim", _NEXT)
+        raise _wrong_token(task)
     if task.claimed_until is not None:
         raise _conflict(task, "The task is claimed by another", _NEXT)
     if task.blocked_by:
@@ -295,6 +295,12 @@ def _conflict(task: Task, message: str, hint: str) -> Conflict:
     return Conflict(
         f"{message}; the task is at version {task.version}", hint=hint, data={"data": task.data}
     )
+
+
+def _wrong_token(task: Task) -> Conflict:
+    """Return the conflict with a token of which no more is known than that it is another."""
+    hint = f"Send the token as claim_task answered it; if another took the task since, {_NEXT}"
+    return _conflict(task, "The token is not that of the task's claim", hint)
 
 
 def _moved(tx: Tx, owner: str, task: Task) -> Conflict:
