@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core import budget
 from tests.desks import make_desk
 from tests.toolsets.notes.caller import Caller
 
@@ -305,3 +306,37 @@ def test_the_seeds_names_are_answered(local: Caller) -> None:
     assert local.ok("get", id=note)["text"] == "a"
     assert local.ok("list")["total_items"] == 1
     assert local.ok("manage", action="trash", id=note, local_version=1)["status"] == "trashed"
+
+
+@pytest.mark.parametrize("limit", [200, 300, 2000])
+def test_a_save_of_a_long_note_may_be_answered_in_short(mine: Caller, limit: int) -> None:
+    text = "".join(f"line {n} of a long note\n" for n in range(1, 5001))
+    note = mine.ok("note_save", text=text, tags=["t"], max_tokens=limit)["id"]
+    saved = mine.patch(note, 1, ("mod", 2500, "changed"), max_tokens=limit)
+    mine.patch(note, 2, ("add", 1, "new"), max_tokens=limit)
+    moved = mine.patch(note, 2, ("mod", 2500, "again"), max_tokens=limit)
+    assert moved["rebased"] is True
+    assert moved["moved"] == [{"ln": 2500, "now": 2501}]
+    for answer, version in ((saved, 2), (moved, 4)):
+        assert budget.count(answer) <= limit
+        assert (answer["local_version"], answer["tags"]) == (version, ["t"])
+        assert (answer["txt_partial"], answer["truncated"]) == (True, True)
+    stored = mine.get(note, local_version=2)
+    assert stored["text"].startswith(saved["text"])
+    assert stored["sha256"].startswith(saved["sha256"].rstrip("…"))
+    whole, onward = moved["text"], moved["next"]
+    while onward:
+        assert onward["tool"] == "note_get"
+        part = mine.ok("note_get", **{**onward["arguments"], "max_tokens": 20_000})
+        whole, onward = whole + part["text"], part.get("next")
+    assert whole == "new\n" + text.replace("line 2500 of a long note", "again")
+
+
+def test_tags_or_trash_alone_are_told_how_to_be_saved(local: Caller) -> None:
+    note = local.note("a\nb\n", tags=["old"])
+    error = local.fails("note_save", id=note, local_version=1, tags=["new"])
+    assert "one mod that leaves a line as it is" in error["resolution_hint"]
+    same = local.patch(note, 1, ("mod", 2, "b"), tags=["new"])
+    assert (same["text"], same["tags"], same["local_version"]) == ("a\nb\n", ["new"], 2)
+    error = local.fails("note_save", id=note, local_version=2, trash=True)
+    assert "note_manage" in error["resolution_hint"]

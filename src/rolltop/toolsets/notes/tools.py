@@ -162,6 +162,7 @@ TOOLS: Final = (
         NoteData,
         destructive=True,
         open_world=True,
+        bounded=True,
         seeds=(SeedName("save"),),
         faults={
             "text_patch": Fault("INVALID_PATCH", when=_WRONG),

@@ -58,10 +58,13 @@ def save(asked: Save) -> None:
     """Raise Invalid where the arguments of a save do not go together."""
     if (asked.text is None) == (asked.patch is None):
         both = "both are given" if asked.text is not None else "neither is given"
-        raise Invalid(
-            f"Exactly one of text and text_patch is needed; {both}",
-            hint="Send text to replace the whole note, or text_patch to change lines of it.",
-        )
+        hint = "Send text to replace the whole note, or text_patch to change lines of it."
+        if asked.id is not None and asked.text is None:
+            hint += (
+                " For tags alone text_patch takes one mod that leaves a line as it is; note_manage "
+                "trashes and untrashes."
+            )
+        raise Invalid(f"Exactly one of text and text_patch is needed; {both}", hint=hint)
     if asked.text is not None:
         storable(asked.text)
     if asked.id is None:
