@@ -54,6 +54,10 @@ class Busy(Exception):
     """Another process is writing."""
 
 
+class NotUnderstood(Exception):
+    """FTS5 cannot read what it is asked, which says nothing of the file."""
+
+
 class Connection:
     """One connection to a file, for one thread at a time: hold `lock` while rows are read."""
 
@@ -85,6 +89,16 @@ class Connection:
     def number(self, statement: str, values: Values = ()) -> int:
         """Return the number a statement answers."""
         return next(self.execute(statement, values))[0]
+
+    def matching(self, statement: str, asked: str) -> str:
+        """Return the text that a statement answers to an expression of FTS5's.
+
+        Raises NotUnderstood.
+        """
+        try:
+            return next(self.execute(statement, (asked,)))[0]
+        except apsw.SQLError as error:
+            raise NotUnderstood from error
 
     @contextmanager
     def snapshot(self) -> Generator[Connection, None, None]:

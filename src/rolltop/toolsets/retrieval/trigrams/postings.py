@@ -10,9 +10,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import apsw
-
-from rolltop.toolsets.retrieval.store import GONE, IndexFile, Row, Stamp, kept_path, path_of
+from rolltop.toolsets.retrieval.store import (
+    GONE,
+    IndexFile,
+    NotUnderstood,
+    Row,
+    Stamp,
+    kept_path,
+    path_of,
+)
 from rolltop.toolsets.retrieval.trigrams.required import All
 from rolltop.toolsets.retrieval.trigrams.runs import grams
 from rolltop.toolsets.retrieval.trigrams.stretches import is_mark
@@ -152,8 +158,8 @@ class Postings:
         with self._file.reading() as db:
             change = db.number(_LAST_CHANGE)
             try:
-                ((numbers,),) = db.execute(_MATCHING, (expression,))
-            except apsw.SQLError:  # FTS5 cannot read it: that says nothing of the index
+                numbers = db.matching(_MATCHING, expression)
+            except NotUnderstood:
                 return 0, None
             return change, set(json.loads(numbers))
 
