@@ -183,6 +183,34 @@ def test_windows_line_ends_change_no_heading(
     assert [(section.title, section.level, section.start_line) for section in found] == expected
 
 
+def test_numbered_titles_may_end_in_a_period() -> None:
+    titles = ["0. Definitions.", "1. Source Code.", "1.1. Users' Rights.", "Chapter 2.",
+              "Section 3 -- Scope.", "10. Use by the U.S. Government.",
+              "11. Überprüfung der Daten."]  # fmt: skip
+    body = "  Some words of a paragraph.\nThey go on.\n\n"
+    text = "Licence\n\n" + "".join(f"  {title}\n\n{body}" for title in titles)
+    assert [section.title for section in outline(text, "text").sections] == titles
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Open the box.\n\n2. Take it out.\n\n3. Close it.\n\nWords.\n\n" * 2,
+        "1. Open the box\n   with care.\n\n2. Close it.\n\nWords.\n\n" * 2,
+        "1. Open the box.\n\n2. Close it\n   with care.\n\nWords.\n\n" * 2,
+        "12. Birds came. They left.\n\nWords.\n\n" * 2,
+        "12. and so it went.\n\nWords.\n\n" * 2,
+        "12 birds came.\n\nWords.\n\n" * 2,
+        "Section 4 applies here.\n\nWords.\n\n" * 2,
+        "1. And so on...\n\nWords.\n\n" * 2,
+        "1. These birds:\n\nWords.\n\n" * 2,
+    ],
+)
+def test_items_of_a_list_and_sentences_are_no_titles(text: str) -> None:
+    assert outline(text, "text").sections == ()
+    assert outline(text.replace("\n", "\r\n"), "text").sections == ()
+
+
 def test_long_text_without_titles_is_divided_into_equal_parts() -> None:
     paragraph = "Nothing here is a title, and the lines go on.\n" * 9 + "\n"
     found = outline(paragraph * 150, "text")

@@ -195,6 +195,13 @@ class TestChoice:
     def test_a_title_path_selects_the_parent(self, guide: Shelf, path: str, text: str) -> None:
         assert text in read(guide, path)["content"]
 
+    def test_a_title_that_ends_in_a_period_is_found_without_it(self, shelf: Shelf) -> None:
+        shelf.put("l.md", "# 2. No Termination Here\n\n# 8. Termination.\n\n# Termination Fee\n")
+        for heading in ("8. Termination.", "8. Termination", "termination", "Termination."):
+            answer = shelf.ok("read_section", file_path="l.md", section_heading=heading)
+            assert answer["path_titles"] == ["8. Termination."]
+            assert "also" not in answer
+
     def test_a_title_with_an_arrow_is_a_title_first(self, shelf: Shelf) -> None:
         shelf.put("arrow.md", "# A > B\n\none\n\n# A\n\n## B\n\ntwo\n")
         answer = shelf.ok("read_section", file_path="arrow.md", section_heading="A > B")

@@ -137,7 +137,7 @@ def _ways(asked: str) -> tuple[Callable[[str], bool], ...]:
     wanted = number.group(1) if number else None
     return (
         lambda title: title == asked,
-        lambda title: _without_number(title) == asked,
+        lambda title: asked.removesuffix(".") in _without_period(title),
         lambda title: wanted is not None and number_of(title) == wanted,
         lambda title: starting.match(title) is not None,
         lambda title: worded.search(title) is not None,
@@ -145,6 +145,8 @@ def _ways(asked: str) -> tuple[Callable[[str], bool], ...]:
     )
 
 
-def _without_number(title: str) -> str:
+def _without_period(title: str) -> tuple[str, str]:
+    """Return a normal title without the period at its end: behind its number, and with that."""
     found = _NUMBER.match(title)
-    return title[found.end() :] if found else title
+    ended = title.removesuffix(".")
+    return (ended[found.end() :] if found else ended), ended

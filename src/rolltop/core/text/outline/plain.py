@@ -38,6 +38,15 @@ _NUMBERED: Final = re.compile(
 )
 _LEADERS: Final = re.compile(r"(?:\.[ ]?){3,}|\s{3,}\d+\s*$")
 _SENTENCE_END: Final = re.compile(r"[.;:,!][\s\"')]*$")
+# One sentence behind `8.`, `3.1`, `Chapter 5` or `Section 1 --`: all a title with a period may be.
+_STOPPED: Final = re.compile(
+    r"(?:(?:\d+\.)+\d*|[^\W\d]+ +\w+(?=[.:]| +[-\u2013\u2014])[.:]?)(?: +[-\u2013\u2014]+)? *"
+    r"(?P<words>(?:(?!(?<=\w\w)[.;:!?]\s)[^\n])*)(?<!\.)\."
+)
+_ITEM: Final = re.compile(r"\s*(\d{1,3}(?:\.\d{1,3}){0,5})[.)]?[ \t]")
+_BLANK_LINE: Final = re.compile(r"\n[ \t\r\f]*\n")
+_LOOKED_BACK: Final = 2_000
+"""Code points in which the paragraph before a title is looked for."""
 _LENGTHS_APART: Final = 2
 
 
@@ -74,10 +83,26 @@ def _numbered(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield offset, level and text of lines that begin with a number and stand alone."""
     for found in _NUMBERED.finditer(text):
         title, start = found["title"].strip(), found.start() + 1
-        if _LEADERS.search(title) or _SENTENCE_END.search(title):
+        if _LEADERS.search(title):
+            continue
+        if _SENTENCE_END.search(title) and not _may_be_stopped(text, found):
             continue
         if _follows_blank_line(text, start):
             yield start, found["number"].count(".") + 1 if found["number"] else 1, title
+
+
+def _may_be_stopped(text: str, found: re.Match[str]) -> bool:
+    """Return whether a numbered line that ends as a sentence may be a title, as `8. Grants.` may.
+
+    It is none where it begins small or stands beside a paragraph of its depth, as items do.
+    """
+    stopped = _STOPPED.fullmatch(found["title"].strip())
+    if stopped is None or stopped["words"][:1].islower():
+        return False
+    before = text[max(0, found.start() - _LOOKED_BACK) : found.start()].rstrip()
+    beside = (_ITEM.match(_BLANK_LINE.split(before)[-1]), _ITEM.match(text, found.end()))
+    depth = (found["number"] or "").count(".")
+    return not (found["number"] and any(i and i.group(1).count(".") == depth for i in beside))
 
 
 def _follows_blank_line(text: str, start: int) -> bool:
