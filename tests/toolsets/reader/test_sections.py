@@ -182,6 +182,24 @@ class TestChoice:
         other = read(guide, answer["also"][0]["id"])
         assert other["content"] == "### Notes\n\nSecond notes.\n\n"
 
+    def test_equals_are_told_apart_by_the_titles_around_them(self, guide: Shelf) -> None:
+        (other,) = read(guide, "Notes")["also"]
+        assert other["path_titles"] == ["Guide to stopping", "Results", "Notes"]
+
+    def test_equals_take_a_part_of_the_first_answer_only(self, shelf: Shelf) -> None:
+        body = "A line that says what the chapter said.\n" * 40
+        chapters = "".join(f"# Chapter {n}\n\n## Summary\n\n{body}\n" for n in range(30))
+        shelf.put("book.md", chapters)
+        asked = {"file_path": "book.md", "section_heading": "Summary", "max_tokens": 500}
+        first = shelf.ok("read_section", **asked)
+        assert 1 <= len(first["also"]) < first["also_count"] == 29
+        assert tokens.count(first["content"]) > 250
+        following = shelf.ok("read_section", **first["next"]["arguments"])
+        assert "also" not in following
+        assert "also_count" not in following
+        by_id = shelf.ok("read_section", file_path="book.md", section_heading=first["id"])
+        assert shelf.whole("read_section", **asked) == by_id["content"]
+
     @pytest.mark.parametrize(
         ("path", "text"),
         [

@@ -126,6 +126,12 @@ class Named(TypedDict):
     start_line: int
 
 
+class Alternative(Named):
+    """A section that answers to a heading as well, with the titles around it and its own."""
+
+    path_titles: list[str]
+
+
 class SectionAnswer(TypedDict):
     """A section's lines; `tokens` and the lines are those of the whole section."""
 
@@ -138,7 +144,7 @@ class SectionAnswer(TypedDict):
     end_line: int
     id: str
     path_titles: list[str]
-    also: NotRequired[list[Named]]
+    also: NotRequired[list[Alternative]]
     also_count: NotRequired[int]
     truncated: NotRequired[bool]
     next: NotRequired[NextCall]

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core import budget, tokens
 from rolltop.core import cursor as cursors
-from rolltop.core import tokens
 from rolltop.core.budget import Page, Text
 from rolltop.core.errors import Invalid, NotFound
 from rolltop.toolsets.reader import sections
@@ -30,6 +30,8 @@ _LONGEST_TOKEN: Final = 128
 _LEAST_ENTRY: Final = 20
 """Tokens: no entry of an outline takes fewer."""
 _MOST_ALSO: Final = 20
+_SHARE_OF_ALSO: Final = 4
+"""At most this part of a budget goes to other sections that answer to a heading."""
 _MOST_COMPLETED: Final = 100
 _MOST_WALKED: Final = 5_000
 _SUGGESTED: Final = 5
@@ -77,7 +79,9 @@ async def read_section(call: Call, path: str, heading: str, char_start: int) -> 
         raise await call.work(_not_found, opened, heading)
     start, end = opened.offsets(choice.section)
     _check_place(char_start, end - start, "section")
-    fixed = _section_fields(opened, choice, heading)
+    fixed = _section_fields(opened, choice.section, heading)
+    if not char_start:  # the calls that read on need not be told again
+        fixed |= _equals(choice.also, call.budget)
     text, more = _window(opened.text, start + char_start, end, call.budget)
     return Text(
         text,
@@ -252,10 +256,9 @@ def _check_place(char_start: int, length: int, what: str) -> None:
         )
 
 
-def _section_fields(opened: Opened, choice: sections.Choice, heading: str) -> JsonObject:
+def _section_fields(opened: Opened, section: Section, heading: str) -> JsonObject:
     """Return what an answer says of a section besides its text."""
-    section = choice.section
-    fields: JsonObject = {
+    return {
         "type": "section",
         "section": _shown(heading),
         "heading_level": section.level,
@@ -265,11 +268,18 @@ def _section_fields(opened: Opened, choice: sections.Choice, heading: str) -> Js
         "id": section.id,
         "path_titles": list(section.title_path),
     }
-    if choice.also:
-        fields["also"] = [_named(other) for other in choice.also[:_MOST_ALSO]]
-    if len(choice.also) > _MOST_ALSO:
-        fields["also_count"] = len(choice.also)
-    return fields
+
+
+def _equals(also: Sequence[Section], limit: int) -> JsonObject:
+    """Return the sections that answer to a heading as well: the first, and how many there are."""
+    if not also:
+        return {}
+    shown = [
+        {**_named(other), "path_titles": list(other.title_path)} for other in also[:_MOST_ALSO]
+    ]
+    while len(shown) > 1 and not budget.within(shown, limit // _SHARE_OF_ALSO):
+        shown.pop()
+    return {"also": shown, **({"also_count": len(also)} if len(shown) < len(also) else {})}
 
 
 def _not_found(opened: Opened, heading: str) -> NotFound:
