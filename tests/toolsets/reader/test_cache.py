@@ -6,23 +6,24 @@ import asyncio
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from rolltop.core.invoke import invoke
 from rolltop.core.roots import settling
 from rolltop.toolsets.reader import store
+from rolltop.toolsets.reader.formats import pdf
 from rolltop.toolsets.reader.models import Identity
 from rolltop.toolsets.reader.service import documents, outlines
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rolltop.core.db import Database
 
 LONG = paper()
+DOCUMENTS: Final = Path(__file__).parents[2] / "data" / "documents"
 
 
 def text_of(shelf: Shelf, name: str) -> str:
@@ -201,6 +202,57 @@ class TestStore:
             arguments = {"file_path": "p.md", "section_heading": entry["id"]}
             assert again.ok("read_section", **arguments) == shelf.ok("read_section", **arguments)
         assert counted == []
+
+    @pytest.mark.parametrize("name", ["handbook.pdf", "handbook.docx", "handbook.epub"])
+    def test_outlines_of_extracted_documents_survive_a_restart(
+        self, tmp_path: Path, database: Database, reads: Reads, name: str
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put(name, (DOCUMENTS / name).read_bytes())
+        before = self.call(shelf, "list_sections", file_path=name)
+        counted = self.call(shelf, "estimate_tokens", file_path=name)
+        again = self.desk(tmp_path, database)
+        assert self.call(again, "list_sections", file_path=name) == before
+        assert self.call(again, "estimate_tokens", file_path=name) == counted
+        assert reads.count == 1
+        for entry in before["outline"]:
+            arguments = {"file_path": name, "section_heading": entry["id"]}
+            read = self.call(again, "read_section", **arguments)
+            assert read == self.call(shelf, "read_section", **arguments)
+            assert read["content"]
+        assert self.call(again, "list_sections", file_path=name) == before
+        assert reads.count == 2
+        for encoding in ("cl100k_base", "o200k_base"):
+            arguments = {"file_path": name, "encoding": encoding}
+            fresh = self.desk(tmp_path, database)
+            assert self.call(fresh, "estimate_tokens", **arguments) == self.call(
+                shelf, "estimate_tokens", **arguments
+            )
+
+    def test_a_document_of_which_pages_were_left_out_is_read_anew(
+        self, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("h.pdf", (DOCUMENTS / "handbook.pdf").read_bytes())
+        with monkeypatch.context() as slow:
+            slow.setattr(pdf, "TIME_BOUND", -1.0)
+            assert self.call(shelf, "list_sections", file_path="h.pdf")["count"] == 0
+        again = self.desk(tmp_path, database)
+        assert self.call(again, "list_sections", file_path="h.pdf")["count"] > 0
+
+    def test_another_release_of_a_library_reads_documents_anew(
+        self, tmp_path: Path, database: Database, reads: Reads, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        shelf.put("h.pdf", (DOCUMENTS / "handbook.pdf").read_bytes())
+        shelf.put("p.md", LONG)
+        for name in ("h.pdf", "p.md"):
+            self.call(shelf, "list_sections", file_path=name)
+        monkeypatch.setattr(outlines, "library_versions", lambda: "of tomorrow")
+        again = self.desk(tmp_path, database)
+        for name in ("h.pdf", "p.md"):
+            self.call(again, "list_sections", file_path=name)
+        assert reads.count == 3
 
     def test_a_changed_file_is_not_answered_from_before_the_restart(
         self, tmp_path: Path, database: Database

@@ -6,6 +6,11 @@ notebooks, PDF, Word, PowerPoint and EPUB it is rendered, and `Document.rendered
 
 from __future__ import annotations
 
-from rolltop.toolsets.reader.formats.reading import Document, read_document
+from rolltop.toolsets.reader.formats.reading import (
+    Document,
+    is_extracted,
+    library_versions,
+    read_document,
+)
 
-__all__ = ["Document", "read_document"]
+__all__ = ["Document", "is_extracted", "library_versions", "read_document"]

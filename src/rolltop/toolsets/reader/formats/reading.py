@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.lazy import lazy
@@ -26,6 +27,8 @@ _ZIP: Final = b"PK\x03\x04"
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_WITHIN: Final = 1_024
 """Bytes within which a PDF's own mark may stand."""
+
+_LIBRARIES: Final = ("pypdf", "python-docx", "python-pptx")
 
 _OLD_NAMES: Final = {
     ".doc": ("Old Word", ".docx"),
@@ -66,7 +69,7 @@ def read_document(data: bytes, path: Path) -> Document:
             FILE_UNREADABLE if damaged or encrypted; FILE_TOO_LARGE if it unpacks beyond bounds.
 
     """
-    if b"%PDF-" in data[:_PDF_WITHIN] and (data.startswith(b"%PDF-") or path.suffix == ".pdf"):
+    if _is_pdf(data, path):
         return _rendered(pdf.render(data), "pdf")
     if data.startswith(_ZIP):
         return _zipped(data, path.suffix.lower())
@@ -75,6 +78,30 @@ def read_document(data: bytes, path: Path) -> Document:
     if is_binary(data):
         raise binary()
     return _text(data, path)
+
+
+def is_extracted(data: bytes, path: Path) -> bool:
+    """Whether the bytes are those of a format whose text is extracted, which takes its time."""
+    return _is_pdf(data, path) or data.startswith(_ZIP)
+
+
+@cache
+def library_versions() -> str:
+    """Return the releases of the optional libraries, on which extracted texts depend."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  # takes 30 ms
+
+    def of(name: str) -> str:
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return f"no {name}"
+
+    return ", ".join(map(of, _LIBRARIES))
+
+
+def _is_pdf(data: bytes, path: Path) -> bool:
+    mark = b"%PDF-"
+    return mark in data[:_PDF_WITHIN] and (data.startswith(mark) or path.suffix == ".pdf")
 
 
 def _text(data: bytes, path: Path) -> Document:

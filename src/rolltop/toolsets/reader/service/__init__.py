@@ -93,7 +93,7 @@ async def read_section(call: Call, path: str, heading: str, char_start: int) -> 
 
 async def list_sections(call: Call, path: str, max_level: int) -> Page:
     """Return the document's sections down to a level, from the call's cursor on."""
-    opened = await open_document(call, path)
+    opened = await open_document(call, path, with_text=False)
     listed = [at for at, s in enumerate(opened.sections) if s.level <= max_level]
     first = _cursor_place(call.cursor, opened, max_level)
     room = call.budget // _LEAST_ENTRY + 1 if call.budget else len(listed)
@@ -128,7 +128,8 @@ async def estimate_tokens(
     if text is not None:
         counted = await call.work(tokens.count, text, encoding)
     else:
-        opened = await open_document(call, path or "")
+        # The store keeps what a document has in the encoding of all other counts.
+        opened = await open_document(call, path or "", with_text=encoding != "cl100k_base")
         counted = await call.work(opened.count, encoding)
     return {"tokens": counted, "encoding": encoding}
 
@@ -167,7 +168,7 @@ async def section_text(call: Call, path: str, section_id: str) -> str:
 
 async def section_ids(call: Call, path: str, prefix: str) -> list[str]:
     """Return the ids of a document's sections whose id or title starts so, in order."""
-    opened = await open_document(call, path)
+    opened = await open_document(call, path, with_text=False)
     asked = sections.normal(prefix)
     return [
         section.id

@@ -4,8 +4,12 @@ Two caches. In memory, whole documents by the identity of their file (path, size
 inode); a file that was changed within two seconds of being read is compared by its bytes, as
 its times might not tell two changes apart. In the store, outlines and counts by a hash of the
 file's name and bytes, so that they can never be those of another state of the file. The store
-takes nothing from an answer: it is waited for at most `_PATIENCE`, written after the answer,
-and its failures are passed over.
+takes nothing from an answer: it is waited for at most `_PATIENCE`, longer where a text would be
+extracted instead, written after the answer, and its failures are passed over.
+
+The text of a PDF or an Office file is kept nowhere but in memory. While it is not there, what
+the store keeps answers those who ask for no text, so that they need not wait until it is
+extracted.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from rolltop.core.lazy import lazy
 from rolltop.core.roots.problems import unreadable
 from rolltop.core.roots.settling import is_settled
 from rolltop.core.text.lines import line_starts
-from rolltop.toolsets.reader.formats import read_document
+from rolltop.toolsets.reader.formats import is_extracted, read_document
 from rolltop.toolsets.reader.models import Identity, KeptOutline
 from rolltop.toolsets.reader.service import outlines
 from rolltop.toolsets.reader.summary import SAMPLE, Entry, Material, analyse
@@ -49,6 +53,8 @@ else:
 _MORE: Final = 1 << 20
 """Bytes read at once of what a file holds beyond its size."""
 _PATIENCE: Final = 0.05
+_PATIENCE_OF_EXTRACTED: Final = 1.0
+"""Seconds: to extract a text takes that and more."""
 _WORTH_KEEPING: Final = 32_768
 """Bytes: the outline of a smaller file is made as fast as it is looked up."""
 _BYTES_PER_SECTION: Final = 400
@@ -71,6 +77,8 @@ class Opened:
     tokens: int
     costs: Sequence[int]
     """The tokens of each section, its children included."""
+    has_text: bool = True
+    """Whether the text is there: else only the outline and the counts are."""
     summaries: dict[tuple[str, int, int], JsonObject | None] = field(
         default_factory=dict[tuple[str, int, int], "JsonObject | None"]
     )
@@ -132,6 +140,12 @@ class _Raw:
     stable: bool
     content: str
     path: Path
+    extracted: bool
+    """Whether the text takes libraries and time to read."""
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        return self.extracted or len(self.data) >= _WORTH_KEEPING
 
 
 class _Memory:
@@ -167,20 +181,21 @@ _memories: Final[WeakKeyDictionary[Desk, _Memory]] = WeakKeyDictionary()
 _keeping: Final[set[asyncio.Task[None]]] = set()
 
 
-async def open_document(call: Call, path: str) -> Opened:
-    """Return the document at a path as it is now.
+async def open_document(call: Call, path: str, *, with_text: bool = True) -> Opened:
+    """Return the document at a path as it is now; `with_text` says whether its text is needed.
 
     Raises:
         RolltopError: the path's own problem, FILE_TOO_LARGE, FILE_BINARY, FORMAT_UNSUPPORTED.
 
     """
-    found = await call.work(_recall, call.desk, path)
+    found = await call.work(_recall, call.desk, path, with_text=with_text)
     if isinstance(found, Opened):
         return found
-    worth = len(found.data) >= _WORTH_KEEPING
-    kept = await _look_up(call, found.content) if worth else None
+    worth = found.is_worth_keeping
+    is_of_use = not (found.extracted and with_text)  # the outline is extracted with the text
+    kept = await _look_up(call, found) if worth and is_of_use else None
     opened = await call.work(_read, call.desk, found, kept)
-    if worth and kept is None and not opened.document.rendered:
+    if worth and kept is None and _is_same_again(opened, found):
         _keep_later(call, opened)
     return opened
 
@@ -195,7 +210,15 @@ def _memory(desk: Desk) -> _Memory:
     return _memories.setdefault(desk, _Memory(desk.settings["reader.cache_bytes"]))
 
 
-def _recall(desk: Desk, path: str) -> Opened | _Raw:
+def _is_same_again(opened: Opened, raw: _Raw) -> bool:
+    """Whether the file's bytes give this outline each time they are read, and `loads` does too.
+
+    What is said to be left out of an extracted text may be there when it is read faster.
+    """
+    return not opened.document.note if raw.extracted else not opened.document.rendered
+
+
+def _recall(desk: Desk, path: str, *, with_text: bool) -> Opened | _Raw:
     """Return the document from memory if the file is unchanged, else the file's bytes."""
     if not path.strip():
         raise Invalid("file_path is blank", hint="Give the path of a file inside a root.")
@@ -204,6 +227,8 @@ def _recall(desk: Desk, path: str) -> Opened | _Raw:
         with desk.roots.open_regular(located) as file:
             identity, settled = _identity(file, str(located.path))
             remembered = _memory(desk).find(identity.path)
+            if remembered and with_text and not remembered.has_text:
+                remembered = None
             if remembered and remembered.settled and remembered.identity == identity:
                 return remembered
             raw = _bytes_of(file, identity, located.path, desk.settings["reader.max_file_bytes"])
@@ -235,32 +260,38 @@ def _bytes_of(file: BinaryIO, identity: Identity, path: Path, limit: int) -> _Ra
         )
     after, settled = _identity(file, identity.path)
     stable = after == identity and len(data) == identity.size
-    content = blake2b(data, digest_size=20, person=b"rolltop reader", key=outlines.key(path))
-    return _Raw(data, identity, settled, stable, content.hexdigest(), path)
+    extracted = is_extracted(data, path)
+    key = outlines.key(path, extracted=extracted)
+    content = blake2b(data, digest_size=20, person=b"rolltop reader", key=key)
+    return _Raw(data, identity, settled, stable, content.hexdigest(), path, extracted)
 
 
 def _read(desk: Desk, raw: _Raw, kept: KeptOutline | None) -> Opened:
     """Return the document in a file's bytes, with the outline that is kept or made anew."""
+    has_text = kept is None or not raw.extracted
     if kept is not None:
-        document, total, costs = outlines.loads(kept.outline, raw.data)
+        document, total, costs = outlines.loads(kept.outline, raw.data if has_text else None)
         starts = line_starts(document.text)
     else:
         document = read_document(raw.data, raw.path)
         starts = line_starts(document.text)
         total, costs = outlines.counted(document.text, starts, document.outline.sections)
-    opened = Opened(raw.identity, raw.settled, raw.content, document, starts, total, costs)
+    opened = Opened(
+        raw.identity, raw.settled, raw.content, document, starts, total, costs, has_text
+    )
     if raw.stable:
         _memory(desk).keep(opened)
     return opened
 
 
-async def _look_up(call: Call, content: str) -> KeptOutline | None:
-    """Return what the store keeps of a content, None if nothing or if it takes its time."""
+async def _look_up(call: Call, raw: _Raw) -> KeptOutline | None:
+    """Return what the store keeps of a file's content, None if nothing or if it takes its time."""
     if not call.desk.database.is_open():
         return None
-    asked = asyncio.ensure_future(call.read(store.find_outline, content))
+    asked = asyncio.ensure_future(call.read(store.find_outline, raw.content))
     asked.add_done_callback(_pass_over)
-    done, _ = await asyncio.wait({asked}, timeout=_PATIENCE)
+    patience = _PATIENCE_OF_EXTRACTED if raw.extracted else _PATIENCE
+    done, _ = await asyncio.wait({asked}, timeout=patience)
     return asked.result() if done and asked.exception() is None else None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core import tokens
 from rolltop.core.text.decode import decode
 from rolltop.core.text.outline import VERSION, Outline, Section
-from rolltop.toolsets.reader.formats import Document
+from rolltop.toolsets.reader.formats import Document, library_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +20,11 @@ _LAYOUT: Final = 1
 """Of how an outline is written down."""
 
 
-def key(path: Path) -> bytes:
-    """Return what, besides its bytes, decides how a file is read: its name."""
+def key(path: Path, *, extracted: bool) -> bytes:
+    """Return what, besides its bytes, decides how a file is read: its name, and libraries."""
     name = path.name.encode("utf-8", "surrogateescape")
+    if extracted:
+        name += b"\0" + library_versions().encode()
     # Outlines kept by a program that made or wrote them otherwise are not found.
     made = f"{_LAYOUT}.{VERSION}".encode()
     return blake2b(name, digest_size=32, person=made).digest()
@@ -78,12 +80,18 @@ def dumps(document: Document, total: int, costs: Sequence[int]) -> str:
     )
 
 
-def loads(text: str, data: bytes) -> tuple[Document, int, tuple[int, ...]]:
-    """Return the document in the bytes, its tokens and those of its sections, from `dumps`."""
+def loads(text: str, data: bytes | None) -> tuple[Document, int, tuple[int, ...]]:
+    """Return the document in the bytes, its tokens and those of its sections, from `dumps`.
+
+    Where no bytes are given, it is a rendered document without its text.
+    """
     kind, note, lines, parts, total, rows = json.loads(text)
-    decoded = decode(data)
     outline = Outline(kind, tuple(_sections(rows)), lines, parts=parts)
-    document = Document(decoded.text, decoded.encoding, kind, outline, note=note)
+    if data is None:
+        document = Document("", kind, kind, outline, rendered=True, note=note)
+    else:
+        decoded = decode(data)
+        document = Document(decoded.text, decoded.encoding, kind, outline, note=note)
     return document, total, tuple(row[-1] for row in rows)
 
 
