@@ -66,7 +66,7 @@ def test_the_best_sections_come_whole_and_first(two: Shelf) -> None:
 
 
 def test_what_is_left_out_is_priced(two: Shelf) -> None:
-    answer = plan(two, "retry limit", 300)
+    answer = plan(two, "retry limit", 500)
     shown = {s["title"] for s in answer["sections"]}
     left = {s["title"]: s["tokens"] for s in answer["left_out"]}
     assert shown.isdisjoint(left)
@@ -176,6 +176,38 @@ def test_a_part_is_of_the_section_that_answers_not_of_the_one_around_it(shelf: S
         (part,) = plan(shelf, "zebra", 300)["sections"]
         assert part["title"] == "S1"
         assert "A zebra stands here" in part["content"]
+
+
+def test_a_part_of_the_best_comes_before_whole_sections_that_hardly_answer(shelf: Shelf) -> None:
+    best = f"The retry limit says how often an upload is tried again. {FILLER}\n\n" * 12
+    others = "".join(f"## Other {n}\n\nThere is no limit to birds. {FILLER}\n\n" for n in range(9))
+    shelf.put("manual.md", f"# Manual\n\n{others}## Retry limit\n\n{best}")
+    shelf.put("notes.md", "")
+    answer = plan(shelf, "retry limit", 1500)
+    assert [(s["title"], s["whole"]) for s in answer["sections"]] == [("Retry limit", False)]
+    assert answer["tokens"] > 1000
+    assert "note" not in answer
+
+
+def test_a_plan_says_where_the_best_section_did_not_fit(shelf: Shelf) -> None:
+    short = f"The retry limit is five. {FILLER[:600]}"
+    long = f"The retry limit is told. The retry limit is five. {FILLER}"
+    others = "".join(f"## Other {n}\n\n{FILLER}\n\n" for n in range(9))
+    shelf.put("manual.md", f"## Retry limit\n\n{long}\n\n## Uploads\n\n{short}\n\n{others}")
+    shelf.put("notes.md", "")
+    answer = plan(shelf, "retry limit", 200)
+    assert [s["title"] for s in answer["sections"]] == ["Uploads"]
+    assert answer["left_out"][0]["title"] == "Retry limit"
+    assert "left_out" in answer["note"]
+
+
+@pytest.mark.parametrize("room", [400, 1000, 2000, 4000])
+def test_the_list_of_what_is_left_out_takes_a_part_of_the_budget(shelf: Shelf, room: int) -> None:
+    shelf.put("manual.md", "\n".join(f"## Upload {n}\n\n{FILLER}\n" for n in range(90)))
+    shelf.put("notes.md", "")
+    left = plan(shelf, "upload committee", room)["left_out"]
+    assert 3 <= len(left) <= 20
+    assert len(left) == 3 or budget.count(left) < room / 3
 
 
 def test_a_part_runs_on_under_a_title_that_answers(shelf: Shelf) -> None:

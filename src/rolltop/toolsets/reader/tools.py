@@ -81,7 +81,9 @@ async def read_plan(
     call: Call,
     file_paths: list[str],
     query: str,
-    budget_tokens: Annotated[int, Field(ge=MINIMUM)],
+    budget_tokens: Annotated[
+        int, Field(ge=MINIMUM, description="for their text; max_tokens bounds the answer")
+    ],
 ) -> JsonObject:
     """Read the sections of files that best answer a query within a token budget."""
     return await service.read_plan(call, file_paths, query, budget_tokens)

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 _MOST_LEFT_OUT: Final = 20
 _FEWEST_LEFT_OUT: Final = 3
 _ENTRY: Final = 50
-"""Tokens: about what an entry of left_out costs; a small budget is not for a list of them."""
+"""Tokens: about what an entry of left_out costs."""
+_SHARE_OF_LEFT_OUT: Final = 4
+"""Entries of left_out, but for the fewest, cost at most this part of the budget beside it."""
 _FINE: Final = 32
 """How close, as a part of the whole, the content comes to the most that fits."""
 _LEAST_PART: Final = 100
 """Tokens: less of a section than this is not worth cutting one for."""
+_WORTH_WHOLE: Final = 0.5
+"""A whole section that answers less well than this part of one that did not fit gives way to it."""
 _WORD: Final = re.compile(r"\w")
 _NOTHING: Final = "No section holds a word of the query; left_out lists what there is."
+_TOO_LARGE: Final = "The section that answers best does not fit; left_out names it first."
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,8 @@ def plan_answer(
     if not terms:
         raise Invalid("query holds no word", hint="Give the words the sections should hold.")
     candidates = _candidates(documents, terms, tool)
-    most = max(_FEWEST_LEFT_OUT, min(_MOST_LEFT_OUT, room // _ENTRY))
+    most = room // (_SHARE_OF_LEFT_OUT * _ENTRY)
+    most = max(_FEWEST_LEFT_OUT, min(_MOST_LEFT_OUT, most))
     answer = _answer(_chosen(candidates, room), candidates, most)
     if not limit or budget.count(answer) <= limit:
         return answer
@@ -187,9 +193,13 @@ def _is_heading_alone(text: str, span: rank.Span, end: int) -> bool:
 
 
 def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
-    """Return whole sections, best first, while they fit; then a part of the best that did not."""
+    """Return whole sections, best first, while they fit; then a part of the best that did not.
+
+    Sections that answer much less well than that one are not given: it has the room.
+    """
     parts: list[_Part] = []
     passed: list[_Candidate] = []
+    missed: _Candidate | None = None
     taken = _Taken()
     left = room
     for candidate in candidates:
@@ -197,19 +207,27 @@ def _chosen(candidates: Sequence[_Candidate], room: int) -> list[_Part]:
             break
         if taken.overlaps(candidate):
             continue
+        if missed and left >= _LEAST_PART and candidate.score < missed.own * _WORTH_WHOLE:
+            break
         if candidate.cost <= left:
             left -= candidate.cost
             start, end = candidate.opened.offsets(candidate.section)
             parts.append(_Part(candidate, candidate.opened.text[start:end], whole=True))
             taken.add(parts[-1])
+            if missed and taken.overlaps(missed):
+                passed = [other for other in passed if not taken.overlaps(other)]
+                missed = max(passed, key=_own, default=None)
         else:
             passed.append(candidate)
-    passed = [candidate for candidate in passed if not taken.overlaps(candidate)]
-    if passed and left >= _LEAST_PART:
-        # Its beginning is given, so what its subsections say does not count.
-        best = max(passed, key=lambda candidate: candidate.own)
-        parts.append(_Part(best, _beginning(best, left), whole=False))
+            missed = max(missed or candidate, candidate, key=_own)
+    if missed and left >= _LEAST_PART:
+        parts.append(_Part(missed, _beginning(missed, left), whole=False))
     return parts
+
+
+def _own(candidate: _Candidate) -> float:
+    """Return what a part of a section is chosen by: it is its beginning, not its subsections."""
+    return candidate.own
 
 
 def _beginning(candidate: _Candidate, room: int) -> str:
@@ -235,7 +253,12 @@ def _answer(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int)
         "left_out_count": len(left),
         "left_out_tokens": _without_children(left),
     }
-    return answer if any(c.score for c in candidates[:1]) else {**answer, "note": _NOTHING}
+    best = candidates[0] if candidates else None
+    if best is None or not best.score:
+        answer["note"] = _NOTHING
+    elif best in left[:most]:
+        answer["note"] = _TOO_LARGE
+    return answer
 
 
 def _cut(parts: Sequence[_Part], candidates: Sequence[_Candidate], most: int) -> JsonObject:
