@@ -70,6 +70,55 @@ class TestAbstract:
         content = summary(shelf, text, summary_style="abstract")["content"]
         assert content.endswith("It needs no oil at all.")
 
+    @pytest.mark.parametrize(
+        "title", ["Summary", "Overview", "Abstract", "Synopsis", "1.2 Overview"]
+    )
+    def test_a_chapters_is_not_the_books(self, shelf: Shelf, title: str) -> None:
+        chapters = "".join(
+            f"# Chapter {n}\n\nThe lamp of chapter {n} burns.\n\n## Use\n\nIt gives light.\n\n{own}"
+            for n in range(1, 9)
+            for own in [f"## {title}\n\n{ABSTRACT}\n\n" if n in (2, 3) else ""]
+        )
+        for text in (
+            chapters + BODY,
+            f"# Introduction\n\nThis book tells of lamps that burn all night.\n\n{chapters}{BODY}",
+        ):
+            content = summary(shelf, text, summary_style="abstract")["content"]
+            assert content.startswith("INTRODUCTION:\nL3: Th")
+            assert "We built a lamp" not in content
+
+    def test_that_of_the_first_chapter_is_not_the_books_where_others_have_one(
+        self, shelf: Shelf
+    ) -> None:
+        text = "".join(
+            f"# Chapter {n}\n\nThe lamp of chapter {n} burns.\n\n## Summary\n\n{ABSTRACT}\n\n"
+            for n in range(1, 9)
+        )
+        content = summary(shelf, text + BODY, summary_style="abstract")["content"]
+        assert content.startswith("INTRODUCTION:\nL3: The lamp of chapter 1 burns.")
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            "# Lamps\n\n## Summary\n\n{}\n\n# One\n\n# Two\n\n## 7 Summary\n\nIt burns.\n\n",
+            "# Lamps\n\n## Summary\n\n{}\n\n## One\n\n### Summary\n\n## Two\n\n### Summary\n\n",
+            "# Summary\n\n{}\n\n# One\n\n## Summary\n\nIt burns.\n\n",
+        ],
+    )
+    def test_the_books_own_is_given_where_chapters_have_one(self, shelf: Shelf, head: str) -> None:
+        content = summary(shelf, head.format(ABSTRACT) + BODY, summary_style="abstract")["content"]
+        assert content.startswith("ABSTRACT:\nL")
+        assert "We built a lamp" in content
+
+    def test_an_introduction_to_a_chapter_is_not_the_books(self, shelf: Shelf) -> None:
+        chapters = "".join(
+            f"# Chapter {n}\n\nThe lamp of chapter {n} burns.\n\n## Use\n\nIt gives light.\n\n"
+            for n in range(1, 4)
+        )
+        text = f"{chapters}## Description\n\n{ABSTRACT}\n\n# Last\n\n{BODY}"
+        content = summary(shelf, text, summary_style="abstract")["content"]
+        assert content.startswith("INTRODUCTION:\nL3: The lamp of chapter 1 burns.")
+
     def test_none_is_made_up(self, shelf: Shelf) -> None:
         answer = summary(shelf, "# Lamps\n\n" + BODY)
         assert "ABSTRACT" not in answer["content"]

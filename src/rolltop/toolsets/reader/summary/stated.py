@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from rolltop.toolsets.reader.summary.prose import (
 from rolltop.toolsets.reader.summary.sentences import Sentence, sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _NUMBER: Final = r"(?:(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?[ \t]+)?"
 _MARKS: Final = r"[ \t>*_#=]{0,10}"
@@ -104,22 +105,43 @@ def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
         return Stated()
     head = uncovered(text[: _HEAD + _LONGEST_PASSAGE], kind)
     keywords, line = _keywords(head, stretches)
-    titled = [at for at, s in enumerate(stretches) if _ABSTRACT_TITLE.fullmatch(s.title)]
-    by_title = _with_children(stretches, titled[0], len(text) // 2) if titled else ()
-    abstract = _passage(text, kind, *by_title) if titled else _labelled(head, kind, stretches)
+    titled = next(_own(stretches, _ABSTRACT_TITLE), None)
+    if titled is not None:
+        abstract = _passage(text, kind, *_with_children(stretches, titled, len(text) // 2))
+    else:
+        abstract = _labelled(head, kind, stretches)
     if not abstract:
-        early = (s for s in stretches if s.start <= len(text) // 4)
-        summary = next((s for s in early if _SUMMARY_TITLE.fullmatch(s.title)), None)
-        abstract = _passage(text, kind, summary) if summary else ()
+        summary = next(_own(stretches, _SUMMARY_TITLE), None)
+        if summary is not None and stretches[summary].start <= len(text) // 4:
+            abstract = _passage(text, kind, stretches[summary])
     return Stated(keywords, line, abstract, _introduction(text, kind, stretches))
 
 
 def _introduction(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
     """Return the introduction's sentences: by title, else the first text under a title."""
-    titled = next((s for s in stretches if _INTRODUCTION_TITLE.fullmatch(s.title)), None)
-    if titled and (found := _passage(text, kind, titled)):
+    titled = next(_own(stretches, _INTRODUCTION_TITLE), None)
+    if titled is not None and (found := _passage(text, kind, stretches[titled])):
         return found
     return _passage(text, kind, stretches[0]) if len(stretches) > 1 else ()
+
+
+def _own(stretches: Sequence[Stretch], title: re.Pattern[str]) -> Iterator[int]:
+    """Yield the places of sections of such a title that are the document's, not a chapter's.
+
+    Around one stand only the document's title: its first section, or the only one of its level.
+    Where others of its level have its title, each is its chapter's.
+    """
+    levels = Counter(stretch.level for stretch in stretches)
+    titles = Counter((stretch.level, stretch.title) for stretch in stretches)
+    around: list[int] = []
+    for at, stretch in enumerate(stretches):
+        while around and stretches[around[-1]].level >= stretch.level:
+            around.pop()
+        is_top = all(not outer or levels[stretches[outer].level] == 1 for outer in around)
+        is_single = titles[stretch.level, stretch.title] == 1
+        if is_top and is_single and title.fullmatch(stretch.title):
+            yield at
+        around.append(at)
 
 
 def _with_children(stretches: Sequence[Stretch], at: int, longest: int) -> Sequence[Stretch]:
@@ -145,14 +167,24 @@ def _passage(text: str, kind: str, *stretches: Stretch) -> tuple[Sentence, ...]:
 
 def _labelled(head: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
     """Return the sentences behind a label such as `**Abstract.**` at the start of a line."""
-    passage, line = _behind(_ABSTRACT_LABEL, head, stretches)
+    titles = {stretch.start_line for stretch in stretches}  # those are judged by where they stand
+    passage, line = _behind(_ABSTRACT_LABEL, head, stretches, titles)
     # Of HTML only the words are left.
     return tuple(_until_label(passage, "text" if kind == "html" else kind, line, set()))
 
 
-def _behind(label: re.Pattern[str], head: str, stretches: Sequence[Stretch]) -> tuple[str, int]:
-    """Return what stands behind a label up to the next title, and its line; ("", 0) without."""
-    found = label.search(head, 0, _HEAD)
+def _behind(
+    label: re.Pattern[str],
+    head: str,
+    stretches: Sequence[Stretch],
+    besides: Collection[int] = (),
+) -> tuple[str, int]:
+    """Return what stands behind a label up to the next title, and its line; ("", 0) without.
+
+    Labels on the lines `besides` are passed over.
+    """
+    labels = label.finditer(head, 0, _HEAD)
+    found = next((f for f in labels if head.count("\n", 0, f.start()) + 1 not in besides), None)
     if found is None:
         return "", 0
     line = head.count("\n", 0, found.end()) + 1
