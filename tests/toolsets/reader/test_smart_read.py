@@ -253,6 +253,23 @@ class TestSummary:
         assert answer["summary_tokens"] == tokens.count(compact(answer)) <= budget
         assert answer["original"]["size_tokens"] == answer["original_tokens"]
         assert path in answer["_preamble"]
+        assert answer["content"]
+
+    @pytest.mark.parametrize("style", ["structured", "extractive", "abstract"])
+    def test_a_budget_without_room_for_content_is_refused(self, shelf: Shelf, style: str) -> None:
+        shelf.put("p.md", LONG)
+        asked = {"file_path": "p.md", "mode": "summary", "summary_style": style}
+        refused = 0
+        for most in range(200, 400, 5):
+            answer = call_tool(shelf.desk, SOMEBODY, "smart_read", **asked, max_tokens=most)
+            if answer.is_error:
+                found = re.search(r"with max_tokens (\d+)", answer.structured["hint"])
+                assert found is not None
+                assert shelf.ok("smart_read", **asked, max_tokens=int(found.group(1)))["content"]
+                refused += 1
+            else:
+                assert answer.structured["content"]
+        assert 0 < refused < 30
 
     def test_less_budget_never_says_more(self, shelf: Shelf) -> None:
         shelf.put("p.md", LONG)

@@ -69,27 +69,30 @@ def _summarised(
     it may name.
 
     Raises:
-        Invalid: `limit` is too small for any summary.
+        Invalid: `limit` is too small for any summary that says something.
 
     """
     target = min(_target(opened.tokens, bound), opened.tokens - 1)
     allowed = min(target, limit) if limit else target
+    least = _WORTH_IT if allowed < target else 0  # a larger limit would say more
     dresses = [replace(dress, tools=tools) for dress in _DRESSES]
     for dress in dresses:
         bare = _answer(opened, style, compose(opened.material, style, 0), dress)
         room = allowed - budget.count(bare)
-        if room >= min(bound, dress.content):
+        if room >= max(least, min(bound, dress.content)):
             return _fitting(opened, style, dress, min(bound, room), allowed)
     needed = budget.count(_answer(opened, style, compose(opened.material, style, 0), dresses[-1]))
     if needed + _WORTH_IT >= opened.tokens:
         return None
-    if limit and needed > limit:
+    enough = needed + _WORTH_IT
+    spare = min(limit or enough, enough)
+    answer = _fitting(opened, style, dresses[-1], min(bound, max(0, spare - needed)), spare)
+    if spare < enough and (needed > limit or not (answer and answer["content"])):
         raise Invalid(
-            f"max_tokens is too small for a summary of this file: it takes at least {needed}",
-            hint=f"Call again with max_tokens {needed + _WORTH_IT} or more.",
+            f"max_tokens is too small for a summary of this file: it takes at least {enough}",
+            hint=f"Call again with max_tokens {enough} or more.",
         )
-    spare = min(limit or needed + _WORTH_IT, needed + _WORTH_IT)
-    return _fitting(opened, style, dresses[-1], min(bound, spare - needed), spare)
+    return answer
 
 
 def _target(tokens: int, bound: int) -> int:
