@@ -304,6 +304,11 @@ class TestListing:
             arguments = answer["next"]["arguments"]
         assert len(seen) == len(set(seen)) == 63
 
+    def test_a_small_page_is_spent_on_sections_not_on_its_cursor(self, shelf: Shelf) -> None:
+        shelf.put("p.md", "".join(f"# Part {n}\n\nText.\n\n" for n in range(300)))
+        answer = shelf.ok("list_sections", file_path="p.md", max_tokens=200)
+        assert tokens.count(answer["next"]["arguments"]["cursor"]) < 30
+
     def test_a_cursor_of_another_state_is_refused(self, shelf: Shelf) -> None:
         shelf.put("p.md", paper(60))
         answer = shelf.ok("list_sections", file_path="p.md", max_tokens=400)

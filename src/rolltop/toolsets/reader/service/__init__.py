@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rolltop.toolsets.reader.models import Encoding, JsonObject, Mode, Style
 
 _CURSOR: Final = "sections"
+_MARK: Final = 12
+"""Digits of a content's hash in a cursor: enough to tell a file's states apart, and short."""
 _LONGEST_TOKEN: Final = 128
 """Characters: no token stands for more, so a budget of n tokens takes at most 128 n."""
 _LEAST_ENTRY: Final = 20
@@ -111,7 +113,7 @@ async def list_sections(call: Call, path: str, max_level: int) -> Page:
         }
 
     def cursor_after(index: int) -> str:
-        return cursors.encode(_CURSOR, [opened.content, max_level, first + index + 1])
+        return cursors.encode(_CURSOR, [opened.content[:_MARK], max_level, first + index + 1])
 
     entries = [_entry(opened, at) for at in shown]
     return Page(entries, envelope, cursor_after, more=first + len(shown) < len(listed))
@@ -329,7 +331,9 @@ def _cursor_place(cursor: str | None, opened: Opened, max_level: int) -> int:
         return 0
     values = cursors.decode(_CURSOR, cursor, code="INVALID_ARGUMENT")
     match values:
-        case [opened.content, int(level), int(place)] if level == max_level and place >= 0:
+        case [str(mark), int(level), int(place)] if (
+            mark == opened.content[:_MARK] and level == max_level and place >= 0
+        ):
             return place
         case _:
             raise Invalid(
