@@ -44,8 +44,7 @@ _STOPPED: Final = re.compile(
     r"(?P<words>(?:(?!(?<=\w\w)[.;:!?]\s)[^\n])*)(?<!\.)\."
 )
 _ITEM: Final = re.compile(r"\s*(\d{1,3}(?:\.\d{1,3}){0,5})[.)]?[ \t]")
-_BLANK_LINE: Final = re.compile(r"\n[ \t\r\f]*\n")
-_LOOKED_BACK: Final = 2_000
+_LOOKED_BACK: Final = 500
 """Code points in which the paragraph before a title is looked for."""
 _LENGTHS_APART: Final = 2
 
@@ -99,10 +98,29 @@ def _may_be_stopped(text: str, found: re.Match[str]) -> bool:
     stopped = _STOPPED.fullmatch(found["title"].strip())
     if stopped is None or stopped["words"][:1].islower():
         return False
-    before = text[max(0, found.start() - _LOOKED_BACK) : found.start()].rstrip()
-    beside = (_ITEM.match(_BLANK_LINE.split(before)[-1]), _ITEM.match(text, found.end()))
-    depth = (found["number"] or "").count(".")
-    return not (found["number"] and any(i and i.group(1).count(".") == depth for i in beside))
+    if not found["number"]:
+        return True
+    depth = found["number"].count(".")
+    if _is_item(_ITEM.match(text, found.end()), depth):
+        return False
+    start = found.start()
+    return not _is_item(_ITEM.match(text, _paragraph_before(text, start), start), depth)
+
+
+def _paragraph_before(text: str, end: int) -> int:
+    """Return where the last paragraph before `end` begins, or where no more is looked at."""
+    least = max(0, end - _LOOKED_BACK)
+    first = at = least + len(text[least:end].rstrip())
+    while at > least:
+        start = max(least, text.rfind("\n", least, at) + 1)
+        if not text[start:at].strip():
+            break
+        first, at = start, start - 1
+    return first
+
+
+def _is_item(found: re.Match[str] | None, depth: int) -> bool:
+    return found is not None and found.group(1).count(".") == depth
 
 
 def _follows_blank_line(text: str, start: int) -> bool:
