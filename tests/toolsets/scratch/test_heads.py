@@ -152,10 +152,82 @@ def test_what_a_pad_says_of_itself_comes_once_and_the_last_answer_is_whole(
 ) -> None:
     summary = "A summary of some length. " * 200
     pad = mine.pad(*["line\n" * 400] * 3, metadata={"summary": summary}, tags=["alpha"])
-    first, *others = followed(mine, pad, limit)
-    assert first["truncated"] is True
-    assert first["scratchpad"].get("tags", ["alpha"]) == ["alpha"]
-    for answer in others:
-        assert answer["scratchpad"].keys() <= {*LEAST_OF_PAD, "cells", "metadata"}
-    assert "truncated" not in others[-1]
-    assert contents([first, *others]) == "line\n" * 1200
+    answers = followed(mine, pad, limit)
+    assert answers[0]["truncated"] is True
+    assert answers[0]["scratchpad"]["tags"] == ["alpha"]
+    repeated = {*LEAST_OF_PAD, "cells", "metadata"}
+    own = [name for one in answers for name in one["scratchpad"] if name not in repeated]
+    assert len(own) == len(set(own))
+    assert all(own_name not in answers[-1]["scratchpad"] for own_name in own)
+    assert "truncated" not in answers[-1]
+    assert contents(answers) == "line\n" * 1200
+
+
+OWN = {"namespace": "finance", "tags": ["audit", "q4"]}
+SCHEMA = {"type": "object", "properties": {"n": {"minimum": 1}}, "required": ["n"]}
+
+
+def collected(answers: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a pad's own fields and its cells as several answers give them, put together."""
+    pad: dict[str, Any] = {}
+    cells: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        shown = dict(answer["scratchpad"])
+        for part in shown.pop("cells"):
+            before = cells.setdefault(part["cell_id"], {"content": ""})
+            cells[part["cell_id"]] = {
+                **before,
+                **part,
+                "content": before["content"] + part["content"],
+            }
+        metadata = {**pad.get("metadata", {}), **shown.get("metadata", {})}
+        pad = {**pad, **shown, "metadata": metadata}
+    for one in cells.values():
+        one.pop("line_start", None)
+    del pad["last_access_at"]  # every answer is an access
+    return pad, list(cells.values())
+
+
+@pytest.mark.parametrize("limit", [200, 230, 260, 300, 350, 400, 500, 900])
+@pytest.mark.parametrize("which", [{}, {"indices": [1]}])
+@pytest.mark.parametrize("lines", [1, 60])
+def test_no_field_of_a_pad_or_a_cell_is_lost_in_small_answers(
+    local: Caller, limit: int, which: dict[str, Any], lines: int
+) -> None:
+    pad = local.pad(metadata={"title": "Ledger", "owner": "me"}, **OWN)
+    for n in range(2):
+        content = json.dumps({"n": n, "rows": ["a row of the ledger"] * lines}, indent=0)
+        sent = {"validate": True, "json_schema": SCHEMA, "tags": ["money"], "metadata": {"k": [n]}}
+        local.append(pad, content, "json", **sent)
+    whole = local.ok("scratch_read", scratch_id=pad, **which)
+    assert "truncated" not in whole
+    assert collected(followed(local, pad, limit, **which)) == collected([whole])
+
+
+def test_own_fields_come_before_any_cell_where_they_do_not_come_with_it(local: Caller) -> None:
+    pad = local.pad("line\n" * 200, "after", **OWN)
+    for limit in (200, 260, 350):
+        (first, *_) = followed(local, pad, limit)
+        assert first["truncated"] is True
+        for name in ("namespace", "tags"):
+            assert first["scratchpad"][name] == OWN[name]
+
+
+def test_a_schema_of_a_cell_that_no_budget_holds_is_cut_and_says_so(local: Caller) -> None:
+    pad = local.pad()
+    long = {"enum": list(range(4000))}
+    local.append(pad, "[1]\n" * 50, "yaml", json_schema=long, metadata={"n": list(range(4000))})
+    for which in ({}, {"indices": [0]}):
+        answers = followed(local, pad, 400, **which)
+        cells = [one for answer in answers for one in answer["scratchpad"]["cells"]]
+        (schema,) = [one["json_schema"] for one in cells if "json_schema" in one]
+        assert schema.startswith('{"enum":[0,1,')
+        assert schema.endswith("…")
+        assert contents(answers) == "[1]\n" * 50
+
+
+def test_lines_come_with_every_field_where_all_of_it_fits(local: Caller) -> None:
+    pad = local.pad(*["line\n" * 90] * 3, metadata={"title": "Ledger"}, **OWN)
+    arguments = {"scratch_id": pad, "indices": [0], "line_start": 2, "line_count": 2}
+    whole = local.ok("scratch_read", **arguments)
+    assert collected([local.ok("scratch_read", **arguments, max_tokens=300)]) == collected([whole])

@@ -147,8 +147,8 @@ async def read(
     # The call that goes on in one cell by its lines still has the cursor that led to the cell.
     going_on = call.cursor if lines == (None, None, None) else None
     part = heads.place(mark, going_on)
-    start = parts.place(mark, going_on) if part is None else None
-    position = None if start is None else start[:2]
+    start = parts.start(mark, going_on) if part is None else None
+    position = start and start.place
     # The first answer holds the metadata; those that go on do not repeat it.
     first = with_metadata and start is None
     found = await call.read(

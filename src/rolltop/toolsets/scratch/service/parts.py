@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rolltop.core import budget
 from rolltop.core.budget import Continuation, Page, Text
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service.reading import Reading
 
 CURSOR: Final = "cells"
+_FIELDS: Final = "fields"
+_CONTENT: Final = "content"
+"""The cursors of a cell whose fields come before its content, and of that content."""
 _CHARACTERS_PER_TOKEN: Final = 128  # of the vocabulary's longest token
 _SLACK: Final = 8  # tokens that another order of the arguments may take
 
@@ -27,56 +30,122 @@ Lines = tuple[int | None, int | None, int | None]
 """line_start, line_count, char_start."""
 
 
-def place(mark: str, text: str | None) -> tuple[int, str, int] | None:
-    """Return where a read goes on: position and begin of a cell's id, a character of its content.
+class Start(NamedTuple):
+    """Where a read goes on: position and begin of a cell's id, a character of its content.
+
+    Of a `kind` where the cell's other fields come before its content, the first of these.
+    """
+
+    kind: str
+    position: int
+    cell_id: str
+    offset: int
+
+    @property
+    def place(self) -> places.Place:
+        """Which cell."""
+        return self.position, self.cell_id
+
+
+def start(mark: str, text: str | None) -> Start | None:
+    """Return where a read goes on.
 
     Raises Invalid for a text that is no cursor of a read with that mark.
     """
     if text is None:
         return None
-    position, one, (offset,) = places.read(CURSOR + mark, text, 1)
-    return position, one, offset
+    kind = next((one for one in (_FIELDS, _CONTENT) if text.startswith(one + mark)), CURSOR)
+    position, one, (offset,) = places.read(kind + mark, text, 1)
+    return Start(kind, position, one, offset)
 
 
 def answer(
     reading: Reading,
     lines: Lines,
-    start: tuple[int, str, int] | None,
+    start: Start | None,
     part: int | None,
     limit: int,
     sent: JsonObject,
 ) -> Page | Text | JsonObject:
     """Return the reading as what core cuts to the budget. Raises Invalid.
 
-    It goes on at the `part` of the metadata, or at the `start` among the cells. `sent` are the
-    arguments of the call, which the one that goes on repeats.
+    It goes on at the `part` of own fields and metadata, or at the `start` among the cells. `sent`
+    are the arguments of the call, which the one that goes on repeats.
     """
     if any(value is not None for value in lines):
-        if len(reading.chosen) != 1:
-            raise wrong(
-                "line_start, line_count and char_start read one cell; "
-                f"{len(reading.chosen)} are asked for",
-                "Name the cell in cell_ids.",
-            )
-        return _lines(heads.shortened(reading, limit), lines, limit)
-    if start is not None or part is not None:
-        reading = heads.going_on(reading)
+        return _named_lines(reading, lines, limit)
+    if start is None and part is None:
+        return _begin(reading, limit, sent)
+    reading = heads.going_on(reading)
+    if part is not None:
+        return heads.parts_page(reading, part, _first_cell(reading))
+    return _go_on(reading, start, limit, sent)
+
+
+def _begin(reading: Reading, limit: int, sent: JsonObject) -> Page | Text:
+    """Return cells with own fields and metadata, or these first where they are too long."""
     shown = [cell.full(VERSION) for cell in reading.cells]
-    offset = start[2] if start and shown and shown[0]["cell_id"].startswith(start[1]) else 0
+    if _is_all(reading, shown, limit) or (shown and _fits(reading, shown[0], limit, sent)):
+        return _page(reading, shown)
+    fitting, first = heads.begun(reading, limit)
+    if first is not None:
+        return heads.parts_page(fitting, first, _first_cell(reading))
+    if not shown or _fits(fitting, shown[0], limit, sent):
+        return _page(fitting, shown)
+    return _part_of_first(fitting, 0, limit)
+
+
+def _go_on(reading: Reading, start: Start | None, limit: int, sent: JsonObject) -> Page | Text:
+    """Return the cells that follow an answer."""
+    shown = [cell.full(VERSION) for cell in reading.cells]
+    if start and not (shown and shown[0]["cell_id"].startswith(start.cell_id)):
+        start = None  # another cell stands in its place
+    if start and start.kind != CURSOR:
+        return _apart(reading, start, limit)
+    offset = start.offset if start else 0
     if offset:
         shown[0] = _from(reading.cells[0], offset)
-    if part is not None or not heads.has_room(reading, limit):
-        if part is None and _is_all(reading, shown, limit):
-            return _page(reading, shown)
-        reading = heads.fitted(reading, limit)
-        if reading.metadata and (part is not None or not heads.has_room(reading, limit)):
-            return heads.metadata_page(reading, part or 0, _first_cell(reading))
-    if not reading.cells:
-        return reading.answer([])
-    if _fits(reading, shown[0], limit, sent):
+    if _is_all(reading, shown, limit) or (shown and _fits(reading, shown[0], limit, sent)):
         return _page(reading, shown)
+    return _part_of_first(reading, offset, limit)
+
+
+def _named_lines(reading: Reading, lines: Lines, limit: int) -> Text:
+    """Return lines asked for by their numbers. Raises Invalid."""
+    if len(reading.chosen) != 1:
+        raise wrong(
+            "line_start, line_count and char_start read one cell; "
+            f"{len(reading.chosen)} are asked for",
+            "Name the cell in cell_ids.",
+        )
+    whole = _lines(reading, lines, 0)
+    if whole.size <= limit * _CHARACTERS_PER_TOKEN and budget.within(
+        whole.render(whole.size), limit
+    ):
+        return whole
+    return _lines(heads.shortened(reading, limit), lines, limit)
+
+
+def _part_of_first(reading: Reading, offset: int, limit: int) -> Page | Text:
+    """Return what fits of the first cell, which does not fit whole."""
+    cell = reading.cells[0]
+    if not offset and heads.fitted_frame(cell.full(VERSION), limit) is None:
+        return _apart(reading, Start(_FIELDS, reading.first, cell.cell_id, 0), limit)
     alone = len(reading.chosen) == 1
     return _lines(reading, (1, None, offset), limit) if alone else _part(reading, offset, limit)
+
+
+def _apart(reading: Reading, start: Start, limit: int) -> Page | Text:
+    """Return the fields of the first cell, or its content without them."""
+    cell = reading.cells[0]
+    if start.kind == _CONTENT:
+        return _part(reading, start.offset, limit, framed=True)
+
+    def cursor_at(field: int | None) -> str:
+        kind = _CONTENT if field is None else _FIELDS
+        return _cursor(reading, reading.first, field or 0, kind)
+
+    return heads.frame_page(reading, cell.full(VERSION), start.offset, cursor_at)
 
 
 def _is_all(reading: Reading, shown: list[JsonObject], limit: int) -> bool:
@@ -112,17 +181,18 @@ def _cursor_after(reading: Reading, at: int) -> str:
     return _cursor(reading, min(reading.first + at + 1, len(reading.chosen) - 1))
 
 
-def _part(reading: Reading, offset: int, limit: int) -> Text:
+def _part(reading: Reading, offset: int, limit: int, *, framed: bool = False) -> Text:
     """Return the first cell of several, from a character on; the next call goes on in it."""
     cell = reading.cells[0]
-    frame = heads.fitted_frame(cell.full(VERSION), limit)
+    frame = heads.least_frame(cell.full(VERSION)) if framed else _frame(cell, limit)
+    kind = _CONTENT if framed else CURSOR
     content = cell.content or ""
     following = reading.first + 1
 
     def resume_at(end: int) -> dict[str, object]:
         if offset + end >= len(content) and following < len(reading.chosen):
             return {"cursor": _cursor(reading, following)}
-        return {"cursor": _cursor(reading, reading.first, offset + end)}
+        return {"cursor": _cursor(reading, reading.first, offset + end, kind)}
 
     def envelope(part: str) -> JsonObject:
         return reading.answer([_shown(frame, part, content, offset)])
@@ -133,7 +203,7 @@ def _part(reading: Reading, offset: int, limit: int) -> Text:
 def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
     """Return lines of the one cell that is read."""
     cell = reading.cells[0]
-    frame = heads.fitted_frame(cell.full(VERSION), limit)
+    frame = _frame(cell, limit)
     content = cell.content or ""
     part = segment(content, lines[0] or 1, lines[1])
     skipped = lines[2] or 0
@@ -154,6 +224,12 @@ def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
     return Text(part.text[skipped:], envelope, resume_at)
 
 
+def _frame(cell: Cell, limit: int) -> JsonObject:
+    """Return a cell's fields but its content: which it is, where others do not fit."""
+    whole = cell.full(VERSION)
+    return heads.fitted_frame(whole, limit) or heads.least_frame(whole)
+
+
 def _from(cell: Cell, offset: int) -> JsonObject:
     content = cell.content or ""
     return _shown(cell.full(VERSION), content[offset:], content, offset)
@@ -167,6 +243,6 @@ def _shown(frame: JsonObject, part: str, content: str, offset: int) -> JsonObjec
     return shown
 
 
-def _cursor(reading: Reading, position: int, offset: int = 0) -> str:
+def _cursor(reading: Reading, position: int, offset: int = 0, kind: str = CURSOR) -> str:
     cell_id = reading.chosen[position].cell_id
-    return places.written(CURSOR + reading.mark, position, cell_id, offset)
+    return places.written(kind + reading.mark, position, cell_id, offset)
