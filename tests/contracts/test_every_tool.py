@@ -12,7 +12,7 @@ from rolltop.core import budget, tokens
 from rolltop.core.accounts import add_user
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.registry import Registry, Selection
+from rolltop.core.registry import Registry, Selection, UnknownTool
 from rolltop.core.roots import Roots
 from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
@@ -31,6 +31,7 @@ PAIRS = [(toolset, tool) for toolset in TOOLSETS for tool in toolset.tools]
 every_tool = pytest.mark.parametrize(
     ("toolset", "tool"), PAIRS, ids=[tool.name for _, tool in PAIRS]
 )
+UNKNOWN = "00000000-0000-0000-0000-000000000007"
 STORELESS = [tool for toolset, tool in PAIRS if not toolset.needs_store]
 WRONG: dict[str, Any] = {
     "string": 5,
@@ -208,6 +209,58 @@ def test_an_unknown_argument_is_answered_with_the_nearest_name(
     answer = call_tool(stage.desk, stage.scope, tool.name, **{f"{name}x": "value"})
     assert answer.is_error
     assert f"did you mean {name}?" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "told"),
+    [
+        ("add_task", "status", "complete_task"),
+        ("update_task", "status", "complete_task"),
+        ("update_task", "state", "complete_task"),
+        ("list_tasks", "query", "tag"),
+        ("repo_open_file", "start_line", "repo_get_snippet"),
+        ("repo_open_file", "offset", "repo_get_snippet"),
+        ("repo_search", "pattern", "query"),
+        ("note_get", "end_line", "range_line_count"),
+        ("scratch_create", "title", "metadata"),
+        ("scratch_create", "content", "cells"),
+        ("scratch_update", "title", "metadata"),
+        ("scratch_edit_cell", "old_string", "edits"),
+        ("scratch_edit_cell", "find", "edits"),
+    ],
+)
+def test_what_a_tool_does_under_another_name_or_in_another_call_is_said(
+    stage: Stage, tool: str, given: str, told: str
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool, **{given: "value"})
+    assert answer.is_error
+    assert "did you mean" not in answer.text
+    assert told in answer.text.partition(f"{tool} takes")[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "own"),
+    [
+        ("note_get", {"id": UNKNOWN, "start_line": 2}, "range_line_start"),
+        ("scratch_read", {"id": UNKNOWN}, "scratch_id"),
+        ("scratch_delete_cell", {"scratch_id": UNKNOWN, "id": UNKNOWN}, "cell_id"),
+        ("read_section", {"file_path": "none.md", "id": "s1"}, "section_heading"),
+    ],
+)
+def test_a_common_other_name_of_a_parameter_is_taken(
+    stage: Stage, tool: str, given: dict[str, Any], own: str
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool, **given)
+    assert own not in answer.text
+    assert "NOT_FOUND" in answer.text
+
+
+def test_no_tool_is_named_that_does_something_else(stage: Stage) -> None:
+    registry = Registry(TOOLSETS)
+    for wrong in ("finish_task", "remove_task", "get_task", "create_task", "read_file"):
+        with pytest.raises(UnknownTool) as caught:
+            registry.find(wrong, stage.scope)
+        assert caught.value.nearest is None
 
 
 def test_read_only_lists_reading_tools_only() -> None:

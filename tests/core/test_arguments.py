@@ -150,6 +150,23 @@ def test_unknown_argument_names_the_nearest() -> None:
     assert error.hint == "find takes: query, limit, order, tags, exact, weight."
 
 
+@pytest.mark.parametrize("name", ["weights", "Tagz", "quer", "qeury", "exakt", "or-der"])
+def test_a_slip_of_the_keys_is_told_from_another_word(name: str) -> None:
+    assert "; did you mean " in _refused({"query": "x", name: 1}).message
+
+
+@pytest.mark.parametrize("name", ["tasks", "status", "queue", "exit", "length", "border_limit"])
+def test_another_word_is_not_taken_for_a_name(name: str) -> None:
+    assert _refused({"query": "x", name: 1}).message == f'Unknown argument "{name}" for find'
+
+
+def test_what_is_done_otherwise_is_said_instead_of_guessed() -> None:
+    elsewhere = {"weigh": "Call weigh_all for that."}
+    error = _refused({"query": "x", "weigh": 3}, elsewhere=elsewhere)
+    assert error.message == 'Unknown argument "weigh" for find'
+    assert error.hint.startswith("Call weigh_all for that. find takes: query, ")
+
+
 def test_common_other_names_are_accepted_but_not_twice() -> None:
     assert _parameters().check({"q": "x", "max_results": 5}) == {"query": "x", "limit": 5}
     assert _refused({"query": "x", "q": "y"}).message == 'query is given twice, once as "q"'

@@ -84,6 +84,9 @@ def test_the_nearest_name_is_one_that_is_listed() -> None:
         with pytest.raises(UnknownTool) as caught:
             Registry(TOOLSETS, selection).find("repo_get_snipet", Scope.of("me"))
         assert caught.value.nearest == nearest
+        with pytest.raises(UnknownTool) as caught:
+            Registry(TOOLSETS, selection).find("get_snipet", Scope.of("me"))
+        assert caught.value.nearest == nearest
 
 
 def test_tools_are_chosen_by_either_name() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from copy import deepcopy
@@ -35,7 +34,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "text": ("content", "body"),
     "cursor": ("next_cursor", "page_token"),
     "max_tokens": ("token_limit", "max_result_tokens"),
-    "section_heading": ("section", "heading", "section_id"),
+    "section_heading": ("section", "heading", "section_id", "id"),
     "task_id": ("id", "task"),
     "title": ("name", "summary"),
     "due_at": ("due", "due_date", "deadline"),
@@ -43,9 +42,14 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "blocked_by": ("depends_on", "dependencies"),
     "parent_id": ("parent",),
     "if_version": ("version", "expected_version"),
+    "scratch_id": ("scratchpad_id", "pad_id", "id"),
+    "cell_id": ("id",),
+    "schema_id": ("id",),
     "start_line": ("line_start", "from_line"),
     "end_line": ("line_end", "to_line"),
     "line_start": ("start_line", "from_line", "offset"),
+    "range_line_start": ("start_line", "line_start", "from_line"),
+    "range_line_count": ("line_count",),
     "regex": ("is_regex", "use_regex"),
     "file_glob": ("glob", "include", "file_pattern"),
     "namespace": ("ns",),
@@ -53,6 +57,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 """Names other servers use for a parameter; accepted, never listed."""
 
 _SHOWN = 60
+_PER_SLIP = 5
+"""Characters of a name for each one that may be wrong: more make another word."""
 _DEEPEST = 2  # an object in a list, and its fields
 _MODELS = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
@@ -92,9 +98,36 @@ def storable(text: str, name: str = "text") -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to the one given, if any is close."""
-    found = difflib.get_close_matches(name[:_SHOWN].lower(), list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
+    """Return the known name that a slip or two of the keys make into the one given, if any.
+
+    Another word, however like it, is never one: a wrong guess costs more than none.
+    """
+    given = _plain(name[:_SHOWN])
+    found = min(((_slips(given, _plain(own)), own) for own in known), default=(0, None))
+    is_slip = found[0] <= max(1, len(given) // _PER_SLIP) and found[0] < max(1, len(given))
+    return found[1] if is_slip else None
+
+
+def _plain(name: str) -> str:
+    """Return a name as words are told apart by nothing: `fooBar` and `foo-bar` are one."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _slips(one: str, other: str) -> int:
+    """Return how many letters are missing, too many, wrong or changed places.
+
+    The optimal string alignment distance: Boytsov, Indexing methods for approximate dictionary
+    searching (2011), 2.2.
+    """
+    above, row = list[int](), list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, above, row = above, row, [at]
+        for to, opposite in enumerate(other, 1):
+            least = min(above[to] + 1, row[-1] + 1, above[to - 1] + (letter != opposite))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == opposite:
+                least = min(least, before[to - 2] + 1)
+            row.append(least)
+    return row[-1]
 
 
 class Parameters:
@@ -202,12 +235,13 @@ class Parameters:
                 return own
         if meant:
             raise self._given_twice(meant[0], name)
-        close = nearest(name, fields)
+        advice = self._tool.elsewhere.get(name, "")
+        close = None if advice else nearest(name, fields)
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(fields) or "no arguments"
         raise self._invalid(
             f"Unknown argument {shown(name)} for {self._name}{guess}",
-            hint=f"{self._name} takes: {takes}.",
+            hint=f"{advice} {self._name} takes: {takes}.".lstrip(),
         )
 
     def _check_missing(self, arguments: Mapping[str, Any]) -> None:

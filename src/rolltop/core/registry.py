@@ -132,7 +132,11 @@ class Registry:
         offers = self._for(scope)
         if name in offers:
             return offers[name]
-        close = nearest(name, [offer.name for offer in self.listed(scope)])
+        close = nearest(name, offers)
+        tool = offers[close].tool if close else None
+        names = [offer.name for offer in self.listed(scope) if offer.tool is tool]
+        if close not in names:
+            close = names[0] if names else None
         raise UnknownTool(name, close, exists=name in self._existing)
 
     def _for(self, scope: Scope) -> dict[str, Offer]:

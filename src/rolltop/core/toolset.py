@@ -60,7 +60,8 @@ class Tool:
 
     The function returns a JSON object, or a `budget.Page` or `budget.Text` that may be cut.
     `reads` says that it changes nothing. `bounded` tools (reads, lists, searches) also take
-    `max_tokens`; `continues` says that the tool takes `cursor` as well.
+    `max_tokens`; `continues` says that the tool takes `cursor` as well. `elsewhere` says of
+    arguments that callers expect how what they are for is done, in a sentence.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Tool:
     seeds: tuple[SeedName, ...] = ()
     actions: Actions | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict[str, Fault])
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def description(self) -> str:

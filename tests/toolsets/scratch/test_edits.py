@@ -141,3 +141,35 @@ def test_an_edit_keeps_everything_but_the_content(mine: Caller) -> None:
     stale = [{"old": "2", "new": "3"}]
     error = mine.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=stale, if_version=1)
     assert (error["code"], error["details"]) == ("CONFLICT", {"version": 2})
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"old_string": "a", "new": "b"}, "old"),
+        ({"old_text": "a", "new": "b"}, "old"),
+        ({"find": "a", "new": "b"}, "old"),
+        ({"old": "a", "new_string": "b"}, "new"),
+        ({"old": "a", "replacement": "b"}, "new"),
+        ({"old": "a", "new": "b", "replace_all": True}, "all"),
+        ({"start_line": 1, "text": "b"}, "line_start"),
+        ({"line_start": 1, "end_line": 1, "text": "b"}, "line_end"),
+    ],
+)
+def test_what_other_editors_call_a_field_of_an_edit_is_told(
+    local: Caller, given: dict[str, Any], meant: str
+) -> None:
+    pad = local.pad("a")
+    (one,) = local.cell_ids(pad)
+    error = local.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=[given])
+    assert error["message"].endswith(f"in edits[0]; did you mean {meant}?")
+
+
+def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
+    pad = local.pad("a")
+    (one,) = local.cell_ids(pad)
+    error = local.fails(
+        "scratch_edit_cell", scratch_id=pad, cell_id=one, edits=[{"context": "a", "new": "b"}]
+    )
+    assert error["message"] == 'Unknown field "context" in edits[0]'
+    assert "old, new, all" in error["hint"]

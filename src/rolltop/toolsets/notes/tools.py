@@ -127,6 +127,7 @@ async def complete_id(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # 
 
 _WRONG: Final = frozenset({TYPE, VALUE})
 _RANGE: Final = Fault("INVALID_RANGE", when=_WRONG)
+_COUNTED: Final = "range_line_start says where to begin, range_line_count how many lines."
 
 TOOLS: Final = (
     Tool(
@@ -154,6 +155,7 @@ TOOLS: Final = (
             "range_line_count": _RANGE,
             "char_start": _RANGE,
         },
+        elsewhere=dict.fromkeys(("end_line", "line_end", "range_line_end", "limit"), _COUNTED),
     ),
     Tool(
         "note_save",

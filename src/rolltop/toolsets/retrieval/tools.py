@@ -132,6 +132,9 @@ _READ_FAULTS: Final = {
     "end_line": _RANGE,
     "char_start": _RANGE,
 }
+_PATTERN: Final = "Send it as query, with regex true where it is a regular expression."
+_SOME_LINES: Final = "repo_get_snippet reads lines of a file, by start_line and end_line."
+_OF_LINES: Final = ("start_line", "end_line", "line_start", "line_end", "offset", "limit", "range")
 _AS_LINES: Final = {"lines": True}
 
 TOOLS: Final = (
@@ -146,6 +149,7 @@ TOOLS: Final = (
         continues=True,
         seeds=(SeedName("search"),),
         faults=_SEARCH_FAULTS,
+        elsewhere={"pattern": _PATTERN},
     ),
     Tool(
         "repo_smart_search",
@@ -169,6 +173,7 @@ TOOLS: Final = (
         bounded=True,
         seeds=(SeedName("open_file", _AS_LINES),),
         faults=_READ_FAULTS,
+        elsewhere=dict.fromkeys(_OF_LINES, _SOME_LINES),
     ),
     Tool(
         "repo_get_snippet",

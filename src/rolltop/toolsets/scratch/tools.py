@@ -10,7 +10,7 @@ from rolltop.core.budget import Page, Text
 from rolltop.core.call import Call
 from rolltop.core.lazy import lazy
 from rolltop.core.toolset import Actions, Reference, SeedName, Tool
-from rolltop.toolsets.scratch.models import LONGEST_PAGE, MOST_HITS, JsonObject, Mode, Order
+from rolltop.toolsets.scratch.models import LABELS, LONGEST_PAGE, MOST_HITS, JsonObject, Mode, Order
 from rolltop.toolsets.scratch.models.answers import (
     CellsAnswer,
     DeletedAnswer,
@@ -276,9 +276,29 @@ _NAMESPACE_SEEDS: Final = tuple(
     )
     for action in ("list", "create", "rename", "delete")
 )
+_IN_METADATA: Final[dict[str, str]] = dict.fromkeys(
+    (*LABELS, "name", "schemas"), "metadata holds title, description, summary and schemas."
+)
+_IN_CELLS: Final = dict.fromkeys(
+    ("content", "text", "language", "cell"),
+    "cells holds what is to be kept, as objects with language and content.",
+)
+_IN_EDITS: Final[dict[str, str]] = dict.fromkeys(
+    (
+        *("old", "new", "old_string", "new_string", "old_str", "new_str", "old_text", "new_text"),
+        *("find", "replace", "line_start", "line_end", "start_line", "end_line", "text", "content"),
+    ),
+    'edits holds what is to change, as in [{"old": "…", "new": "…"}].',
+)
 
 TOOLS: Final = (
-    Tool("scratch_create", scratch_create, "Make a scratchpad", PadAnswer),
+    Tool(
+        "scratch_create",
+        scratch_create,
+        "Make a scratchpad",
+        PadAnswer,
+        elsewhere={**_IN_METADATA, **_IN_CELLS},
+    ),
     Tool(
         "scratch_read",
         scratch_read,
@@ -308,7 +328,14 @@ TOOLS: Final = (
         destructive=True,
         idempotent=True,
     ),
-    Tool("scratch_edit_cell", scratch_edit_cell, "Edit a cell", PadAnswer, destructive=True),
+    Tool(
+        "scratch_edit_cell",
+        scratch_edit_cell,
+        "Edit a cell",
+        PadAnswer,
+        destructive=True,
+        elsewhere=_IN_EDITS,
+    ),
     Tool("scratch_delete_cell", scratch_delete_cell, "Delete a cell", PadAnswer, destructive=True),
     Tool(
         "scratch_update",
@@ -317,6 +344,7 @@ TOOLS: Final = (
         PadAnswer,
         destructive=True,
         idempotent=True,
+        elsewhere=_IN_METADATA,
     ),
     Tool(
         "scratch_delete",

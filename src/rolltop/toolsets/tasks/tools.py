@@ -175,6 +175,9 @@ def _notify(call: Call, task_id: str, user_id: str | None) -> None:
 _TITLE: Final = {
     "title": Fault("TITLE_REQUIRED", "Task title is required", when=frozenset({MISSING}))
 }
+_STATUS: Final = "complete_task completes a task, and reopen_task makes it pending again."
+_OF_STATUS: Final[dict[str, str]] = dict.fromkeys(("status", "state", "completed", "done"), _STATUS)
+_TO_FIND: Final = "Tasks are chosen by status, tag, ready, parent_id and due_before, not by words."
 _LIST: Final = {
     "status": Fault("INVALID_STATUS", "Invalid status. Must be one of: all, pending, completed"),
     "limit": Fault("INVALID_LIMIT"),
@@ -182,7 +185,7 @@ _LIST: Final = {
 }
 
 TOOLS: Final = (
-    Tool("add_task", add_task, "Add a task", TaskAnswer, faults=_TITLE),
+    Tool("add_task", add_task, "Add a task", TaskAnswer, faults=_TITLE, elsewhere=_OF_STATUS),
     Tool(
         "list_tasks",
         list_tasks,
@@ -193,6 +196,7 @@ TOOLS: Final = (
         bounded=True,
         continues=True,
         faults=_LIST,
+        elsewhere=dict.fromkeys(("query", "q", "search", "text"), _TO_FIND),
     ),
     Tool("complete_task", complete_task, "Complete a task", TaskAnswer, idempotent=True),
     Tool(
@@ -202,6 +206,7 @@ TOOLS: Final = (
         TaskAnswer,
         destructive=True,
         idempotent=True,
+        elsewhere=_OF_STATUS,
     ),
     Tool(
         "delete_task",

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 DEEPEST: Final = 100
 """Levels of nesting of metadata and schemas."""
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_OTHER_NAMES: Final = {
+    **dict.fromkeys(("old_string", "old_str", "old_text", "oldText", "find", "search"), "old"),
+    **dict.fromkeys(("new_string", "new_str", "new_text", "newText", "replace"), "new"),
+    **dict.fromkeys(("replacement", "replace_with"), "new"),
+    **dict.fromkeys(("replace_all", "replaceAll"), "all"),
+    **dict.fromkeys(("start_line", "line"), "line_start"),
+    "end_line": "line_end",
+    **dict.fromkeys(("text", "body", "code", "source"), "content"),
+}
+"""What other tools call the fields of edits and cells."""
 
 
 def identifier(text: str, name: str = "scratch_id") -> str:
@@ -74,7 +84,8 @@ def fields(given: object, what: str, known: Mapping[str, type | tuple[type, ...]
     entries = mapping(given, what)
     for key, value in entries.items():
         if key not in known:
-            close = nearest(key, known)
+            close = _OTHER_NAMES.get(key)
+            close = close if close in known else nearest(key, known)
             guess = f"; did you mean {close}?" if close else ""
             raise wrong(
                 f"Unknown field {shown(key)} in {what}{guess}",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import tokens
-from rolltop.core.arguments import nearest, shown, storable
+from rolltop.core.arguments import shown, storable
 from rolltop.core.errors import Invalid, RolltopError
 from rolltop.core.text.lines import line_count
 from rolltop.toolsets.scratch.models import (
     FIRST_LINE_LENGTH,
     LABELS,
     LANGUAGES,
+    NAME_LENGTH,
     SCHEMA_URI,
     STRUCTURED,
     JsonObject,
@@ -201,8 +203,9 @@ def _schema_id(text: str, what: str) -> str:
 
 def _language(text: str) -> str:
     if text not in LANGUAGES:
-        close = nearest(text, LANGUAGES)
-        guess = f"; did you mean {close}?" if close else ""
+        # Their long names are like them: python, rust, bash.
+        close = get_close_matches(text[:NAME_LENGTH].lower(), LANGUAGES, n=1, cutoff=0.5)
+        guess = f"; did you mean {close[0]}?" if close else ""
         raise wrong(f"Unknown language {shown(text)}{guess}", f"Allowed: {', '.join(LANGUAGES)}.")
     return text
 
