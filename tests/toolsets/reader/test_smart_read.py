@@ -310,6 +310,18 @@ class TestErrors:
         shelf.put("bin.dat", b"\x7fELF\x01\x02\x01\x00\x03" * 100)
         assert shelf.fails("smart_read", **arguments)["code"] == code
 
+    def test_a_missing_file_is_answered_with_the_one_that_may_be_meant(self, shelf: Shelf) -> None:
+        shelf.put("guides/setup/install.md", "# A\n")
+        shelf.put("a/install.md", "# A\n")
+        for path in ("setup/install.md", "guides/setup/instal.md"):
+            hint = shelf.fails("read_section", file_path=path, section_heading="A")["hint"]
+            assert "Did you mean docs/guides/setup/install.md?" in hint
+            assert "repo_list_dir shows what is there." in hint
+            alone = offering(shelf, "smart_read").fails("smart_read", file_path=path)["hint"]
+            assert "repo_list_dir" not in alone
+        shelf.ok("smart_read", file_path="docs/guides/setup/install.md")
+        assert "mean" not in shelf.fails("smart_read", file_path="unlike.md")["hint"]
+
     def test_a_file_over_the_limit_names_the_setting(self, tmp_path: Path) -> None:
         shelf = make_shelf(tmp_path / "docs", settings={"reader.max_file_bytes": 1000})
         shelf.put("fits.txt", "x" * 1000)

@@ -184,6 +184,37 @@ def test_with_a_repo_what_may_be_meant_is_told_as_it_is_to_be_sent(forest: Fores
     assert error["details"]["nearest"][0] == "docs/readme.md"
 
 
+def test_of_files_of_that_name_those_in_that_directory_are_meant(forest: Forest) -> None:
+    for folder in ("aa", "mcp/server/prompts", "mcp/shared", "sqlalchemy/pool", "sqlalchemy/sql"):
+        forest.put(f"code/{folder}/base.py", "x\n")
+    forest.put("docs/bse.py", "x\n")
+    meant = "code/sqlalchemy/pool/base.py"
+    for path in (
+        *("pool/base.py", "sqlalchemy/pool/bse.py", "code/sqlalchemy/pool/bsae.py"),
+        *("lib/sqlalchemy/pool/base.py", "code/sqlalchemi/pool/base.py", "sqlalchemy/pol/base.py"),
+    ):
+        error = forest.fails("repo_open_file", path=path)
+        assert error["details"]["nearest"][0] == meant, path
+        assert f"Did you mean {meant}?" in error["hint"]
+    forest.put(f"code/a/{'b' * 30}/c.py", "x\n")
+    for path in ("unlike.py", "pool", "/etc/base.py", "../base.py"):
+        assert "nearest" not in forest.fails("repo_open_file", path=path)["details"]
+
+
+def test_a_missing_directory_is_answered_with_those_that_may_be_meant(forest: Forest) -> None:
+    forest.put("code/sqlalchemy/pool/base.py", "x\n")
+    forest.put("code/other/pool/base.py", "x\n")
+    error = forest.fails("repo_list_dir", path="sqlalchemy/pol")
+    assert error["details"]["nearest"] == ["code/sqlalchemy/pool", "code/other/pool"]
+    assert "Did you mean code/sqlalchemy/pool?" in error["hint"]
+    for meant in error["details"]["nearest"]:
+        forest.ok("repo_list_dir", path=meant)
+    error = forest.fails("repo_list_dir", repo="code", path="pool")
+    assert error["details"]["nearest"][0] in {"other/pool", "sqlalchemy/pool"}
+    forest.ok("repo_list_dir", repo="code", path=error["details"]["nearest"][0])
+    assert "nearest" not in forest.fails("repo_list_dir", path="unlike")["details"]
+
+
 @reads
 def test_without_roots_everything_says_which_settings_to_set(
     tmp_path: Path, tool: str, asked: dict[str, int]

@@ -28,7 +28,8 @@ from weakref import WeakKeyDictionary
 from rolltop.core import tokens
 from rolltop.core.errors import Invalid, RolltopError
 from rolltop.core.lazy import lazy
-from rolltop.core.roots.problems import unreadable
+from rolltop.core.roots.near import near
+from rolltop.core.roots.problems import PathProblem, unreadable
 from rolltop.core.roots.settling import is_settled
 from rolltop.core.text.lines import line_starts
 from rolltop.toolsets.reader.formats import is_extracted, read_document
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.call import Call
     from rolltop.core.desk import Desk
+    from rolltop.core.roots import Located
     from rolltop.core.text.outline import Section
     from rolltop.toolsets.reader import store
     from rolltop.toolsets.reader.formats import Document
@@ -218,11 +220,24 @@ def _is_same_again(opened: Opened, raw: _Raw) -> bool:
     return not opened.document.note if raw.extracted else not opened.document.rendered
 
 
+def _located(desk: Desk, path: str) -> Located:
+    """Return the file a path means; where there is none, say which may be meant."""
+    try:
+        return desk.roots.locate(path, reader=True)
+    except PathProblem as problem:
+        meant = near(desk.roots, path) if problem.code == "FILE_NOT_FOUND" else []
+        if meant:
+            problem.hint = f"Did you mean {meant[0]}? {problem.hint}"
+        if problem.code == "FILE_NOT_FOUND" and desk.registry.offers(["repo_list_dir"]):
+            problem.hint += " repo_list_dir shows what is there."
+        raise
+
+
 def _recall(desk: Desk, path: str, *, with_text: bool) -> Opened | _Raw:
     """Return the document from memory if the file is unchanged, else the file's bytes."""
     if not path.strip():
         raise Invalid("file_path is blank", hint="Give the path of a file inside a root.")
-    located = desk.roots.locate(path, reader=True)
+    located = _located(desk, path)
     try:
         with desk.roots.open_regular(located) as file:
             identity, settled = _identity(file, str(located.path))

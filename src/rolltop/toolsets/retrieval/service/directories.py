@@ -114,12 +114,13 @@ def _is_top(path: str) -> bool:
 def _locate(roots: Roots, repo: str | None, path: str) -> Located:
     """Return the directory a path means."""
     try:
-        located = locate(roots, repo, path)
+        located = locate(roots, repo, path, directories=True)
     except RolltopError as problem:
         code = _OF_DIRECTORIES.get(problem.code)
         if code is None:
             raise
-        raise _problem(code, path, problem.data) from None
+        hint = problem.hint if code == "DIR_NOT_FOUND" else ""
+        raise _problem(code, path, problem.data, hint) from None
     data = {"repo": name_of(located), "path": located.relative}
     try:
         os.scandir(located.path).close()
@@ -143,7 +144,7 @@ def _problem(code: str, path: str, data: JsonObject, hint: str = "") -> NotFound
         f"{what} {shown(path)}",
         code=code,
         hint=hint or "Call repo_list_dir without path to see what is there.",
-        data={name: value for name, value in data.items() if name != "nearest"},
+        data=data,
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.arguments import nearest, shown
+from rolltop.core.arguments import shown
 from rolltop.core.errors import ConfigInvalid, Invalid, NotFound, RolltopError
-from rolltop.core.roots import Located, PathProblem, is_sendable
+from rolltop.core.roots import Located, PathProblem
+from rolltop.core.roots.near import near
 from rolltop.toolsets.retrieval.models import BOTH
 from rolltop.toolsets.retrieval.service.answers import cut
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Root, Roots
 
-_MOST_LOOKED_AT: Final = 5_000
-_MOST_SUGGESTED: Final = 3
 _WHAT: Final = {
     "PATH_EMPTY": "path is blank",
     "PATH_OUT_OF_ROOT": "path leads out of the roots",
@@ -60,8 +58,10 @@ def repo_of(roots: Sequence[Root]) -> str:
     return roots[0].name if len(roots) == 1 else BOTH
 
 
-def locate(roots: Roots, repo: str | None, path: str) -> Located:
+def locate(roots: Roots, repo: str | None, path: str, *, directories: bool = False) -> Located:
     """Return the file or directory a path means, in the root named or the only one that has it.
+
+    Where there is none, `directories` tells which of the two may have been meant.
 
     Raises:
         RolltopError: CONFIG_INVALID, REPO_INVALID or one of `core.roots.PathCode`.
@@ -76,7 +76,7 @@ def locate(roots: Roots, repo: str | None, path: str) -> Located:
     try:
         return roots.locate(path, root=repo)
     except PathProblem as problem:
-        raise explained(problem, roots, repo, path) from None
+        raise explained(problem, roots, repo, path, directories=directories) from None
 
 
 def name_of(located: Located) -> str:
@@ -84,7 +84,14 @@ def name_of(located: Located) -> str:
     return located.root.name if located.root else BOTH
 
 
-def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -> RolltopError:
+def explained(
+    problem: PathProblem,
+    roots: Roots,
+    repo: str | None,
+    path: str,
+    *,
+    directories: bool = False,
+) -> RolltopError:
     """Return a path's problem in this toolset's words, which show no absolute path."""
     details: dict[str, object] = {} if repo is None else {"repo": repo}
     hint = f"Paths are relative to {_names(roots)}, as in {roots.named[0].name}/README.md."
@@ -92,10 +99,10 @@ def explained(problem: PathProblem, roots: Roots, repo: str | None, path: str) -
         details["candidates"] = list(problem.candidates)
         hint = "Call again with repo, or with one of the candidates as path."
     if problem.code == "FILE_NOT_FOUND":
-        near = _near(roots, repo, path)
-        details |= {"nearest": near} if near else {}
-        hint = "repo_list_dir shows what is there."
-        hint = f"Did you mean {near[0]}? {hint}" if near else hint
+        meant = near(roots, path, repo=repo, directories=directories)
+        details |= {"nearest": meant} if meant else {}
+        hint = "Call repo_list_dir without path to see what is there."
+        hint = f"Did you mean {meant[0]}? {hint}" if meant else hint
     if problem.code == "FILE_UNREADABLE":
         hint = "Give the path of a regular file; repo_list_dir shows those that can be read."
     absolute = path.startswith("/")
@@ -139,29 +146,3 @@ def _root(roots: Roots, repo: str, allowed: Sequence[str]) -> Root:
 def _names(roots: Roots) -> str:
     names = [root.name for root in roots.named]
     return f"the root {names[0]}" if len(names) == 1 else f"one of the roots {', '.join(names)}"
-
-
-def _near(roots: Roots, repo: str | None, path: str) -> list[str]:
-    """Return the files that may have been meant, as paths for the same repo: the likeliest first.
-
-    They are those of that name elsewhere, or the like.
-    """
-    name = path.rstrip("/").rpartition("/")[2]
-    if not name or "\0" in path:
-        return []
-    chosen = [root for root in roots.named if repo in (None, root.name)]
-    known: dict[str, list[str]] = {}
-    for root in chosen:
-        prefix = "" if repo else f"{root.name}/"
-        for entry in islice(roots.walk(root), _MOST_LOOKED_AT // len(chosen)):
-            if is_sendable(entry.relative):
-                lowered = entry.relative.rpartition("/")[2].lower()
-                known.setdefault(lowered, []).append(prefix + entry.relative)
-    wanted = name.lower()
-    close = wanted if wanted in known else nearest(wanted, known)
-    if close is None:
-        return []
-    without_repo = path.removeprefix(f"{repo}/") if repo else path
-    found = known[close]
-    found.sort(key=lambda one: (one != without_repo, one.rpartition("/")[2] != name))
-    return found[:_MOST_SUGGESTED]
