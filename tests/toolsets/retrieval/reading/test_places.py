@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rolltop.core.registry import Selection
 from rolltop.core.roots import Roots
 from tests.core.roots.test_roots_locate import unprivileged
 from tests.desks import make_desk
@@ -182,6 +183,29 @@ def test_with_a_repo_what_may_be_meant_is_told_as_it_is_to_be_sent(forest: Fores
     assert error["details"]["nearest"][0] == "docs/README.md"
     error = forest.fails("repo_open_file", path="elsewhere/readme.md")
     assert error["details"]["nearest"][0] == "docs/readme.md"
+
+
+@pytest.mark.parametrize("name", ["manual.pdf", "sub/Report.DOCX", "a.pptx", "a.epub"])
+def test_a_document_that_is_no_text_is_left_to_the_tool_that_reads_it(
+    forest: Forest, name: str
+) -> None:
+    forest.put(f"docs/{name}", b"%PDF-1.7\n\0")
+    call = f'Call smart_read with file_path "docs/{name}"'
+    for tool, asked in READS:
+        error = forest.fails(tool, path=name, **asked)
+        assert error["code"] == "FILE_BINARY"
+        assert call in error["hint"]
+    for repo in ({}, {"repo": "docs"}):
+        hint = forest.fails("repo_list_dir", path=name, **repo)["hint"]
+        assert call in hint
+        assert "repo_open_file" not in hint
+    forest.put("docs/other.bin", b"\0")
+    assert "smart_read" not in forest.fails("repo_open_file", path="other.bin")["hint"]
+    alone = make_desk(
+        forest.desk.database, roots=forest.desk.roots, selection=Selection(toolsets=["retrieval"])
+    )
+    for tool in ("repo_open_file", "repo_list_dir"):
+        assert "smart_read" not in Forest(forest.top, alone).fails(tool, path=name)["hint"]
 
 
 def test_of_files_of_that_name_those_in_that_directory_are_meant(forest: Forest) -> None:

@@ -15,7 +15,7 @@ from rolltop.core.budget import Page
 from rolltop.core.errors import Invalid, NotFound, RolltopError
 from rolltop.core.roots import Entry, Folder, PathProblem, Skipped, is_binary, is_sendable
 from rolltop.toolsets.retrieval.models import BOTH
-from rolltop.toolsets.retrieval.service.places import locate, name_of, require_roots
+from rolltop.toolsets.retrieval.service.places import locate, name_of, read_by_reader, require_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,17 +35,17 @@ _OF_DIRECTORIES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": 
 class _Place:
     """What is listed: a directory down to a depth, or the roots."""
 
-    def __init__(self, roots: Roots, repo: str | None, path: str | None, depth: int) -> None:
+    def __init__(self, desk: Desk, repo: str | None, path: str | None, depth: int) -> None:
         """Find the directory. Raises what `directory` does."""
         whole = BOTH if repo is None else repo
-        self.roots = roots
+        self.roots = desk.roots
         self.depth = depth
         self.root: Root | None = None
         self.path = "."
         self.repo = BOTH
         if whole == BOTH and (path is None or _is_top(path)):
             return
-        located = _locate(roots, None if whole == BOTH else whole, "." if path is None else path)
+        located = _locate(desk, None if whole == BOTH else whole, "." if path is None else path)
         self.root, self.path, self.repo = located.root, located.relative, name_of(located)
 
     def items(self, skipped: Skipped) -> Iterator[Entry | Folder]:
@@ -80,7 +80,7 @@ def directory(
 
     """
     require_roots(desk.roots)
-    listed = _Place(desk.roots, *place)
+    listed = _Place(desk, *place)
     skipped, counts = Skipped(), Counter[str]()
     items = listed.items(skipped)
     if after is not None:
@@ -111,8 +111,9 @@ def _is_top(path: str) -> bool:
     )
 
 
-def _locate(roots: Roots, repo: str | None, path: str) -> Located:
+def _locate(desk: Desk, repo: str | None, path: str) -> Located:
     """Return the directory a path means."""
+    roots = desk.roots
     try:
         located = locate(roots, repo, path, directories=True)
     except RolltopError as problem:
@@ -125,7 +126,8 @@ def _locate(roots: Roots, repo: str | None, path: str) -> Located:
     try:
         os.scandir(located.path).close()
     except NotADirectoryError:
-        hint = f"It is a file: call repo_open_file with path {shown(path)}."
+        call = read_by_reader(desk, located) or f"Call repo_open_file with path {shown(path)}."
+        hint = f"It is a file. {call}"
         if not located.path.is_file():
             hint = "It is a FIFO, a socket or a device, which nothing here opens."
         raise _problem("DIR_NOT_FOUND", path, data, hint) from None

@@ -16,7 +16,7 @@ from rolltop.core.roots.problems import unreadable
 from rolltop.core.roots.settling import is_settled
 from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.formats import Binary, Changed, Survey, Windows, survey
-from rolltop.toolsets.retrieval.service.places import explained, name_of
+from rolltop.toolsets.retrieval.service.places import explained, name_of, read_by_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,7 +164,8 @@ def _survey(desk: Desk, located: Located, file: BinaryIO, *, again: bool) -> Sur
         raise Invalid(
             f"{shown(located.relative)} is not text",
             code="FILE_BINARY",
-            hint="repo_list_dir and the searches show text files only; read one of those.",
+            hint=read_by_reader(desk, located)
+            or "repo_list_dir and the searches show text files only; read one of those.",
             data=details,
         ) from None
     if was_settled and after == state and not is_held_for_writing(file.fileno()):

@@ -15,8 +15,12 @@ from rolltop.toolsets.retrieval.service.answers import cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rolltop.core.desk import Desk
     from rolltop.core.roots import Root, Roots
 
+_READER: Final = "smart_read"
+"""The tool of another toolset, which may not be offered."""
+_DOCUMENTS: Final = frozenset({".pdf", ".docx", ".pptx", ".epub"})
 _WHAT: Final = {
     "PATH_EMPTY": "path is blank",
     "PATH_OUT_OF_ROOT": "path leads out of the roots",
@@ -82,6 +86,14 @@ def locate(roots: Roots, repo: str | None, path: str, *, directories: bool = Fal
 def name_of(located: Located) -> str:
     """Return the name of the root that holds the file or directory."""
     return located.root.name if located.root else BOTH
+
+
+def read_by_reader(desk: Desk, located: Located) -> str:
+    """Return what to call for a document that is no text but can be read as one; else nothing."""
+    if located.path.suffix.lower() not in _DOCUMENTS or not desk.registry.offers([_READER]):
+        return ""
+    path = f"{name_of(located)}/{located.relative}"
+    return f"Call {_READER} with file_path {shown(path)}: it reads PDF, DOCX, PPTX and EPUB."
 
 
 def explained(
