@@ -6,14 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from rolltop.core.roots.opening import rules_in
+from rolltop.core.roots.gitdirectory import checked_out
 from rolltop.core.roots.wildcard import NeverMatches, byte_view, fold, wildcard_regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MAX_HEAD_BYTES = 1 << 16
-_BRANCH = "ref: refs/heads/"
+_BRANCH = "refs/heads/"
 _REMOTE = "hasconfig:remote.*.url:"
 
 
@@ -39,7 +38,7 @@ class Conditions:
         """Whether the git directory, with its links followed or as it was found, fits."""
         if self._git_dir is None:
             return False
-        pattern, start = os.path.expanduser(pattern), ""  # noqa: PTH111  # as in `expanded`
+        pattern, start = _from_home(pattern), ""
         if pattern.startswith("./"):
             start = os.path.realpath(file).rpartition("/")[0]
             pattern = pattern[1:]
@@ -47,22 +46,37 @@ class Conditions:
             pattern = f"**/{pattern}"
         pattern = _below(pattern)
         return any(
-            _matches(pattern, path.removeprefix(start), ignore_case=ignore_case)
+            _matches(pattern, path[len(start) :], ignore_case=ignore_case)
             for path in (os.path.realpath(self._git_dir), self._git_dir)
-            if path.startswith(start)
+            if _same(path[: len(start)], start, ignore_case=ignore_case)
         )
 
     def _is_on(self, pattern: str) -> bool:
         """Whether the branch that is checked out fits."""
         if self._git_dir is None:
             return False
-        head = os.fsdecode(rules_in(f"{self._git_dir}/HEAD", _MAX_HEAD_BYTES) or b"").rstrip()
-        return head.startswith(_BRANCH) and _matches(_below(pattern), head.removeprefix(_BRANCH))
+        ref = checked_out(self._git_dir)
+        return ref.startswith(_BRANCH) and _matches(_below(pattern), ref.removeprefix(_BRANCH))
+
+
+def _from_home(pattern: str) -> str:
+    """The pattern with the home for `~` at its start: the real path of one's own, as git has it."""
+    name, _, _ = pattern.partition("/")
+    if name != "~":
+        return os.path.expanduser(pattern)  # noqa: PTH111  # as in `expanded`
+    home = os.environ.get("HOME")
+    return os.path.realpath(home) + pattern.removeprefix("~") if home else pattern
 
 
 def _below(pattern: str) -> str:
     """The pattern with what lies below, where it names a folder."""
     return f"{pattern}**" if pattern.endswith("/") else pattern
+
+
+def _same(text: str, other: str, *, ignore_case: bool) -> bool:
+    if ignore_case:
+        return fold(byte_view(text)) == fold(byte_view(other))
+    return text == other
 
 
 def _matches(pattern: str, text: str, *, ignore_case: bool = False) -> bool:

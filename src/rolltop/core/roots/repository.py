@@ -1,21 +1,19 @@
 """Git repositories around and inside a root: where they begin, and their own ignore rules."""
 
-# ruff: noqa: PTH112, PTH118 - os.path answers False where Path would raise, for any bytes in a name
+# ruff: noqa: PTH118 - os.path joins any bytes in a name
 from __future__ import annotations
 
-import os
 from functools import cached_property
-from os.path import isdir, join
+from os.path import join
 from pathlib import Path
 
 from rolltop.core.roots.gitconfig import GitSettings, excludes_file, global_config_files
+from rolltop.core.roots.gitdirectory import git_directory, shared_directory
 from rolltop.core.roots.gitignore import RuleList, read_ignore_file
 from rolltop.core.roots.gitindex import TrackedPaths, tracked_paths
-from rolltop.core.roots.opening import rules_in
 
 _SHA1_BYTES = 20
 _SHA256_BYTES = 32
-_MAX_POINTER_BYTES = 1 << 16
 
 
 class Repository:
@@ -23,8 +21,8 @@ class Repository:
 
     def __init__(self, top: str, git_dir: str) -> None:
         self.top = top
-        self._git_dir = git_dir
-        common = _shared_directory(git_dir)
+        self.git_dir = git_dir
+        common = shared_directory(git_dir)
         files = [*global_config_files(), join(common, "config")]
         settings = GitSettings(files, git_dir)
         if settings.flag("extensions.worktreeconfig"):
@@ -42,12 +40,12 @@ class Repository:
     @cached_property
     def tracked(self) -> TrackedPaths:
         """The tracked paths; read on first use, which is the first ignored name."""
-        return tracked_paths(self._git_dir, id_bytes=self._id_bytes, ignore_case=self.ignore_case)
+        return tracked_paths(self.git_dir, id_bytes=self._id_bytes, ignore_case=self.ignore_case)
 
 
 def repository_at(directory: str) -> Repository | None:
     """The repository whose working tree begins at the directory, if one does."""
-    git_dir = _git_dir(directory)
+    git_dir = git_directory(directory)
     return None if git_dir is None else Repository(directory, git_dir)
 
 
@@ -72,29 +70,3 @@ def _user_rules(settings: GitSettings, top: str, *, ignore_case: bool) -> RuleLi
 
 def _existing(*lists: RuleList) -> list[RuleList]:
     return [rules for rules in lists if rules]
-
-
-def _git_dir(directory: str) -> str | None:
-    """The git directory that `.git` in the directory is, or names; None where it is neither."""
-    path = join(directory, ".git")
-    pointed_at = _first_line(path)
-    if pointed_at is not None:
-        if not pointed_at.startswith("gitdir: "):
-            return None
-        path = join(directory, pointed_at.removeprefix("gitdir: "))
-    common = _shared_directory(path)
-    has_head = os.path.lexists(join(path, "HEAD"))
-    is_repository = has_head and isdir(join(common, "objects")) and isdir(join(common, "refs"))
-    return path if is_repository else None
-
-
-def _shared_directory(git_dir: str) -> str:
-    """Where a worktree shares its settings with the repository it belongs to."""
-    pointed_at = _first_line(join(git_dir, "commondir"))
-    return git_dir if pointed_at is None else join(git_dir, pointed_at)
-
-
-def _first_line(path: str) -> str | None:
-    """The text of a small pointer file without its line end; None where there is no such file."""
-    text = rules_in(path, _MAX_POINTER_BYTES)
-    return None if text is None else os.fsdecode(text).rstrip("\r\n")

@@ -15,7 +15,6 @@ from rolltop.core.roots.repository import (
 from rolltop.core.roots.settling import is_settled
 
 State = tuple[int, int, int, int, int]
-_POINTER: Final = "gitdir: "
 _ABSENT: Final = "absent"
 
 
@@ -57,9 +56,8 @@ def repository_state(top: str) -> tuple[object, ...]:
     if found is None:
         return (file_state(f"{top}/{GIT_DIRECTORY}"),)
     pointer = f"{top}/{GIT_DIRECTORY}"
-    index = f"{_pointed_at(top, pointer)}/index"
     place = top if Path(pointer).is_dir() else file_state(pointer)
-    return place, file_state(index), found.ignore_case, *found.rules
+    return place, file_state(f"{found.git_dir}/index"), found.ignore_case, *found.rules
 
 
 def folder_state(path: str, present: tuple[str, ...]) -> tuple[object, ...]:
@@ -75,12 +73,3 @@ def folder_state(path: str, present: tuple[str, ...]) -> tuple[object, ...]:
     if GIT_DIRECTORY in present:
         states += repository_state(path)
     return tuple(states)
-
-
-def _pointed_at(top: str, pointer: str) -> str:
-    """Return the git directory that `.git` is or names."""
-    try:
-        text = Path(pointer).read_bytes().decode("utf-8", "surrogateescape").rstrip("\r\n")
-    except OSError:  # it is the directory itself
-        return pointer
-    return os.path.join(top, text.removeprefix(_POINTER))  # noqa: PTH118  # either may be absolute
