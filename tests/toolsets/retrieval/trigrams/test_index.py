@@ -161,34 +161,6 @@ def test_a_file_just_written_is_not_trusted(code: Path) -> None:
     made.indexes.close()
 
 
-def test_rules_that_change_are_seen(indexed: Indexed, code: Path) -> None:
-    (code / "sub" / "deep").mkdir(parents=True)
-    for name in ("f.txt", "sub/f.txt", "sub/deep/f.txt", "sub/deep/f.log"):
-        (code / name).write_text("needle\n")
-    indexed.build()
-
-    def found() -> list[str]:
-        expected = [hit.path for hit in search(indexed.live(), NEEDLE, limit=9).hits]
-        assert [hit.path for hit in indexed.find(NEEDLE).hits] == expected
-        return expected
-
-    assert len(found()) == 4
-    (code / ".gitignore").write_text("*.log\n")
-    assert len(found()) == 3
-    (code / "sub" / ".gitignore").write_text("deep/*.txt\n!*.log\n")
-    assert found() == ["f.txt", "sub/deep/f.log", "sub/f.txt"]
-    (code / "sub" / ".gitignore").write_text("deep/*.txz\n!*.log\n")
-    assert len(found()) == 4
-    (code / "sub" / ".ignore").write_text("*\n")
-    assert found() == ["f.txt"]
-    (code / "sub" / ".ignore").unlink()
-    (code.parent / ".gitignore").write_text("nothing\n")
-    (code / ".gitignore").unlink()
-    assert len(found()) == 4
-    (code / "sub" / "deep").rename(code / "sub" / ".deep")
-    assert found() == ["f.txt", "sub/f.txt"]
-
-
 def test_odd_letters_match_whatever_their_case(indexed: Indexed, code: Path) -> None:
     (code / "long-s").write_text("the mi\u017f\u017fing link\n")
     (code / "kelvin").write_text("300 \u212aelvin\n")
