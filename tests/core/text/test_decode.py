@@ -92,6 +92,42 @@ def test_text_cut_inside_a_character_keeps_its_encoding(text: str, encoding: str
     assert not decoded.exact
 
 
+@pytest.mark.parametrize(("text", "encoding"), EAST_ASIAN)
+@pytest.mark.parametrize("damage", [b"\xff", b"\x80\xff", b""])
+@pytest.mark.parametrize("times", [10, 3_000])
+def test_a_damaged_character_spoils_its_line_alone(
+    text: str, encoding: str, damage: bytes, times: int
+) -> None:
+    data = (text * times).encode(encoding)
+    end = data.index(b"\n", len(data) // 2)
+    decoded = decode(data[: end - 3] + damage + data[end - 2 :])
+    lines = (text * times).split("\n")
+    spoilt = data.count(b"\n", 0, end)
+    found = decoded.text.split("\n")
+    assert len(found) == len(lines)
+    assert [number for number, line in enumerate(found) if line != lines[number]] == [spoilt]
+
+
+def test_a_byte_that_an_encoding_lacks_spoils_its_character_alone() -> None:
+    decoded = decode(RUSSIAN.encode("cp1251") * 2_000 + b"\x98" + RUSSIAN.encode("cp1251"))
+    assert decoded.text == RUSSIAN * 2_000 + "\ufffd" + RUSSIAN
+
+
+def test_a_damaged_byte_far_from_all_that_is_not_ascii_leaves_it_utf8() -> None:
+    decoded = decode(ENGLISH.encode() + b"\xe9 " + ENGLISH.encode() * 40 + GERMAN.encode() * 40)
+    assert decoded.text == ENGLISH + "\ufffd " + ENGLISH * 40 + GERMAN * 40
+
+
+@pytest.mark.parametrize("damage", [b"\x8f", b"\x810", b"\x810\x81", b"\xe3\x81", b"\x81"])
+@pytest.mark.parametrize(("text", "encoding"), [*EAST_ASIAN, (GERMAN, "utf-8")])
+def test_damage_before_the_last_line_break_leaves_it(
+    text: str, encoding: str, damage: bytes
+) -> None:
+    decoded = decode(text.encode(encoding) * 20 + damage + b"\n")
+    assert decoded.text.startswith(text * 20)
+    assert decoded.text.endswith("\n")
+
+
 @pytest.mark.parametrize("text", ["café", "Perché", "Él lo dejó", "déjà, là-bas, à côté"])
 def test_a_last_accent_is_not_taken_for_half_a_character(text: str) -> None:
     assert decode(text.encode("cp1252")).text == text

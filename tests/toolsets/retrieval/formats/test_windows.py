@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolltop.core.text.decode import decode
 from rolltop.core.text.lines import line_count, line_starts
 from rolltop.toolsets.retrieval.formats import Binary, Changed, Survey, Windows, survey, surveying
 from tests.campaign import examples
@@ -75,8 +76,7 @@ def test_any_bytes_are_text_or_binary_and_read_the_same_in_blocks(
 ) -> None:
     try:
         with opened(content, block) as (found, windows):
-            skipped = len(content) - len(content[found.offsets[0] :]) if found.offsets else 0
-            whole = content[skipped:].decode(found.encoding, found.errors)
+            whole = decode(content).text
             assert windows.text(0, found.length) == (whole if found.offsets else "")
     except Binary:
         assert b"\0" in content

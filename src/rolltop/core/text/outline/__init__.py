@@ -23,6 +23,6 @@ __all__ = [
     "sections",
 ]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of how texts are decoded and divided. What is kept of outlines says which one it is of, and
 serves no other: raise it with every change that gives some file another text or outline."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from rolltop.core.roots import is_binary
 from rolltop.core.roots.opening import UTF16_MARKS
-from rolltop.core.text.decode import decode
+from rolltop.core.text.decode import beginning, decoded, encoding_of
 from rolltop.toolsets.retrieval.exact.spots import Spot
-from rolltop.toolsets.retrieval.formats import deciding
+from rolltop.toolsets.retrieval.formats import encoding_at
 from rolltop.toolsets.retrieval.models import Line
 
 PREVIEW: Final = 400
@@ -22,15 +23,19 @@ _BEFORE_MATCH: Final = 100
 """Code points shown before a match that lies beyond the start of a long line, at least."""
 _HEAD: Final = 8192
 _BLOCK: Final = 1 << 16
-_WINDOW: Final = 4 * PREVIEW
-"""Bytes that hold a preview's worth of characters."""
+_WINDOW: Final = 4 * PREVIEW + 16
+"""Bytes that hold a preview's worth of characters, and what may be damaged at their start."""
 _READ_WHOLE: Final = 1 << 20
 """Bytes of the largest file that is read whole to find a text in it."""
 _KEPT: Final = 1 << 17
 """Bytes of the largest file that is read once, and kept: dozens of files are open at a time."""
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
-_CONTINUATION: Final = 4
-"""A character of UTF-8 has at most as many bytes."""
+_UTF8: Final = "utf-8"
+_CONTINUING: Final = bytes(range(0x80, 0xC0))
+"""In UTF-8 these go on with a character."""
+_MOST_CONTINUING: Final = 3
+_NOT_SEPARATE: Final = bytes(range(0x30, 0x100))
+"""All but those that are a character of their own in every encoding."""
 
 
 class Unreadable(Exception):
@@ -38,11 +43,11 @@ class Unreadable(Exception):
 
 
 class _Window(NamedTuple):
-    """Bytes of one line around a place in it."""
+    """Text of one line around a place in it."""
 
-    data: bytes
+    text: str
     place: int
-    """Where in `data` the place is."""
+    """Where in the text the place is: at the character it is in."""
     starts: bool
     """Whether it holds the line's start."""
     ends: bool
@@ -69,7 +74,6 @@ class Content:
         """Whether all of it is known to be ASCII."""
         self._skipped: Final = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
         self._converted: Final = self._utf16() if head.startswith(UTF16_MARKS) else None
-        self._encoding: str | None = None
 
     def shown(self, spot: Spot) -> tuple[str, int]:
         """Return the matching line, cut around the match where it is long, and where that is."""
@@ -153,47 +157,68 @@ class Content:
         asked = place - start + _WINDOW
         data = self._read(offset + start, asked)
         ends = len(data) < asked
-        line_break = data.find(b"\n", place - start)
+        encoding = _UTF8 if data.isascii() else self._encoding
+        first = self._first_character(data, encoding, offset, start)
+        if first != start:
+            data = self._read(offset + first, asked + start - first)
+        before = data[: place - first]
+        line_break = data.find(b"\n", len(before))
         if line_break >= 0:
-            data, ends = data[:line_break].removesuffix(b"\r"), True
-        return _Window(data, place - start, not start, ends)
+            text = decoded(data[:line_break].removesuffix(b"\r") + b"\n", encoding)[:-1]
+        else:
+            text = decoded(data, encoding) if ends else beginning(data, encoding)
+        at = len(beginning(before, encoding))
+        return _Window(text, at, not start, ends or line_break >= 0)
+
+    def _first_character(self, data: bytes, encoding: str, offset: int, start: int) -> int:
+        """Return where in the line at `offset` a character begins: at `start`, or near it.
+
+        It is one that reads the same as when all of the line before it is read.
+        """
+        if not start:
+            return 0
+        if encoding == _UTF8:
+            rest = data[:_MOST_CONTINUING]
+            return start + len(rest) - len(rest.lstrip(_CONTINUING))
+        end = start
+        while end > 0:
+            block = self._read(offset + max(0, end - _BLOCK), min(end, _BLOCK))
+            end = max(0, end - _BLOCK)
+            kept = len(block.rstrip(_NOT_SEPARATE))
+            if kept:
+                return end + kept
+        return 0
 
     def _cut(self, window: _Window) -> tuple[str, int]:
         """Return the window's text, `…` standing where the line goes on, and where its place is."""
-        ahead = self._text(window.data[: window.place], starts=window.starts, ends=True)
-        behind = self._text(window.data[window.place :], starts=True, ends=window.ends)
-        text = ahead + behind
+        text, place = window.text, window.place
         if window.starts and window.ends and len(text) <= PREVIEW:
-            return text, len(ahead)
+            return text, place
         room = PREVIEW - 2 * len(CUT)
         first = 0
-        if not window.starts or len(ahead) > room - _BEFORE_MATCH:
-            first = max(0, len(ahead) - _BEFORE_MATCH)
+        if not window.starts or place > room - _BEFORE_MATCH:
+            first = max(0, place - _BEFORE_MATCH)
             if window.ends:
                 first = max(0, min(first, len(text) - room))
         cut_before = first > 0 or not window.starts
         room = PREVIEW - len(CUT) * cut_before
-        at = len(CUT) * cut_before + len(ahead) - first
+        at = len(CUT) * cut_before + place - first
         if window.ends and len(text) - first <= room:
             return CUT * cut_before + text[first:], at
         return CUT * cut_before + text[first : first + room - len(CUT)] + CUT, at
 
-    def _text(self, data: bytes, *, starts: bool, ends: bool) -> str:
-        """Return the bytes as text: UTF-8, or what the file seems to be written in."""
+    @cached_property
+    def _encoding(self) -> str:
+        """The encoding of the file's text, which is that of every line of it."""
+        if self._converted is not None:
+            return _UTF8
+        whole = self._whole
+        if whole is not None:
+            return encoding_of(lambda start, size: whole[start : start + size]).name
         try:
-            return data.decode()
-        except UnicodeDecodeError:
-            whole = data if starts else _from_character(data)
-            whole = whole if ends else _to_character(whole)
-        try:
-            return whole.decode()
-        except UnicodeDecodeError:
-            return data.decode(self._detected(), "replace")
-
-    def _detected(self) -> str:
-        if self._encoding is None:
-            self._encoding = decode(deciding(self._read)).encoding
-        return self._encoding
+            return encoding_at(self._descriptor).name
+        except (OSError, MemoryError) as error:
+            raise Unreadable from error
 
 
 def read_at(descriptor: int, size: int, start: int) -> bytes:
@@ -202,19 +227,3 @@ def read_at(descriptor: int, size: int, start: int) -> bytes:
         return os.pread(descriptor, size, start)
     except (OSError, MemoryError) as error:
         raise Unreadable from error
-
-
-def _from_character(data: bytes) -> bytes:
-    """Return the bytes without the rest of a character at their start."""
-    for at in range(min(_CONTINUATION, len(data))):
-        if data[at] & 0xC0 != 0x80:  # noqa: PLR2004  # UTF-8: 10xxxxxx goes on with a character
-            return data[at:]
-    return data
-
-
-def _to_character(data: bytes) -> bytes:
-    """Return the bytes without the first part of a character at their end."""
-    for back in range(1, min(_CONTINUATION, len(data)) + 1):
-        if data[-back] >= 0xC0:  # noqa: PLR2004  # UTF-8: 11xxxxxx begins a character
-            return data[:-back]
-    return data

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rolltop.toolsets.retrieval.formats.surveying import Binary, Survey, deciding, survey
+from rolltop.toolsets.retrieval.formats.encodings import encoding_at
+from rolltop.toolsets.retrieval.formats.surveying import Binary, Survey, survey
 from rolltop.toolsets.retrieval.formats.windows import Changed, Windows
 
-__all__ = ["Binary", "Changed", "Survey", "Windows", "deciding", "survey"]
+__all__ = ["Binary", "Changed", "Survey", "Windows", "encoding_at", "survey"]

@@ -13,27 +13,16 @@ import os
 import zlib
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from rolltop.core.roots import is_binary
-from rolltop.core.text.decode import SAMPLE, decode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from rolltop.core.text.decode import marked, padding
+from rolltop.toolsets.retrieval.formats.encodings import encoding_at
 
 LEAST_BLOCK: Final = 1 << 16
 MOST_BLOCKS: Final = 1 << 14
 """Files of more than 1 GiB get larger blocks instead of more, so that a survey stays small."""
 _HEAD: Final = 1 << 13
-_DECIDING: Final = 1 << 22
-"""Bytes that the encoding of a file is detected from; of a smaller file it is all."""
-# UTF-32's little-endian mark starts with UTF-16's.
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 class Binary(Exception):
@@ -73,51 +62,15 @@ def survey(file: BinaryIO, size: int) -> Survey:
     """
     if is_binary(os.pread(file.fileno(), _HEAD, 0)):
         raise Binary
-    for encoding, errors, skipped in _encodings(file):
-        found = Survey(encoding, errors, size)
-        if _scan(file, found, skipped):
+    encoding = marked(os.pread(file.fileno(), _HEAD, 0))
+    if encoding is None:
+        found = Survey("utf-8", "strict", size)
+        if _scan(file, found, 0):
             return found
-    raise Binary  # not reached: the last encoding reads any bytes
-
-
-def _encodings(file: BinaryIO) -> Iterator[tuple[str, str, int]]:
-    """Yield the encodings to try: name, what to do with faults, bytes of the mark.
-
-    The file is read as UTF-8 unless a mark says otherwise; where it is not, by what is detected.
-    """
-    head = os.pread(file.fileno(), 4, 0)
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            yield name, "strict", len(mark)
-            yield name, "replace", len(mark)
-            return
-    yield "utf-8", "strict", 0
-    found = decode(deciding(lambda start, size: os.pread(file.fileno(), size, start)))
-    if found.encoding == "utf-8":
-        yield "utf-8", "replace", 0
-    elif not found.encoding.startswith(("utf-16", "utf-32")):
-        yield found.encoding, "strict", 0
-        if not found.exact:
-            yield found.encoding, "replace", 0
-    yield "cp1252", "strict", 0
-    yield "latin-1", "strict", 0
-
-
-def deciding(read: Callable[[int, int], bytes]) -> bytes:
-    """Return the bytes that tell the encoding of a file that is no UTF-8.
-
-    `read(start, size)` gives bytes of the file. Of a large one they are those around the first
-    that are no UTF-8.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    at = 0
-    while chunk := read(at, LEAST_BLOCK):
-        try:
-            decoder.decode(chunk)
-        except UnicodeDecodeError:
-            break
-        at += len(chunk)
-    return read(max(0, at - SAMPLE) if at > _DECIDING - LEAST_BLOCK - SAMPLE else 0, _DECIDING)
+        encoding = encoding_at(file.fileno())
+    found = Survey(encoding.name, "replace", size)
+    _scan(file, found, encoding.mark)
+    return found
 
 
 def _scan(file: BinaryIO, found: Survey, skipped: int) -> bool:
@@ -133,9 +86,11 @@ def _scan(file: BinaryIO, found: Survey, skipped: int) -> bool:
         chunk = file.read(min(room, found.size - at))
         last = len(chunk) + at >= found.size or not chunk
         try:
-            text = decoder.decode(chunk, final=last)
+            more = padding(chunk, found.encoding) if last else b""
+            text = decoder.decode(chunk + more, final=last)
         except UnicodeDecodeError:
             return False
+        text = text[: len(text) - len(more)]
         whole.update(chunk)
         held = decoder.getstate()[0] if not last else b""
         block = pending + chunk

@@ -7,6 +7,8 @@ import zlib
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from rolltop.core.text.decode import decoded
+
 if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.formats.surveying import Survey
 
@@ -73,5 +75,5 @@ class Windows:
         data = os.pread(self._descriptor, end - start, start)
         if zlib.crc32(data) != surveyed.checks[index]:
             raise Changed
-        self._last = index, data.decode(surveyed.encoding, surveyed.errors)
+        self._last = index, decoded(data, surveyed.encoding)
         return self._last[1]

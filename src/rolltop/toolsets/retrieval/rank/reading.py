@@ -9,7 +9,8 @@ from rolltop.core.roots import PathProblem, is_binary
 from rolltop.core.roots.opening import names_still
 from rolltop.core.roots.settling import is_settled
 from rolltop.core.roots.writers import is_held_for_writing
-from rolltop.core.text.decode import decode
+from rolltop.core.text.decode import Encoding, beginning, decode
+from rolltop.toolsets.retrieval.formats import encoding_at
 
 if TYPE_CHECKING:
     from rolltop.core.roots import Entry, Root, Roots
@@ -48,6 +49,9 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
                 if len(data) != min(stamp[0], most + 1) or _stamp(os.fstat(file.fileno())) != stamp:
                     data = os.pread(file.fileno(), most + 1, 0)  # at one time, not in two parts
                     stamp = _NO_STATE
+                encoding = Encoding("ascii")
+                if len(data) > most and not data.isascii():
+                    encoding = encoding_at(file.fileno())
                 if settled(stamp) or names_still(root.place(entry.relative), file):
                     break
         except (OSError, PathProblem):
@@ -56,9 +60,10 @@ def read(roots: Roots, root: Root, entry: Entry, *, keeping: bool = False) -> tu
         raise Unreadable
     if is_binary(data):
         raise Unreadable
-    if len(data) > most:
-        data = data[: data.rfind(b"\n", 0, most) + 1 or most]
-    return stamp, decode(data).text
+    if len(data) <= most:
+        return stamp, decode(data).text
+    text = beginning(data[encoding.mark : most], encoding.name)
+    return stamp, text[: text.rfind("\n") + 1 or len(text)]
 
 
 def settled(stamp: Stamp) -> bool:
