@@ -131,7 +131,10 @@ class SkippedFiles(TypedDict):
 
 
 class Meta(TypedDict):
-    """What every answer says of itself; `repo` is `both` where more than one root is meant."""
+    """What every answer says of itself; `repo` is `both` where more than one root is meant.
+
+    `missing` are roots that were meant, but whose folders are gone.
+    """
 
     repo: str
     duration_ms: int
@@ -142,6 +145,7 @@ class Meta(TypedDict):
     searched: NotRequired[Searched]
     skipped: NotRequired[SkippedFiles]
     nearest: NotRequired[str]
+    missing: NotRequired[list[str]]
 
 
 class RankedMeta(Meta):

@@ -22,7 +22,7 @@ class Clock:
     def meta(self, repo: str, **known: Any) -> JsonObject:  # noqa: ANN401  # any JSON value
         """Return what an answer says of itself; what is empty or None is left out."""
         duration = int((perf_counter() - self.started) * 1000)
-        given = {name: value for name, value in known.items() if value not in (None, {})}
+        given = {name: value for name, value in known.items() if value not in (None, {}, [])}
         return {"repo": repo, "duration_ms": duration, "truncated": False, **given}
 
 

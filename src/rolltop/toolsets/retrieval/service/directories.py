@@ -15,7 +15,13 @@ from rolltop.core.budget import Page
 from rolltop.core.errors import Invalid, NotFound, RolltopError
 from rolltop.core.roots import Entry, Folder, PathProblem, Skipped, is_binary, is_sendable
 from rolltop.toolsets.retrieval.models import BOTH
-from rolltop.toolsets.retrieval.service.places import locate, name_of, read_by_reader, require_roots
+from rolltop.toolsets.retrieval.service.places import (
+    chosen_roots,
+    locate,
+    looked_in,
+    name_of,
+    read_by_reader,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,14 +50,17 @@ class _Place:
         self.path = "."
         self.repo = BOTH
         if whole == BOTH and (path is None or _is_top(path)):
+            self.present, self.missing = chosen_roots(desk.roots, whole)
             return
-        located = _locate(desk, None if whole == BOTH else whole, "." if path is None else path)
+        named, asked = None if whole == BOTH else whole, "." if path is None else path
+        self.present, self.missing = looked_in(desk.roots, named, asked)
+        located = _locate(desk, named, asked)
         self.root, self.path, self.repo = located.root, located.relative, name_of(located)
 
     def items(self, skipped: Skipped) -> Iterator[Entry | Folder]:
         """Yield what is there, in order; binary files too."""
         if self.root is None:
-            yield from (Folder(root.name) for root in self.roots.named)
+            yield from (Folder(root.name) for root in self.present)
         else:
             found = self.roots.listing(
                 self.root, under=self.path, depth=self.depth, skipped=skipped
@@ -79,7 +88,6 @@ def directory(
         RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; CURSOR_INVALID.
 
     """
-    require_roots(desk.roots)
     listed = _Place(desk, *place)
     skipped, counts = Skipped(), Counter[str]()
     items = listed.items(skipped)
@@ -93,7 +101,9 @@ def directory(
         "unreadable": counts["unreadable"] + skipped.unreadable,
         "special": skipped.no_files,
     }
-    meta = clock.meta(listed.repo, skipped={name: n for name, n in left_out.items() if n})
+    meta = clock.meta(
+        listed.repo, missing=listed.missing, skipped={name: n for name, n in left_out.items() if n}
+    )
     fixed: JsonObject = {"repo": listed.repo, "path": listed.path}
     return Page(
         shown_now,

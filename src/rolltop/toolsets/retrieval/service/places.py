@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.arguments import shown
 from rolltop.core.errors import ConfigInvalid, Invalid, NotFound, RolltopError
@@ -41,8 +42,16 @@ def require_roots(roots: Roots) -> None:
         )
 
 
-def chosen_roots(roots: Roots, repo: str | None) -> tuple[Root, ...]:
-    """Return the roots a search looks through: the one that is named, or all.
+class Chosen(NamedTuple):
+    """The roots that a call means and that are there, and the names of those that are not."""
+
+    present: tuple[Root, ...]
+    missing: list[str]
+    """Their folders were moved or removed since the start: an answer always names them."""
+
+
+def chosen_roots(roots: Roots, repo: str | None) -> Chosen:
+    """Return the roots a search looks through: the one that is named, or all that are there.
 
     Raises:
         ConfigInvalid: no root is configured, or none of those meant is there any more.
@@ -53,8 +62,7 @@ def chosen_roots(roots: Roots, repo: str | None) -> tuple[Root, ...]:
     chosen = roots.named
     if repo is not None and repo != BOTH:
         chosen = (_root(roots, repo, allowed=[BOTH, *(root.name for root in roots.named)]),)
-    _require_present(chosen)
-    return chosen
+    return _present(chosen)
 
 
 def repo_of(roots: Sequence[Root]) -> str:
@@ -71,16 +79,33 @@ def locate(roots: Roots, repo: str | None, path: str, *, directories: bool = Fal
         RolltopError: CONFIG_INVALID, REPO_INVALID or one of `core.roots.PathCode`.
 
     """
+    meant, missing = looked_in(roots, repo, path)
+    try:
+        return (replace(roots, named=meant) if missing else roots).locate(path, root=repo)
+    except PathProblem as problem:
+        error = explained(problem, roots, repo, path, directories=directories)
+        if missing:
+            error.data["missing"] = missing
+            error.hint += (
+                f" Nor could it be looked for in {', '.join(missing)}: the folder is gone."
+            )
+        raise error from None
+
+
+def looked_in(roots: Roots, repo: str | None, path: str) -> Chosen:
+    """Return the roots in which a path may lie: the one that it or the call names, or all.
+
+    Raises:
+        ConfigInvalid: no root is configured, or none of those meant is there any more.
+        Invalid: REPO_INVALID, no root of that name.
+
+    """
     require_roots(roots)
     if repo is not None:
         named = _root(roots, repo, allowed=[root.name for root in roots.named])
     else:
         named = roots.root(next((part for part in path.split("/") if part not in {"", "."}), ""))
-    _require_present(roots.named if named is None else (named,))
-    try:
-        return roots.locate(path, root=repo)
-    except PathProblem as problem:
-        raise explained(problem, roots, repo, path, directories=directories) from None
+    return _present(roots.named if named is None else (named,))
 
 
 def name_of(located: Located) -> str:
@@ -124,10 +149,11 @@ def explained(
     return NotFound(message, code=problem.code, hint=hint, data=details)
 
 
-def _require_present(roots: Sequence[Root]) -> None:
-    """Raise CONFIG_INVALID where all of these roots were moved or removed since the start."""
-    if any(map(_is_present, roots)):
-        return
+def _present(roots: Sequence[Root]) -> Chosen:
+    """Return which of these roots are there. Raises CONFIG_INVALID where none is any more."""
+    present = tuple(filter(_is_present, roots))
+    if present:
+        return Chosen(present, [root.name for root in roots if root not in present])
     names = ", ".join(root.name for root in roots)
     raise ConfigInvalid(
         f"Of {names} there is no folder any more where it was when the server started",

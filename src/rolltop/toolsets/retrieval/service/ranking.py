@@ -65,7 +65,7 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
 
     """
     until = time.monotonic() + _SHARE * desk.settings["call_timeout"]
-    roots = chosen_roots(desk.roots, repo)
+    roots, missing = chosen_roots(desk.roots, repo)
     glob = _glob(ranked)
     most_bytes = desk.settings["retrieval.max_file_bytes"]
     looked = [_Looked.at(tree, glob, most_bytes) for tree in trees(desk, roots)]
@@ -84,7 +84,8 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     wanted = pages.rest(at)
     told = {} if wanted or asked.cursor else _zero(ranked, looked, most_bytes, until)
     mode = "hybrid" if compared else "words"
-    meta = clock.meta(repo_of(roots), mode=mode, unread=unread or None, **told)
+    unread_files = unread or None
+    meta = clock.meta(repo_of(roots), mode=mode, missing=missing, unread=unread_files, **told)
     return Page(
         [_data(place) for place in wanted],
         lambda items: {"result": items, "meta": meta},

@@ -53,7 +53,7 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
             CURSOR_INVALID or TIMEOUT.
 
     """
-    roots = chosen_roots(desk.roots, repo)
+    roots, missing = chosen_roots(desk.roots, repo)
     after = None if asked.cursor is None else _values(asked.cursor)
     searched = trees(desk, roots)
     most_bytes = desk.settings["retrieval.max_file_bytes"]
@@ -72,7 +72,7 @@ def exact_page(desk: Desk, clock: Clock, query: Query, repo: str | None, asked: 
         found.resume(kept - 1)  # may look at every file still to be read: here, on a worker
     is_zero = not matches and after is None  # where pages end, what was searched is not all
     told = zero(found, searched, query, most_bytes) if is_zero else _missed(found)
-    meta = clock.meta(repo_of(roots), **told)
+    meta = clock.meta(repo_of(roots), missing=missing, **told)
     return Page(
         matches[:kept],
         lambda items: {"result": items, "meta": meta},

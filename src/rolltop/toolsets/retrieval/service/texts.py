@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.budget import Text, Whole
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.retrieval.service.files import read_file
-from rolltop.toolsets.retrieval.service.places import locate, name_of
+from rolltop.toolsets.retrieval.service.places import locate, looked_in, name_of
 
 if TYPE_CHECKING:
     from rolltop.core.desk import Desk
@@ -58,7 +58,8 @@ def file_text(desk: Desk, clock: Clock, wanted: Wanted, budget: int) -> Text:
     _check_range(wanted)
     located = locate(desk.roots, wanted.repo, wanted.path)
     part = read_file(desk, located, lambda found, text: _part(found, text, wanted, budget))
-    meta = clock.meta(name_of(located))
+    missing = looked_in(desk.roots, wanted.repo, wanted.path).missing
+    meta = clock.meta(name_of(located), missing=missing)
     return Text(
         part.text,
         lambda shown: _envelope(located, part, shown, meta, numbered=wanted.numbered),
