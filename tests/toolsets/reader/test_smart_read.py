@@ -322,6 +322,17 @@ class TestErrors:
         shelf.ok("smart_read", file_path="docs/guides/setup/install.md")
         assert "mean" not in shelf.fails("smart_read", file_path="unlike.md")["hint"]
 
+    def test_a_long_wrong_path_is_answered_soon_where_many_files_have_its_name(
+        self, tmp_path: Path
+    ) -> None:
+        shelf = make_shelf(tmp_path / "docs", settings={"call_timeout": 5.0})
+        for number in range(2000):
+            shelf.put(f"team-{number % 40:02}/service-{number:05}/index.md", "# A\n")
+        asked = "/".join(f"module_{number:05}" for number in range(300))
+        error = shelf.fails("smart_read", file_path=f"{asked}/service-01234/index.md")
+        assert error["code"] == "FILE_NOT_FOUND"
+        assert "Did you mean docs/team-34/service-01234/index.md?" in error["hint"]
+
     def test_a_file_over_the_limit_names_the_setting(self, tmp_path: Path) -> None:
         shelf = make_shelf(tmp_path / "docs", settings={"reader.max_file_bytes": 1000})
         shelf.put("fits.txt", "x" * 1000)

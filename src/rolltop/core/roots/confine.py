@@ -206,6 +206,12 @@ class Roots:
             return iter(())
         return self._walk(root, skipped).directories(start)
 
+    def likeliest(self, root: Root, names: frozenset[str]) -> Iterator[Listed]:
+        """The directories of a walk, those first whose path has most of these names."""
+        if self.stores.hide(str(root.path)):
+            return iter(())
+        return self._walk(root).likeliest(names)
+
     def state(self, root: Root, relative: str, skipped: Skipped) -> Entry | None:
         """A chosen file with its state; None, and counted in `skipped`, where it is gone."""
         return entry_at(str(root.path).rstrip("/"), relative, skipped)

@@ -7,6 +7,7 @@ import os
 import stat
 import zlib
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -160,6 +161,22 @@ class Walk:
                 for child in reversed(inside)
                 if not start or (parts := child.relative.split("/")) >= first[: len(parts)]
             )
+
+    def likeliest(self, names: frozenset[str]) -> Iterator[Listed]:
+        """All directories, those first whose path has most of these names, then the upper ones.
+
+        The names are in lower case. For a look that is broken off: what it seeks comes early.
+        """
+        count = 0
+        pending: list[tuple[int, int, _Directory | None]] = [(0, count, None)]
+        while pending:
+            likelihood, _, directory = heappop(pending)
+            listed, inside = self._names(directory)
+            yield listed
+            for child in inside:
+                count += 1
+                own = likelihood - (child.name.lower() in names)
+                heappush(pending, (own, count, child))
 
     def listing(self, under: str = "", depth: int = 1) -> Iterator[Entry | Folder]:
         """The chosen files and directories in the directory `under`, down to that depth.

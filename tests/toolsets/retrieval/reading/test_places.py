@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolltop.core.registry import Selection
-from rolltop.core.roots import Roots
+from rolltop.core.roots import Roots, near
 from tests.core.roots.test_roots_locate import unprivileged
 from tests.desks import make_desk
 from tests.toolsets.retrieval.forest import Forest, make_forest
@@ -223,6 +223,32 @@ def test_of_files_of_that_name_those_in_that_directory_are_meant(forest: Forest)
     forest.put(f"code/a/{'b' * 30}/c.py", "x\n")
     for path in ("unlike.py", "pool", "/etc/base.py", "../base.py"):
         assert "nearest" not in forest.fails("repo_open_file", path=path)["details"]
+
+
+def test_in_a_large_tree_what_may_be_meant_is_sought_first_where_the_path_leads(
+    forest: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near, "_MOST_LOOKED_AT", 500)
+    for team in range(20):
+        for service in range(10):
+            forest.put(f"code/teams/team-{team:02}/service-{service}/src/main/index.md", "x\n")
+    meant = "code/teams/team-17/service-7/src/main/index.md"
+    for path in (
+        *("teams/team-17/service-7/src/main/java/index.md", "team-17/service-7/main/index.md"),
+        *("teams/Team-17/service-7/src/main/index.md", "team-17/service-7/src/main/indx.md"),
+        "teams/team-17/servce-7/src/main/index.md",
+    ):
+        error = forest.fails("repo_open_file", path=path)
+        assert error["details"]["nearest"][0] == meant, path
+    error = forest.fails("repo_list_dir", path="teams/team-17/service-7/src/man")
+    assert error["details"]["nearest"][0] == meant.removesuffix("/index.md")
+
+
+def test_of_many_names_alike_the_one_with_a_slip_is_meant(forest: Forest) -> None:
+    for number in range(0, 20_000, 7):
+        forest.put(f"code/a/test_module_{number:05}_of_the_service.py")
+    error = forest.fails("repo_open_file", path="a/test_modul_19957_of_the_service.py")
+    assert error["details"]["nearest"][0] == "code/a/test_module_19957_of_the_service.py"
 
 
 def test_a_missing_directory_is_answered_with_those_that_may_be_meant(forest: Forest) -> None:
