@@ -212,6 +212,54 @@ def test_an_unknown_argument_is_answered_with_the_nearest_name(
 
 
 @pytest.mark.parametrize(
+    ("tool", "given", "own"),
+    [
+        ("add_task", "desc", "description"),
+        ("add_task", "prio", "priority"),
+        ("update_task", "blocked", "blocked_by"),
+        ("list_tasks", "before", "due_before"),
+        ("claim_task", "lease", "lease_seconds"),
+        ("scratch_create", "meta", "metadata"),
+        ("scratch_list", "order_by", "order"),
+        ("scratch_list", "orderBy", "order"),
+        ("scratch_read", "cells", "cell_ids"),
+        ("scratch_validate", "cells", "cell_ids"),
+        ("note_list", "sort_by", "sort"),
+        ("note_list", "preview", "preview_lines"),
+        ("repo_search", "file", "file_glob"),
+        ("read_plan", "budget", "budget_tokens"),
+        ("smart_read", "style", "summary_style"),
+        ("smart_read", "max_summary", "max_summary_tokens"),
+        ("smart_read", "maxSummary", "max_summary_tokens"),
+        ("list_sections", "level", "max_level"),
+    ],
+)
+def test_a_short_or_longer_form_of_a_name_is_answered_with_it(
+    stage: Stage, tool: str, given: str, own: str
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool, **{given: "value"})
+    assert f"did you mean {own}?" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        *(("list_sections", "depth"), ("estimate_tokens", "model"), ("scratch_list", "name")),
+        *(("update_task", "id_of"), ("next_task", "id"), ("list_tasks", "max")),
+        *(("update_task", "end"), ("scratch_read", "line"), ("scratch_read", "lines")),
+        *(("smart_read", "summary"), ("repo_open_file", "start"), ("note_list", "text")),
+        *(("scratch_replace_cell", "new"), ("list_tasks", "by"), ("smart_read", "_")),
+    ],
+)
+def test_a_name_of_something_else_is_answered_without_a_guess(
+    stage: Stage, tool: str, given: str
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool, **{given: "value"})
+    assert answer.is_error
+    assert "did you mean" not in answer.text
+
+
+@pytest.mark.parametrize(
     ("tool", "given", "told"),
     [
         ("add_task", "status", "complete_task"),
@@ -253,6 +301,11 @@ def test_a_common_other_name_of_a_parameter_is_taken(
     answer = call_tool(stage.desk, stage.scope, tool, **given)
     assert own not in answer.text
     assert "NOT_FOUND" in answer.text
+
+
+def test_the_status_of_tasks_may_be_asked_for_as_their_state(stage: Stage) -> None:
+    answer = call_tool(stage.desk, stage.scope, "list_tasks", state="none")
+    assert "INVALID_STATUS" in answer.text
 
 
 def test_no_tool_is_named_that_does_something_else(stage: Stage) -> None:

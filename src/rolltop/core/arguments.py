@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
@@ -53,12 +54,20 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "regex": ("is_regex", "use_regex"),
     "file_glob": ("glob", "include", "file_pattern"),
     "namespace": ("ns",),
+    "status": ("state",),
 }
 """Names other servers use for a parameter; accepted, never listed."""
 
 _SHOWN = 60
 _PER_SLIP = 5
 """Characters of a name for each one that may be wrong: more make another word."""
+_SHORTEST = 3
+"""Characters of a name that may be the beginning of another."""
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
+_FILLERS = frozenset({"by", "is", "use"})
+_SAYING_LITTLE = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
+"""Words that names of quite different things have."""
+_ALL_NAMES = frozenset(OTHER_NAMES).union(*OTHER_NAMES.values())
 _DEEPEST = 2  # an object in a list, and its fields
 _MODELS = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
@@ -106,6 +115,40 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     found = min(((_slips(given, _plain(own)), own) for own in known), default=(0, None))
     is_slip = found[0] <= max(1, len(given) // _PER_SLIP) and found[0] < max(1, len(given))
     return found[1] if is_slip else None
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Return the known field that is meant: by a slip, by its beginning, or by words of its name.
+
+    So `desc` is description, `style` summary_style and `order_by` order, each where it can be of
+    one field alone.
+    """
+    fields = list(known)
+    asked = _words(name[:_SHOWN])
+    singular = frozenset(
+        word.removesuffix("s") if len(word) > _SHORTEST else word for word in asked
+    )
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda own: _abbreviates(name, own),
+        lambda own: asked <= _words(own),
+        lambda own: singular <= _words(own),
+    )
+    close = nearest(name, fields)
+    for fits in ways if not close and asked - _SAYING_LITTLE else ():
+        found = [own for own in fields if fits(own)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return close
+
+
+def _abbreviates(name: str, own: str) -> bool:
+    """Return whether a name is the beginning of another, and no name for something else."""
+    return len(name) >= _SHORTEST and name not in _ALL_NAMES and own.startswith(name.lower())
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a name, `foo_bar` or `fooBar`, that tell it from others."""
+    return frozenset(word.lower() for word in _WORD.findall(name)) - _FILLERS
 
 
 def _plain(name: str) -> str:
@@ -229,14 +272,14 @@ class Parameters:
 
     def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
         fields = self._fields
-        meant = [own for own, others in OTHER_NAMES.items() if own in fields and name in others]
-        for own in meant:
+        owns = [own for own, others in OTHER_NAMES.items() if own in fields and name in others]
+        for own in owns:
             if given.get(own) is None:
                 return own
-        if meant:
-            raise self._given_twice(meant[0], name)
+        if owns:
+            raise self._given_twice(owns[0], name)
         advice = self._tool.elsewhere.get(name, "")
-        close = None if advice else nearest(name, fields)
+        close = None if advice else meant(name, fields)
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(fields) or "no arguments"
         raise self._invalid(
@@ -279,7 +322,7 @@ class Parameters:
             message = f"{place} is required ({allowed})"
         elif detail["type"] == "extra_forbidden":
             field = str(detail["loc"][-1])
-            close = nearest(field, part["properties"])
+            close = meant(field, part["properties"])
             guess = f"; did you mean {close}?" if close else ""
             message = f"Unknown field {shown(field)} of {place}{guess}"
         if fault and kind in fault.when:

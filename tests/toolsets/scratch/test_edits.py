@@ -165,6 +165,13 @@ def test_what_other_editors_call_a_field_of_an_edit_is_told(
     assert error["message"].endswith(f"in edits[0]; did you mean {meant}?")
 
 
+@pytest.mark.parametrize(("given", "meant"), [("lang", "language"), ("meta", "metadata")])
+def test_a_short_form_of_a_field_of_a_cell_is_told(local: Caller, given: str, meant: str) -> None:
+    cell = {"language": "py", "content": "x", given: "py"}
+    error = local.fails("scratch_append_cell", scratch_id=local.pad("a"), cell=cell)
+    assert error["message"] == f'Unknown field "{given}" in cell; did you mean {meant}?'
+
+
 def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
     pad = local.pad("a")
     (one,) = local.cell_ids(pad)

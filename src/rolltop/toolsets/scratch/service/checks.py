@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.arguments import nearest, shown, storable
+from rolltop.core.arguments import meant, shown, storable
 from rolltop.core.errors import Invalid
 from rolltop.toolsets.scratch.models import MOST_TAGS, NAME_LENGTH
 from rolltop.toolsets.scratch.models.records import LineEdit, Replacement, Wanted
@@ -85,7 +85,7 @@ def fields(given: object, what: str, known: Mapping[str, type | tuple[type, ...]
     for key, value in entries.items():
         if key not in known:
             close = _OTHER_NAMES.get(key)
-            close = close if close in known else nearest(key, known)
+            close = close if close in known else meant(key, known)
             guess = f"; did you mean {close}?" if close else ""
             raise wrong(
                 f"Unknown field {shown(key)} in {what}{guess}",
