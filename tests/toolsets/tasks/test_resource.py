@@ -129,3 +129,19 @@ def test_work_planned_as_the_prompt_says_comes_step_by_step_and_the_goal_last(mi
         token = mine.ok("claim_task", task_id=expected)["claim"]["token"]
         mine.ok("complete_task", task_id=expected, token=token)
     assert mine.ok("next_task") is None
+
+
+def test_of_more_steps_than_a_task_can_wait_for_the_prompt_says_which_to_name(
+    mine: Caller,
+) -> None:
+    said = "of more than 50, those that no other step waits for"
+    assert said in TOOLSET.prompts[0].render({"goal": "ship 1.0"})
+    goal = mine.add("ship 1.0")
+    steps = [mine.add("step 0", parent_id=goal)]
+    for number in range(1, 52):
+        steps.append(mine.add(f"step {number}", parent_id=goal, blocked_by=steps[-1:]))
+    assert mine.fails("update_task", task_id=goal, blocked_by=steps)
+    mine.ok("update_task", task_id=goal, blocked_by=steps[-1:])
+    for expected in (*steps, goal):
+        assert mine.ok("next_task")["task_id"] == expected
+        mine.ok("complete_task", task_id=expected)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.toolset import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
-from rolltop.toolsets.tasks.models import ErrorAnswer
+from rolltop.toolsets.tasks.models import LONGEST_LIST, ErrorAnswer
 from rolltop.toolsets.tasks.tools import REFERENCES, TOOLS
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def _plan_work(arguments: Mapping[str, str]) -> str:
         "goal's task; a step is small enough to finish in one sitting and its title says what "
         "is true when it is done.\n"
         "3. Where a step needs another first, name that one in blocked_by. Then update_task the "
-        "goal's task with blocked_by naming all steps: else next_task answers it before them. "
+        "goal's task with blocked_by naming all steps (of more than "
+        f"{LONGEST_LIST}, those that no other step waits for): else next_task answers it before "
+        "them. "
         "Give priority (0 is the most urgent) and due_at only where they matter.\n"
         "4. Show the plan and stop. To work on it: next_task, claim_task, do it, complete_task "
         "with the token; repeat until next_task answers null."
