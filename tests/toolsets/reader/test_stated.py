@@ -110,6 +110,89 @@ class TestAbstract:
         assert content.startswith("ABSTRACT:\nL")
         assert "We built a lamp" in content
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "# T / ## Authors / J Doe / ### Abstract / {0} / ## Intro / {1} / ## Use / {1}",
+            (
+                "# Cover / x / # Lamp / ## Abstract / {0} / ## Introduction / {1} / "
+                "# Appendix / It is."
+            ),
+            (
+                "# T / ## Abstract / {0} / ## Introduction / {1} / # Deutsch / ## Abstract / "
+                "Wir bauten."
+            ),
+            "# Abstract / {0} / # Abstract / Wir bauten. / # Introduction / {1}",
+            "# T / # 1 Front / ## 1.1 Abstract / {0} / # 2 Introduction / {1} / # 3 Use / {1}",
+            (
+                "# T / # Front / ## Abstract / {0} / # Introduction / {1} / # Brass / "
+                "## Abstract / It burns. / # Iron / ## Abstract / It glows."
+            ),
+        ],
+    )
+    def test_the_documents_is_found_wherever_its_front_holds_it(
+        self, shelf: Shelf, text: str
+    ) -> None:
+        text = text.replace(" / ", "\n\n").format(ABSTRACT, BODY)
+        content = summary(shelf, text, summary_style="abstract")["content"]
+        assert content.startswith("ABSTRACT:\nL")
+        assert "We built a lamp" in content
+        assert "Wir" not in content
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            (
+                "# Brass / ## Abstract / {0} / ## Introduction / {1} / # Iron / ## Abstract / "
+                "It glows. / ## Introduction / {1}"
+            ),
+            (
+                "# Preface / Hi. / # Brass / ## Abstract / {0} / ## Use / {1} / # Iron / "
+                "## Abstract / It glows. / ## Use / It is used."
+            ),
+            (
+                "# Preface / Hi. / # Chapter 1 / ## Abstract / {0} / ## Use / {1} / "
+                "# Chapter 2 / ## Use / It is used."
+            ),
+            "# Preface / Hi. / # Brass / ## Abstract / {0} / # Iron / {1} / # Tin / {1}",
+            (
+                "# Brass / # Abstract / {0} / # Introduction / {1} / # Iron / # Abstract / "
+                "It glows. / # Introduction / {1}"
+            ),
+            (
+                "# Introduction / Hello. / # Brass / ## Abstract / {0} / ## Use / {1} / "
+                "# Iron / It glows."
+            ),
+            (
+                "# Abstract / {0} / # Abstract / It glows. / # Abstract / It shines. / "
+                "# Abstract / It burns. / # Index / {1}"
+            ),
+        ],
+    )
+    def test_that_of_one_paper_of_many_is_not_the_collections(
+        self, shelf: Shelf, text: str
+    ) -> None:
+        text = text.replace(" / ", "\n\n").format(ABSTRACT, BODY)
+        content = summary(shelf, text, summary_style="abstract")["content"]
+        assert "ABSTRACT" not in content
+
+    def test_a_chapters_title_under_a_line_is_no_label_of_the_books(self, shelf: Shelf) -> None:
+        text = (
+            "====\nBook\n====\n\nAll night.\n\n-----\nBrass\n-----\n\nIt burns.\n\n^^^^^^^^\n"
+            f"Abstract\n^^^^^^^^\n\n{ABSTRACT}\n\n----\nIron\n----\n\n{BODY}"
+        )
+        content = summary(shelf, text, "d.rst", summary_style="abstract")["content"]
+        assert "ABSTRACT" not in content
+        own = text.replace("^^^^^^^^", "--------")
+        content = summary(shelf, own, "own.rst", summary_style="abstract")["content"]
+        assert content.startswith("ABSTRACT:\nL17: We built a lamp")
+
+    def test_the_introduction_of_the_main_part_is_the_documents(self, shelf: Shelf) -> None:
+        head = "# Cover / x / # Lamp / ## First / Oil. / ## Introduction / ".replace(" / ", "\n\n")
+        text = f"{head}{ABSTRACT}\n\n## Use\n\n{BODY}\n\n# Appendix\n\nIt is."
+        content = summary(shelf, text, summary_style="abstract")["content"]
+        assert content.startswith("INTRODUCTION:\nL13: We built a lamp")
+
     def test_an_introduction_to_a_chapter_is_not_the_books(self, shelf: Shelf) -> None:
         chapters = "".join(
             f"# Chapter {n}\n\nThe lamp of chapter {n} burns.\n\n## Use\n\nIt gives light.\n\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from rolltop.toolsets.reader.summary.belonging import in_front, own
 from rolltop.toolsets.reader.summary.prose import (
     DATA_KINDS,
     SOURCE_KINDS,
@@ -105,13 +105,15 @@ def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
         return Stated()
     head = uncovered(text[: _HEAD + _LONGEST_PASSAGE], kind)
     keywords, line = _keywords(head, stretches)
-    titled = next(_own(stretches, _ABSTRACT_TITLE), None)
+    titled = next(own(stretches, _ABSTRACT_TITLE), None)
+    if titled is None:
+        titled = in_front(stretches, _ABSTRACT_TITLE, _INTRODUCTION_TITLE)
     if titled is not None:
         abstract = _passage(text, kind, *_with_children(stretches, titled, len(text) // 2))
     else:
         abstract = _labelled(head, kind, stretches)
     if not abstract:
-        summary = next(_own(stretches, _SUMMARY_TITLE), None)
+        summary = next(own(stretches, _SUMMARY_TITLE), None)
         if summary is not None and stretches[summary].start <= len(text) // 4:
             abstract = _passage(text, kind, stretches[summary])
     return Stated(keywords, line, abstract, _introduction(text, kind, stretches))
@@ -119,29 +121,12 @@ def stated(text: str, kind: str, stretches: Sequence[Stretch]) -> Stated:
 
 def _introduction(text: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
     """Return the introduction's sentences: by title, else the first text under a title."""
-    titled = next(_own(stretches, _INTRODUCTION_TITLE), None)
+    titled = next(own(stretches, _INTRODUCTION_TITLE), None)
+    if titled is None:
+        titled = in_front(stretches, _INTRODUCTION_TITLE, _INTRODUCTION_TITLE)
     if titled is not None and (found := _passage(text, kind, stretches[titled])):
         return found
     return _passage(text, kind, stretches[0]) if len(stretches) > 1 else ()
-
-
-def _own(stretches: Sequence[Stretch], title: re.Pattern[str]) -> Iterator[int]:
-    """Yield the places of sections of such a title that are the document's, not a chapter's.
-
-    Around one stand only the document's title: its first section, or the only one of its level.
-    Where others of its level have its title, each is its chapter's.
-    """
-    levels = Counter(stretch.level for stretch in stretches)
-    titles = Counter((stretch.level, stretch.title) for stretch in stretches)
-    around: list[int] = []
-    for at, stretch in enumerate(stretches):
-        while around and stretches[around[-1]].level >= stretch.level:
-            around.pop()
-        is_top = all(not outer or levels[stretches[outer].level] == 1 for outer in around)
-        is_single = titles[stretch.level, stretch.title] == 1
-        if is_top and is_single and title.fullmatch(stretch.title):
-            yield at
-        around.append(at)
 
 
 def _with_children(stretches: Sequence[Stretch], at: int, longest: int) -> Sequence[Stretch]:
@@ -167,10 +152,19 @@ def _passage(text: str, kind: str, *stretches: Stretch) -> tuple[Sentence, ...]:
 
 def _labelled(head: str, kind: str, stretches: Sequence[Stretch]) -> tuple[Sentence, ...]:
     """Return the sentences behind a label such as `**Abstract.**` at the start of a line."""
-    titles = {stretch.start_line for stretch in stretches}  # those are judged by where they stand
-    passage, line = _behind(_ABSTRACT_LABEL, head, stretches, titles)
+    passage, line = _behind(_ABSTRACT_LABEL, head, stretches, _title_lines(head, stretches))
     # Of HTML only the words are left.
     return tuple(_until_label(passage, "text" if kind == "html" else kind, line, set()))
+
+
+def _title_lines(head: str, stretches: Sequence[Stretch]) -> set[int]:
+    """Return the lines of titles, which are judged by where they stand: those under a line too."""
+    lines = head.split("\n")
+    first = {stretch.start_line for stretch in stretches}
+    overlines = {
+        at for at in first if at <= len(lines) and not any(map(str.isalnum, lines[at - 1]))
+    }
+    return first | {at + 1 for at in overlines}
 
 
 def _behind(
