@@ -242,6 +242,12 @@ def test_an_object_of_many_short_texts_keeps_the_first_of_them() -> None:
     assert answer["tags"][-1] == f"{401 - len(answer['tags'])} more …"
 
 
+def test_an_empty_list_stays_empty_however_little_room_there_is() -> None:
+    kept: dict[str, Any] = {"numbers": list(range(500)), "names": ["a", "b"], "in": {"tags": []}}
+    answer = budget.fit_object(kept, 200, was_kept=True)
+    assert (answer["names"], answer["in"]) == (["…"], {"tags": []})
+
+
 def test_what_a_write_kept_is_answered_in_a_few_words_rather_than_refused() -> None:
     kept = {"numbers": list(range(500)), "said": "é" * 30, "names": ["a", "b"]}
     answer = budget.fit_object(kept, 200, was_kept=True)

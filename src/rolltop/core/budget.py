@@ -367,7 +367,8 @@ def _capped(value: Any, focused: int, cap: int, most: int | None) -> Any:  # noq
         return {k: e if k in _EXACT else _capped(e, focused, cap, most) for k, e in items}
     if isinstance(value, list):
         entries = cast("list[Any]", value)
-        if most is not None and most < len(entries) and all(isinstance(e, str) for e in entries):
+        is_texts = entries and all(isinstance(entry, str) for entry in entries)
+        if is_texts and most is not None and most < len(entries):
             kept = [_capped(entry, focused, cap, most) for entry in entries[: max(most, 0)]]
             return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
         return [_capped(entry, focused, cap, most) for entry in entries]

@@ -231,3 +231,12 @@ def test_lines_come_with_every_field_where_all_of_it_fits(local: Caller) -> None
     arguments = {"scratch_id": pad, "indices": [0], "line_start": 2, "line_count": 2}
     whole = local.ok("scratch_read", **arguments)
     assert collected([local.ok("scratch_read", **arguments, max_tokens=300)]) == collected([whole])
+
+
+def test_an_answer_without_cells_has_an_empty_list_of_them(local: Caller) -> None:
+    many = {f"k{n:02}": ["some words"] for n in range(49)}
+    pad = local.pad("cell", metadata={"title": "t", "many": many})
+    answers = followed(local, pad, 400)
+    assert any(not answer["scratchpad"]["cells"] for answer in answers)
+    assert joined(answers).keys() == {"title", "many"}
+    assert contents(answers) == "cell"
