@@ -161,7 +161,8 @@ def _answered(
         continuation = budget.Continuation(offer.name, arguments, cursor)
         answer = offer.toolset.continued(part, continuation)
         enough = changed.get("max_tokens", 0)
-        if isinstance(enough, int) and (enough > most > 0 or (enough and "char_start" in given)):
+        again = enough and "char_start" in given and "char_start" not in changed
+        if again or (isinstance(enough, int) and enough > most > 0):
             return _without(answer, "next")  # no answer holds more, or a text's end came twice
         return answer
 

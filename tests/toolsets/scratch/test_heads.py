@@ -240,3 +240,45 @@ def test_an_answer_without_cells_has_an_empty_list_of_them(local: Caller) -> Non
     assert any(not answer["scratchpad"]["cells"] for answer in answers)
     assert joined(answers).keys() == {"title", "many"}
     assert contents(answers) == "cell"
+
+
+LONG: dict[str, dict[str, Any]] = {
+    "metadata": {"metadata": {"why": "because it had to be done " * 60}},
+    "tags": {"tags": [f"tag number {n}" for n in range(60)]},
+    "json_schema": {"json_schema": {"type": "integer", "description": "d " * 500}},
+}
+
+
+@pytest.mark.parametrize("field", LONG)
+@pytest.mark.parametrize("limit", [200, 250, 300, 350, 400, 500, 700])
+def test_no_field_of_a_lone_cell_is_cut_in_silence(local: Caller, field: str, limit: int) -> None:
+    pad = local.pad()
+    local.append(pad, "12\n", "json", **LONG[field])
+    whole = local.ok("scratch_read", scratch_id=pad)
+    for lines in ({}, {"indices": [0], "line_start": 1}):
+        answers = followed(local, pad, limit, **lines)
+        assert contents(answers) == "12\n"
+        for answer in answers[:-1]:
+            assert answer["truncated"] is True
+        assert "…" not in json.dumps(answers[-1], ensure_ascii=False)
+        if lines:  # the last answer has all that stands around them
+            assert answers[-1]["scratchpad"]["cell_tags"] == whole["scratchpad"]["cell_tags"]
+            assert answers[-1]["scratchpad"]["cells"][0][field] == LONG[field][field]
+        elif limit >= 700:
+            assert collected(answers) == collected([whole])
+
+
+def test_a_long_field_of_a_pad_comes_whole_where_a_budget_holds_it(local: Caller) -> None:
+    summary = "A summary of some length. " * 60
+    pad = local.pad("cell", metadata={"title": "Ledger", "summary": summary}, **OWN)
+    whole = local.ok("scratch_read", scratch_id=pad)
+    for limit in (600, 700, 800):
+        assert collected(followed(local, pad, limit)) == collected([whole])
+
+
+def test_what_no_answer_holds_is_not_asked_for_again(local: Caller) -> None:
+    pad = local.pad("line\n" * 3, metadata={"title": "t " * 30_000})
+    answers = followed(local, pad, 500, indices=[0], line_start=2)
+    assert contents(answers) == "line\n" * 2
+    (answer,) = answers
+    assert answer["truncated"] is True

@@ -158,7 +158,8 @@ async def read(
     names = ("cell_ids", "indices", "tags", "namespaces")
     asked = {name: value for name, value in zip(names, which, strict=True) if value is not None}
     sent = {"scratch_id": scratch_id, **asked, "include_metadata": with_metadata}
-    return parts.answer(replace(found, mark=mark), lines, start, part, call.budget, sent)
+    limits = parts.Limits(call.budget, call.desk.settings["max_result_tokens"])
+    return parts.answer(replace(found, mark=mark), lines, start, part, limits, sent)
 
 
 async def list_cells(

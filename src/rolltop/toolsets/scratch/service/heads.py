@@ -1,8 +1,8 @@
 """What a reading says about its pad, where that is too long for the budget.
 
-Own fields are cut in their texts, or come first where not even that makes them short enough. So
-does metadata: in parts that end between two of its keys (of `schemas`, between two schemas). The
-cells follow in the calls that go on.
+Own fields and metadata then come first, in parts that end between two fields or two keys (of
+`schemas`, between two schemas). The cells follow in the calls that go on. Only where lines of a
+cell are asked for by number are the texts of fields cut.
 """
 
 from __future__ import annotations
@@ -36,27 +36,22 @@ def place(mark: str, text: str | None) -> int | None:
     return places.number(CURSOR + mark, text)
 
 
-def fitted(reading: Reading, limit: int) -> Reading | None:
-    """Return the reading with own fields that leave most of a budget (0: none) to the rest.
-
-    None where even their beginnings take more.
-    """
-    whole, share = reading.whole_head, limit * 3 // 8
-    if budget.within(whole, share):
-        return reading
-    head = budget.shorten(whole, share)
-    return replace(reading, head=head, is_cut=True) if head else None
-
-
-def begun(reading: Reading, limit: int) -> tuple[Reading, int | None]:
-    """Return the reading with room for a cell, or the part with which it has to begin."""
+def begun(reading: Reading, limit: int) -> int | None:
+    """Return the part with which a reading has to begin, None where it leaves room for a cell."""
     if has_room(reading, limit):
-        return reading, None
-    fitting = fitted(reading, limit)
-    if fitting is None:
-        return going_on(reading), 0
-    is_long = reading.metadata and not has_room(fitting, limit)
-    return fitting, len(_own_parts(reading)) if is_long else None
+        return None
+    if not _is_short(reading, limit):
+        return 0
+    return len(_own_parts(reading)) if reading.metadata else None
+
+
+def _is_short(reading: Reading, limit: int) -> bool:
+    """Whether own fields leave most of a budget (0: none) to the rest."""
+    return budget.within(reading.whole_head, _share(limit))
+
+
+def _share(limit: int) -> int:
+    return limit * 3 // 8
 
 
 def going_on(reading: Reading) -> Reading:
@@ -81,15 +76,29 @@ def shortened(reading: Reading, limit: int) -> Reading:
     """
     if has_room(reading, limit):
         return reading
-    fitting = fitted(reading, limit) or replace(reading, head=_least(reading), is_cut=True)
+    head = reading.whole_head
+    if not _is_short(reading, limit):
+        head = budget.shorten(head, _share(limit)) or _least(reading)
     short = budget.shorten({"metadata": reading.metadata}, limit // 8) or {"metadata": {}}
-    return replace(fitting, **short, head=fitting.head or fitting.whole_head, is_cut=True)
+    return replace(reading, **short, head=head, is_cut=True)
 
 
-def fitted_frame(cell: JsonObject, limit: int) -> JsonObject | None:
-    """Return a cell's fields but its content, within a quarter of a budget (0: none), or None."""
-    frame = {name: value for name, value in cell.items() if name != "content"}
-    return frame if budget.within(frame, limit // 4) else budget.shorten(frame, limit // 4)
+def frame(cell: JsonObject) -> JsonObject:
+    """Return a cell's fields but its content."""
+    return {name: value for name, value in cell.items() if name != "content"}
+
+
+def fits_frame(whole: JsonObject, limit: int) -> bool:
+    """Whether a cell's other fields leave most of a budget (0: none) to its content."""
+    return budget.within(whole, limit // 4)
+
+
+def shortened_frame(cell: JsonObject, limit: int) -> JsonObject:
+    """Return a cell's other fields within a quarter of a budget, or which cell it is."""
+    whole = frame(cell)
+    if fits_frame(whole, limit):
+        return whole
+    return budget.shorten(whole, limit // 4) or least_frame(cell)
 
 
 def least_frame(cell: JsonObject) -> JsonObject:

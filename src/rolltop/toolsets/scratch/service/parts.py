@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rolltop.core import budget
@@ -28,6 +29,13 @@ _SLACK: Final = 8  # tokens that another order of the arguments may take
 
 Lines = tuple[int | None, int | None, int | None]
 """line_start, line_count, char_start."""
+
+
+class Limits(NamedTuple):
+    """The budget of a call, and the largest that one may name, in tokens (0: none)."""
+
+    now: int
+    most: int
 
 
 class Start(NamedTuple):
@@ -64,7 +72,7 @@ def answer(
     lines: Lines,
     start: Start | None,
     part: int | None,
-    limit: int,
+    limits: Limits,
     sent: JsonObject,
 ) -> Page | Text | JsonObject:
     """Return the reading as what core cuts to the budget. Raises Invalid.
@@ -72,8 +80,9 @@ def answer(
     It goes on at the `part` of own fields and metadata, or at the `start` among the cells. `sent`
     are the arguments of the call, which the one that goes on repeats.
     """
+    limit = limits.now
     if any(value is not None for value in lines):
-        return _named_lines(reading, lines, limit)
+        return _named_lines(reading, lines, limits)
     if start is None and part is None:
         return _begin(reading, limit, sent)
     reading = heads.going_on(reading)
@@ -87,12 +96,20 @@ def _begin(reading: Reading, limit: int, sent: JsonObject) -> Page | Text:
     shown = [cell.full(VERSION) for cell in reading.cells]
     if _is_all(reading, shown, limit) or (shown and _fits(reading, shown[0], limit, sent)):
         return _page(reading, shown)
-    fitting, first = heads.begun(reading, limit)
+    first = heads.begun(reading, limit)
+    if first is None and shown and not _fits_begun(reading, shown[0], limit):
+        first = 0
     if first is not None:
-        return heads.parts_page(fitting, first, _first_cell(reading))
-    if not shown or _fits(fitting, shown[0], limit, sent):
-        return _page(fitting, shown)
-    return _part_of_first(fitting, 0, limit)
+        rest = reading if first else heads.going_on(reading)
+        return heads.parts_page(rest, first, _first_cell(reading))
+    return _part_of_first(reading, 0, limit) if shown else _page(reading, shown)
+
+
+def _fits_begun(reading: Reading, cell: JsonObject, limit: int) -> bool:
+    """Whether the first cell's other fields fit beside those of the pad."""
+    frame = heads.frame(cell)
+    begun = reading.answer([{**frame, "content": ""}])
+    return heads.fits_frame(frame, limit) or budget.within(begun, limit * 3 // 4)
 
 
 def _go_on(reading: Reading, start: Start | None, limit: int, sent: JsonObject) -> Page | Text:
@@ -101,7 +118,7 @@ def _go_on(reading: Reading, start: Start | None, limit: int, sent: JsonObject) 
     if start and not (shown and shown[0]["cell_id"].startswith(start.cell_id)):
         start = None  # another cell stands in its place
     if start and start.kind != CURSOR:
-        return _apart(reading, start, limit)
+        return _apart(reading, start)
     offset = start.offset if start else 0
     if offset:
         shown[0] = _from(reading.cells[0], offset)
@@ -110,42 +127,70 @@ def _go_on(reading: Reading, start: Start | None, limit: int, sent: JsonObject) 
     return _part_of_first(reading, offset, limit)
 
 
-def _named_lines(reading: Reading, lines: Lines, limit: int) -> Text:
-    """Return lines asked for by their numbers. Raises Invalid."""
+def _named_lines(reading: Reading, lines: Lines, limits: Limits) -> Text:
+    """Return lines asked for by their numbers. Raises Invalid.
+
+    Where what stands around them is cut, the last answer goes on with the call that gets it whole.
+    """
     if len(reading.chosen) != 1:
         raise wrong(
             "line_start, line_count and char_start read one cell; "
             f"{len(reading.chosen)} are asked for",
             "Name the cell in cell_ids.",
         )
-    whole = _lines(reading, lines, 0)
+    limit = limits.now
+    cell = reading.cells[0].full(VERSION)
+    whole = _lines(reading, lines, heads.frame(cell))
     if whole.size <= limit * _CHARACTERS_PER_TOKEN and budget.within(
         whole.render(whole.size), limit
     ):
         return whole
-    return _lines(heads.shortened(reading, limit), lines, limit)
+    short, frame = heads.shortened(reading, limit), heads.shortened_frame(cell, limit)
+    if not short.is_cut and frame == heads.frame(cell):
+        return _lines(short, lines, frame)
+    around = _around(reading, lines, limits.most)
+    return _lines(replace(short, is_cut=True), lines, frame, around)
+
+
+def _around(reading: Reading, lines: Lines, most: int) -> JsonObject | None:
+    """Return the changed arguments of the call for all that stands around some lines, without them.
+
+    None where no answer (of at most `most` tokens, 0: no bound) holds that.
+    """
+    cell = reading.cells[0]
+    first, count, _skipped = lines
+    end = len(segment(cell.content or "", first or 1, count).text)
+    bare = _lines(reading, (first, count, end), heads.frame(cell.full(VERSION)))
+    needed = max(budget.count(bare.render(0)), budget.MINIMUM)
+    if most and needed > most:
+        return None
+    return {"line_start": first or 1, "char_start": end, "max_tokens": needed}
 
 
 def _part_of_first(reading: Reading, offset: int, limit: int) -> Page | Text:
     """Return what fits of the first cell, which does not fit whole."""
-    cell = reading.cells[0]
-    if not offset and heads.fitted_frame(cell.full(VERSION), limit) is None:
-        return _apart(reading, Start(_FIELDS, reading.first, cell.cell_id, 0), limit)
-    alone = len(reading.chosen) == 1
-    return _lines(reading, (1, None, offset), limit) if alone else _part(reading, offset, limit)
+    cell = reading.cells[0].full(VERSION)
+    frame = heads.frame(cell)
+    fits = heads.fits_frame(frame, limit)
+    if not fits and not offset:
+        return _apart(reading, Start(_FIELDS, reading.first, cell["cell_id"], 0))
+    bare = replace(reading, head=None, metadata=None)
+    if len(reading.chosen) == 1 and heads.has_room(bare, limit):
+        return _lines(reading, (1, None, offset), frame)
+    return _part(reading, offset, frame if fits else heads.least_frame(cell))
 
 
-def _apart(reading: Reading, start: Start, limit: int) -> Page | Text:
+def _apart(reading: Reading, start: Start) -> Page | Text:
     """Return the fields of the first cell, or its content without them."""
-    cell = reading.cells[0]
+    cell = reading.cells[0].full(VERSION)
     if start.kind == _CONTENT:
-        return _part(reading, start.offset, limit, framed=True)
+        return _part(reading, start.offset, heads.least_frame(cell), _CONTENT)
 
     def cursor_at(field: int | None) -> str:
         kind = _CONTENT if field is None else _FIELDS
         return _cursor(reading, reading.first, field or 0, kind)
 
-    return heads.frame_page(reading, cell.full(VERSION), start.offset, cursor_at)
+    return heads.frame_page(reading, cell, start.offset, cursor_at)
 
 
 def _is_all(reading: Reading, shown: list[JsonObject], limit: int) -> bool:
@@ -181,12 +226,9 @@ def _cursor_after(reading: Reading, at: int) -> str:
     return _cursor(reading, min(reading.first + at + 1, len(reading.chosen) - 1))
 
 
-def _part(reading: Reading, offset: int, limit: int, *, framed: bool = False) -> Text:
+def _part(reading: Reading, offset: int, frame: JsonObject, kind: str = CURSOR) -> Text:
     """Return the first cell of several, from a character on; the next call goes on in it."""
-    cell = reading.cells[0]
-    frame = heads.least_frame(cell.full(VERSION)) if framed else _frame(cell, limit)
-    kind = _CONTENT if framed else CURSOR
-    content = cell.content or ""
+    content = reading.cells[0].content or ""
     following = reading.first + 1
 
     def resume_at(end: int) -> dict[str, object]:
@@ -200,10 +242,11 @@ def _part(reading: Reading, offset: int, limit: int, *, framed: bool = False) ->
     return Text(content[offset:], envelope, resume_at, following < len(reading.chosen))
 
 
-def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
-    """Return lines of the one cell that is read."""
+def _lines(
+    reading: Reading, lines: Lines, frame: JsonObject, around: JsonObject | None = None
+) -> Text:
+    """Return lines of the one cell that is read; `around` are the arguments that follow them."""
     cell = reading.cells[0]
-    frame = _frame(cell, limit)
     content = cell.content or ""
     part = segment(content, lines[0] or 1, lines[1])
     skipped = lines[2] or 0
@@ -215,19 +258,15 @@ def _lines(reading: Reading, lines: Lines, limit: int) -> Text:
     at = part.start + skipped
 
     def resume_at(end: int) -> dict[str, object]:
+        if around and skipped + end == len(part.text):
+            return around
         following = part.next_at(end, skipped)
         return {"cell_ids": [cell.cell_id], "include_metadata": False, **following}
 
     def envelope(text: str) -> JsonObject:
         return reading.answer([_shown(frame, text, content, at)])
 
-    return Text(part.text[skipped:], envelope, resume_at)
-
-
-def _frame(cell: Cell, limit: int) -> JsonObject:
-    """Return a cell's fields but its content: which it is, where others do not fit."""
-    whole = cell.full(VERSION)
-    return heads.fitted_frame(whole, limit) or heads.least_frame(whole)
+    return Text(part.text[skipped:], envelope, resume_at, more=around is not None)
 
 
 def _from(cell: Cell, offset: int) -> JsonObject:
