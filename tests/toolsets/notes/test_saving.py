@@ -130,6 +130,23 @@ def test_a_patch_of_an_earlier_version_is_moved_where_nobody_touched_its_lines(
     assert saved["moved"] == [{"ln": 3, "now": 5}, {"ln": 4, "now": 6}]
 
 
+@pytest.mark.parametrize("limit", [200, 500, 2000, 20_000])
+def test_an_answer_with_many_moved_lines_keeps_to_its_budget(local: Caller, limit: int) -> None:
+    note = local.note("".join(f"l{n}\n" for n in range(10_000)))
+    local.patch(note, 1, ("add", 1, "new"))
+    lines = range(1, 10_000, 4)
+    changes = [("mod", line, "z") for line in lines]
+    saved = local.patch(note, 1, *changes, max_tokens=limit)
+    assert budget.count(saved) <= limit
+    assert saved["rebased"] is True
+    shown = saved["moved"]
+    assert shown == [{"ln": line, "now": line + 1} for line in lines][: len(shown)]
+    assert len(shown) + saved["moved_left_out"] == len(lines)
+    assert saved["truncated"] is True
+    assert saved["next"]["tool"] == "note_get"
+    assert saved["text"].startswith("new\nz\n")
+
+
 def test_a_patch_of_touched_lines_is_a_conflict_with_both_sides(mine: Caller) -> None:
     note = mine.note("a\nb\nc\n", tags=["t"])
     mine.patch(note, 1, ("mod", 2, "theirs"))

@@ -270,7 +270,10 @@ class MovedLine(TypedDict):
 
 
 class NoteData(TypedDict):
-    """A note; `text` may be a part of it, which the last fields then tell."""
+    """A note; `text` may be a part of it, which the last fields then tell.
+
+    `moved_left_out` counts the lines that `moved` has no room for.
+    """
 
     id: str
     local_version: int
@@ -288,6 +291,7 @@ class NoteData(TypedDict):
     sync_state: SyncState
     rebased: NotRequired[bool]
     moved: NotRequired[list[MovedLine]]
+    moved_left_out: NotRequired[int]
     truncated: NotRequired[bool]
     next: NotRequired[Next]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.models import Action, JsonObject, PatchOperation, Save, Saved
 
 _GET: Final = "note_get"
+_SHARE: Final = 8
+"""Of a limit, what may tell how lines moved where not all of an answer fits."""
 _STATUS: Final = {True: "trashed", False: "untrashed"}
 
 
@@ -81,26 +85,34 @@ def fitted(saved: Saved, limit: int) -> JsonObject:
     What was written is always answered, never refused.
     """
     answer = reading.text(Shown.of(saved.note), Range())
-    told = _moved(saved)
     given = {"id": saved.note.id}
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         return continued(part, Continuation(_GET, {**given, **changed}, cursor))
 
-    def envelope(text: str) -> JsonObject:
-        return {**answer.envelope(text), **told}
+    def with_moved(share: int) -> Text:
+        told = _moved(saved, share)
+        return Text(answer.text, lambda text: {**answer.envelope(text), **told}, answer.resume_at)
 
-    try:
-        return budget.fit(Text(answer.text, envelope, answer.resume_at), limit, finish)
-    except Invalid:  # its tags alone are over the limit
-        least = finish(envelope(""), answer.resume_at(0), None)
-        return budget.fit_object(least, limit, was_kept=True)
+    whole = with_moved(0)
+    if fitting := budget.whole(whole, limit, finish):
+        return fitting[0]
+    for share in (limit // _SHARE, 1):
+        with suppress(Invalid):  # what stands around the text is over the limit
+            return budget.fit_part(with_moved(share), limit, finish)
+    least = finish(with_moved(1).envelope(""), answer.resume_at(0), None)
+    return budget.fit_object(least, limit, was_kept=True)
 
 
-def _moved(saved: Saved) -> JsonObject:
+def _moved(saved: Saved, share: int) -> JsonObject:
+    """Return how lines of a patch moved, in `share` tokens (0: no bound): the first of them."""
     if saved.moved is None:
         return {}
-    return {"rebased": True, "moved": [{"ln": ln, "now": now} for ln, now in saved.moved]}
+    lines = [{"ln": ln, "now": now} for ln, now in saved.moved]
+    most = range(1, min(len(lines), share) + 1)  # none takes less than a token
+    kept = bisect_right(most, share, key=lambda n: budget.count(lines[:n])) if share else len(lines)
+    left_out = {"moved_left_out": len(lines) - kept} if kept < len(lines) else {}
+    return {"rebased": True, "moved": lines[:kept], **left_out}
 
 
 def _managed(
