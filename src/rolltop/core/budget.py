@@ -230,7 +230,9 @@ def whole(result: Cut | JsonObject, limit: int, finish: Finish) -> tuple[JsonObj
 
 
 def _fits(text: str, limit: int) -> bool:
-    # A token stands for at least one byte, so a short text need not be counted.
+    # A token stands for one byte or more: neither a short text nor a very long one need be counted.
+    if len(text) > limit * _MOST_CHARACTERS:
+        return False
     return len(text.encode("utf-8", "surrogatepass")) <= limit or tokens.count(text) <= limit
 
 

@@ -140,3 +140,93 @@ def test_a_stale_server_version_shows_both_sides(mine: Caller) -> None:
     error = mine.fails("note_save", **sent)
     assert error["message"].startswith("server_version is 7, stored is none")
     assert (error["details"]["current_text"], error["details"]["your_text"]) == ("b\n", "c\n")
+
+
+def all_of(error: dict[str, Any]) -> str:
+    """Return every part of the note that a conflict shows, one after the other."""
+    further = error["details"].get("current_further", [])
+    return "".join([error["details"]["current_text"], *(part["text"] for part in further)])
+
+
+def test_of_clashes_far_apart_each_is_shown_and_nothing_between(mine: Caller) -> None:
+    note = changed(mine, 10, 2500, 2505, 4990)
+    ours_ = ours(10, 2500, 2505, 4990)
+    for more in ({}, {"max_tokens": 800}):
+        error = mine.fails("note_save", id=note, local_version=1, text_patch=ours_, **more)
+        details = error["details"]
+        assert budget.count({"error": error}) < 500
+        assert (details["range_line_start"], details["range_line_count"]) == (7, 7)
+        assert details["txt_tot_ln"] == 5000
+        middle, last = details["current_further"]
+        assert (middle["range_line_start"], middle["range_line_count"]) == (2497, 12)
+        for part, line in ((middle, 2500), (middle, 2505), (last, 4990)):
+            shown = part["text"].splitlines(keepends=True)
+            assert shown[line - part["range_line_start"]] == THEIRS
+        assert all_of(error).count(THEIRS) == 4
+        assert "next" not in details
+        assert "current_further" in error["resolution_hint"]
+
+
+def test_clashes_that_have_no_room_are_read_by_next(mine: Caller) -> None:
+    lines = range(10, 5000, 100)
+    note = changed(mine, *lines)
+    for limit in (200, 300, 600, 1500):
+        sent = {"id": note, "local_version": 1, "text_patch": ours(*lines)}
+        error = mine.fails("note_save", **sent, max_tokens=limit)
+        details = error["details"]
+        assert budget.count({"error": error}) <= limit
+        assert details["truncated"] is True
+        assert "note_get" in error["resolution_hint"]
+        if limit == 200:  # no room for the note, nor for a call
+            assert not details.get("current_text")
+            continue
+        rest = read_on(mine, {**details, "current_text": ""})
+        assert all_of(error).count(THEIRS) + rest.count(THEIRS) == len(lines)
+        assert len(details["your_patch"]) + details["your_patch_left_out"] == len(lines)
+
+
+@pytest.mark.parametrize("now", ["milk\nbread\n", ""])
+def test_a_small_note_is_shown_whole_in_a_small_answer(mine: Caller, now: str) -> None:
+    note = mine.note("milk\neggs\n")
+    mine.ok("note_save", id=note, local_version=1, text=now)
+    for given in ({"text": "milk\ntea\n"}, {"text_patch": ours(2)}):
+        error = mine.fails("note_save", id=note, local_version=1, **given, max_tokens=200)
+        details = error["details"]
+        assert details["current_text"] == now
+        assert not {"txt_partial", "truncated"} & details.keys()
+        assert (
+            details.items()
+            >= {f"your_{name.split('_')[-1]}": given[name] for name in given}.items()
+        )
+        assert "both sides" in error["resolution_hint"]
+
+
+def test_of_a_long_patch_what_fits_is_repeated_and_the_rest_counted(mine: Caller) -> None:
+    note = mine.note("".join(LINES[:200]))
+    mine.patch(note, 1, *[("mod", line, "They") for line in range(1, 200)], confirm_shrink=True)
+    lines = range(1, 120)
+    for limit in (300, 600, 1000, 2000):
+        sent = {"id": note, "local_version": 1, "text_patch": ours(*lines), "max_tokens": limit}
+        error = mine.fails("note_save", **sent)
+        details = error["details"]
+        taken = budget.count({"error": error})
+        assert taken <= limit
+        shown = details["your_patch"]
+        assert shown == ours(*lines)[: len(shown)]
+        assert len(shown) + details.get("your_patch_left_out", 0) == len(lines)
+        if "your_patch_left_out" in details:
+            assert taken > limit - 60  # an operation more would not have fitted
+            assert "of yours" in error["resolution_hint"] or "you sent" in error["resolution_hint"]
+    details = mine.fails("note_save", **{**sent, "max_tokens": 20_000})["details"]
+    assert details["your_patch"] == ours(*lines)
+
+
+def test_a_long_patch_of_one_line_is_cut_and_says_so(mine: Caller) -> None:
+    note = changed(mine, 2500)
+    long = [{"op": "mod", "ln": 2500, "val": "word " * 5000}]
+    sent = {"id": note, "local_version": 1, "text_patch": long, "max_tokens": 500}
+    error = mine.fails("note_save", **sent)
+    (shown,) = error["details"]["your_patch"]
+    assert shown["val"].startswith("word word")
+    assert shown["val"].endswith("…")
+    assert THEIRS in error["details"]["current_text"]

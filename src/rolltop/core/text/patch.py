@@ -6,6 +6,7 @@ byte order mark stay as they were.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
@@ -113,17 +114,18 @@ def rebase(before: str, now: str, changes: Sequence[Change]) -> Moved | None:
     return Moved(tuple(moved), tuple(sorted(lines.items())))
 
 
-def at_stake(before: str, now: str, changes: Sequence[Change]) -> tuple[int, int]:
-    """Return the first and the last line of `now` that a patch of `before` is about.
+def at_stake(before: str, now: str, changes: Sequence[Change]) -> tuple[tuple[int, int], ...]:
+    """Return the stretches of `now` that a patch of `before` is about: first and last line of each.
 
-    Those it clashes with or, where it clashes with none, those its lines are now.
+    In order, those it clashes with or, where it clashes with none, those its lines are now. Of
+    lines that were deleted the last is the one before the first.
     """
     differences = hunks(_contents(before), _contents(now))
     clashes = [hunk for change in changes if (hunk := _clash(change, differences)) is not None]
     if clashes:
-        return min(h.new_start for h in clashes) + 1, max(h.new_end for h in clashes)
-    lines = [_shifted(change, differences) for change in changes]
-    return min(lines), max(lines)
+        return tuple(sorted({(hunk.new_start + 1, hunk.new_end) for hunk in clashes}))
+    lines = {_shifted(change, differences) for change in changes}
+    return tuple((line, line) for line in sorted(lines))
 
 
 def _moved_line(change: Change, differences: Sequence[Hunk]) -> int | None:
@@ -133,17 +135,20 @@ def _moved_line(change: Change, differences: Sequence[Hunk]) -> int | None:
 def _clash(change: Change, differences: Sequence[Hunk]) -> Hunk | None:
     """Return the difference that touches what a change touches too, None if none does."""
     place = change.line - 1
-    for hunk in differences:
-        is_inside = hunk.start < place < hunk.end
-        if is_inside or (change.operation != "add" and hunk.start == place < hunk.end):
-            return hunk
-    return None
+    # Differences never meet: of those that begin up to a place only the last can reach it.
+    at = bisect_right(differences, place, key=lambda hunk: hunk.start)
+    if not at:
+        return None
+    hunk = differences[at - 1]
+    is_inside = hunk.start < place < hunk.end
+    is_first = change.operation != "add" and hunk.start == place < hunk.end
+    return hunk if is_inside or is_first else None
 
 
 def _shifted(change: Change, differences: Sequence[Hunk]) -> int:
     """Return the line of a change that clashes with nothing."""
-    passed = [hunk for hunk in differences if hunk.end < change.line]
-    return change.line + (passed[-1].new_end - passed[-1].end if passed else 0)
+    at = bisect_right(differences, change.line - 1, key=lambda hunk: hunk.end)
+    return change.line + (differences[at - 1].new_end - differences[at - 1].end if at else 0)
 
 
 def _contents(text: str) -> list[str]:

@@ -42,7 +42,9 @@ async def save(call: Call, asked: Save, operations: Sequence[PatchOperation] | N
     try:
         saved = await modes.save(call, asked)
     except Clash as clash:
-        raise clashes.told(clash, call.budget, call.desk.registry.as_listed(_GET)) from None
+        registry = call.desk.registry
+        shape = registry.find(call.tool, call.scope).toolset.shape_error
+        raise clashes.told(clash, call.budget, registry.as_listed(_GET), shape) from None
     return fitted(saved, call.budget)
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from rolltop.toolsets.notes.models import Note, PatchOperation, Save
 
+Stretches = tuple[tuple[int, int], ...]
+"""The first and the last line of each."""
 MOST_VERSIONS: Final = 1 << 31
 """A version that is no less is none: the databases could not even look for it."""
 
@@ -154,12 +156,12 @@ class Outdated(Conflict):
 class Clash(Outdated):
     """A save that does not go together with the note as it is now.
 
-    `yours` is what was asked for; `lines` are the first and the last line of the note that a
-    patch is about, None for a whole text.
+    `yours` is what was asked for; `lines` are the stretches of the note that a patch is about, in
+    order, None for a whole text.
     """
 
     def __init__(
-        self, note: Note, message: str, yours: Mapping[str, Any], lines: tuple[int, int] | None
+        self, note: Note, message: str, yours: Mapping[str, Any], lines: Stretches | None
     ) -> None:
         """Keep both sides: how much of them is told depends on the budget."""
         hint = "bring them together, then save with local_version"

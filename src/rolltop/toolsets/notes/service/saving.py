@@ -28,6 +28,7 @@ from rolltop.toolsets.notes.store import reading, versions
 if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.toolsets.notes.models import Source
+    from rolltop.toolsets.notes.service.checks import Stretches
 
 
 @dataclass(frozen=True)
@@ -140,17 +141,14 @@ def _rebased(
     return replace(_planned(tx, note, asked, text), moved=moved.lines)
 
 
-def _refused_patch(
-    note: Note, asked: Save, why: str, lines: tuple[int, int] | None = None
-) -> Clash:
+def _refused_patch(note: Note, asked: Save, why: str, lines: Stretches | None = None) -> Clash:
     return _clash(note, asked, f"The patch is for local_version {asked.local_version}{why}", lines)
 
 
-def _clash(note: Note, asked: Save, why: str, lines: tuple[int, int] | None = None) -> Clash:
+def _clash(note: Note, asked: Save, why: str, lines: Stretches | None = None) -> Clash:
     """Return the conflict of a save; without `lines` a patch is about those that it names."""
     if lines is None and asked.patch:
-        named = [change.line for change in asked.patch]
-        lines = min(named), max(named)
+        lines = tuple((line, line) for line in sorted({change.line for change in asked.patch}))
     return Clash(note, why, _yours(asked), lines)
 
 
