@@ -176,3 +176,26 @@ def test_a_write_is_answered_however_small_the_budget(database: Database, me: Sc
     assert 0 < len(answer["validation"]) < 40
     assert answer["next"]["tool"] == "scratch_validate"
     assert reader.ok("scratch_validate", **answer["next"]["arguments"])["ok"]
+
+
+@pytest.mark.parametrize("lines", [{}, {"line_start": 1}, {"line_count": 1}, {"char_start": 0}])
+def test_what_is_no_cursor_is_refused_whatever_else_is_asked_for(
+    local: Caller, lines: dict[str, int]
+) -> None:
+    pad = local.pad("a\nb\n", "c\n")
+    for text in ("garbage", "cells.0", "cells-abcd.1", "metadata-abcd.x-", "fields-abcd.0--"):
+        sent = {"scratch_id": pad, "indices": [0], "cursor": text, **lines}
+        error = local.fails("scratch_read", **sent)
+        assert error["code"] == "VALIDATION_ERROR"
+        assert "cursor" in error["message"]
+
+
+@pytest.mark.parametrize("limit", [500, 700])
+def test_a_long_cell_after_long_fields_is_read_on_by_its_lines(local: Caller, limit: int) -> None:
+    text = "".join(f"line {n} of the cell\n" for n in range(300))
+    metadata = {f"key {n}": "words " * 20 for n in range(20)}
+    pad = local.pad(text, metadata=metadata)
+    answers = list(local.followed("scratch_read", limit, scratch_id=pad))
+    parts = [part["content"] for one in answers for part in one["scratchpad"]["cells"]]
+    assert "".join(parts) == text
+    assert any({"cursor", "line_start"} <= one["next"]["arguments"].keys() for one in answers[:-1])

@@ -145,6 +145,7 @@ async def read(
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
     mark = narrowed("", wanted_id, wanted.cell_ids, wanted.indices, wanted.tags)
     # The call that goes on in one cell by its lines still has the cursor that led to the cell.
+    parts.check(call.cursor)
     going_on = call.cursor if lines == (None, None, None) else None
     part = heads.place(mark, going_on)
     start = parts.start(mark, going_on) if part is None else None

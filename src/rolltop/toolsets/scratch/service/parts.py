@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ CURSOR: Final = "cells"
 _FIELDS: Final = "fields"
 _CONTENT: Final = "content"
 """The cursors of a cell whose fields come before its content, and of that content."""
+_BEGIN: Final = re.compile(r"[a-z]+(-[A-Za-z0-9_-]{4})\.")  # a kind and a mark
 _CHARACTERS_PER_TOKEN: Final = 128  # of the vocabulary's longest token
 _SLACK: Final = 8  # tokens that another order of the arguments may take
 
@@ -65,6 +67,15 @@ def start(mark: str, text: str | None) -> Start | None:
     kind = next((one for one in (_FIELDS, _CONTENT) if text.startswith(one + mark)), CURSOR)
     position, one, (offset,) = places.read(kind + mark, text, 1)
     return Start(kind, position, one, offset)
+
+
+def check(text: str | None) -> None:
+    """Raise Invalid for a text that is no cursor of any read."""
+    if text is not None:
+        begun = _BEGIN.match(text)
+        mark = begun.group(1) if begun else ""
+        if heads.place(mark, text) is None:
+            start(mark, text)
 
 
 def answer(
