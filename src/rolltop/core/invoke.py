@@ -196,8 +196,10 @@ def _fitted(
 
     def without(name: str) -> budget.Finish:
         def shorter(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-            answer = finish(part, changed, cursor)
-            return answer if cursor is None else _without(answer, name)
+            given = changed.get("cursor")
+            onward = cursor or (given if isinstance(given, str) else None)  # a text's, in arguments
+            answer = finish(part, changed, onward)
+            return answer if onward is None else _without(answer, name)
 
         return shorter
 

@@ -282,3 +282,47 @@ def test_what_no_answer_holds_is_not_asked_for_again(local: Caller) -> None:
     assert contents(answers) == "line\n" * 2
     (answer,) = answers
     assert answer["truncated"] is True
+
+
+def test_a_name_that_takes_the_smallest_answer_is_cut_and_the_read_goes_on(local: Caller) -> None:
+    names = [f"{n}" + "灯öl\\" * 49 for n in range(4)]
+    metadata = {name: {"n": list(range(400))} for name in names}
+    pad = local.pad("cell", metadata={"before": 1, **metadata, "after": 2})
+    answers = followed(local, pad, 200)
+    found = joined(answers)
+    assert (found["before"], found["after"]) == (1, 2)
+    assert [name[0] for name in found if name.endswith("…")] == ["0", "1", "2", "3"]
+    assert contents(answers) == "cell"
+
+
+@pytest.mark.parametrize("count", [1, 5, 30])
+def test_lines_are_read_in_the_smallest_answers_whatever_stands_around_them(
+    local: Caller, count: int
+) -> None:
+    one = "b2489191-7b12-4dc5-8e5a-3a26d18a669a"  # an id that costs more tokens than most
+    around = {"namespace": "灯 öl" * 6, "tags": [f"灯{n}" for n in range(count)]}
+    pad = local.pad(scratch_id=one, metadata={"title": "lamp", "description": "öl lamp"}, **around)
+    text, tags = "灯 öl ship\n" * 9, [f"öl {n}" for n in range(count)]
+    more = {"tags": tags, "json_schema": SCHEMA, "validate": True, "cell_id": one}
+    local.append(pad, text, "json", **more)
+    answers = followed(local, pad, 200, cell_ids=[one], line_start=1)
+    assert contents(answers) == text
+    assert answers[-1]["scratchpad"]["cells"][0]["tags"] == tags
+
+
+def test_a_cursor_goes_on_alone_where_the_call_has_no_room(local: Caller) -> None:
+    one = "9e3c5ab1-70f6-4d82-b1c9-6f03a87de254"
+    text = "灯 öl ship\n" * 200
+    pad = local.pad(scratch_id=one)
+    local.append(pad, text, "json", json_schema=SCHEMA, validate=True, cell_id=one)
+    sent = {"scratch_id": pad, "cell_ids": [one, one.upper()], "max_tokens": 200}
+    read: list[dict[str, Any]] = []
+    while True:
+        read.append(local.ok("scratch_read", **sent))
+        cursor = read[-1].get("next_cursor") or read[-1].get("next", {"arguments": {}})[
+            "arguments"
+        ].get("cursor")
+        if cursor is None:
+            break
+        sent["cursor"] = cursor
+    assert contents(read) == text

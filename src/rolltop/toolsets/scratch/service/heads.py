@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CURSOR: Final = "metadata"
 _SCHEMAS: Final = "schemas"
+_NAMED: Final = 5
+"""Of a budget, the part that a name may take whose value has no room."""
 _LEAST_OF_CELL: Final = ("cell_id", "index", "language", "version")
 
 
@@ -83,6 +85,11 @@ def shortened(reading: Reading, limit: int) -> Reading:
     return replace(reading, **short, head=head, is_cut=True)
 
 
+def least(reading: Reading) -> Reading:
+    """Return the reading with no more than which pad it is of."""
+    return replace(reading, metadata=None, head=_least(reading), is_cut=True)
+
+
 def frame(cell: JsonObject) -> JsonObject:
     """Return a cell's fields but its content."""
     return {name: value for name, value in cell.items() if name != "content"}
@@ -134,7 +141,9 @@ def frame_page(
     return Page(parts, envelope, cursor_after, more=True, reduced=as_text)
 
 
-def parts_page(reading: Reading, first: int, cells_after: Callable[[], str] | None) -> Page:
+def parts_page(
+    reading: Reading, first: int, limit: int, cells_after: Callable[[], str] | None
+) -> Page:
     """Return own fields and metadata from a part on, as core cuts them to the budget.
 
     `cells_after` makes the cursor at which the cells begin, where there are any.
@@ -157,7 +166,11 @@ def parts_page(reading: Reading, first: int, cells_after: Callable[[], str] | No
         return cells_after()
 
     def as_text(part: JsonObject) -> JsonObject:
-        return part if "own" in part else {**part, "value": _as_text(part["value"])}
+        if "own" in part:
+            return part
+        kind = "key" if "key" in part else "schema"
+        named = {kind: _short(part[kind], limit // _NAMED)}
+        return {**named, "value": _as_text(part["value"])}
 
     return Page(parts, envelope, cursor_after, cells_after is not None, as_text)
 
@@ -188,6 +201,12 @@ def _joined(parts: list[JsonObject]) -> dict[str, Any]:
     joined: dict[str, Any] = {part["key"]: part["value"] for part in parts if "key" in part}
     kept = {part["schema"]: part["value"] for part in parts if "schema" in part}
     return {**joined, _SCHEMAS: kept} if kept else joined
+
+
+def _short(name: str, limit: int) -> str:
+    """Return a name, cut where it takes more than so many tokens."""
+    shortened = None if budget.within(name, limit) else budget.shorten({"name": name}, limit)
+    return shortened["name"] if shortened else name
 
 
 def _name(key: str) -> str:

@@ -27,6 +27,7 @@ _CONTENT: Final = "content"
 """The cursors of a cell whose fields come before its content, and of that content."""
 _BEGIN: Final = re.compile(r"[a-z]+(-[A-Za-z0-9_-]{4})\.")  # a kind and a mark
 _CHARACTERS_PER_TOKEN: Final = 128  # of the vocabulary's longest token
+_ONWARD: Final = 100  # tokens that the call takes that goes on in a cell by its lines
 _SLACK: Final = 8  # tokens that another order of the arguments may take
 
 Lines = tuple[int | None, int | None, int | None]
@@ -98,7 +99,7 @@ def answer(
         return _begin(reading, limit, sent)
     reading = heads.going_on(reading)
     if part is not None:
-        return heads.parts_page(reading, part, _first_cell(reading))
+        return heads.parts_page(reading, part, limit, _first_cell(reading))
     return _go_on(reading, start, limit, sent)
 
 
@@ -112,7 +113,7 @@ def _begin(reading: Reading, limit: int, sent: JsonObject) -> Page | Text:
         first = 0
     if first is not None:
         rest = reading if first else heads.going_on(reading)
-        return heads.parts_page(rest, first, _first_cell(reading))
+        return heads.parts_page(rest, first, limit, _first_cell(reading))
     return _part_of_first(reading, 0, limit) if shown else _page(reading, shown)
 
 
@@ -160,6 +161,9 @@ def _named_lines(reading: Reading, lines: Lines, limits: Limits) -> Text:
     if not short.is_cut and frame == heads.frame(cell):
         return _lines(short, lines, frame)
     around = _around(reading, lines, limits.most)
+    begun = _lines(short, lines, frame)
+    if not budget.within(begun.render(min(1, begun.size)), max(1, limit - _ONWARD)):
+        short, frame = heads.least(reading), heads.least_frame(cell)
     return _lines(replace(short, is_cut=True), lines, frame, around)
 
 
@@ -182,7 +186,8 @@ def _part_of_first(reading: Reading, offset: int, limit: int) -> Page | Text:
     """Return what fits of the first cell, which does not fit whole."""
     cell = reading.cells[0].full(VERSION)
     frame = heads.frame(cell)
-    fits = heads.fits_frame(frame, limit)
+    begun = reading.answer([{**frame, "content": ""}])
+    fits = heads.fits_frame(frame, limit) and budget.within(begun, max(0, limit - _ONWARD))
     if not fits and not offset:
         return _apart(reading, Start(_FIELDS, reading.first, cell["cell_id"], 0))
     bare = replace(reading, head=None, metadata=None)
