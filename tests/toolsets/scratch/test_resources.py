@@ -87,6 +87,25 @@ def test_a_cell_shows_whatever_its_pad_says_about_itself(mine: Caller, content: 
     assert seen == content
 
 
+@pytest.mark.parametrize("limit", [250, 300, 500, 1000])
+def test_a_cell_with_long_fields_is_shown_in_parts(mine: Caller, limit: int) -> None:
+    metadata, tags = {"why": "because " * 90}, [f"tag {n}" for n in range(20)]
+    pad = mine.pad("other")
+    one = mine.append(pad, "line of text\n" * 9, metadata=metadata, tags=tags)
+    shown = resource(mine, CELL, one, limit)
+    assert (shown["cell_id"], shown["scratch_id"]) == (one, pad)
+    going = shown["next"] if limit < 500 else shown.get("next")
+    seen = [shown]
+    if going:
+        for answer in mine.followed(going["tool"], limit, **going["arguments"]):
+            seen += answer["scratchpad"]["cells"]
+    assert "".join(part["content"] for part in seen) == "line of text\n" * 9
+    whole = {name: part[name] for part in seen for name in ("metadata", "tags") if name in part}
+    assert whole.keys() == {"metadata", "tags"}
+    if limit >= 500:
+        assert whole == {"metadata": metadata, "tags": tags}
+
+
 def test_ids_are_completed_from_the_begin_of_id_or_title(
     mine: Caller, theirs: Caller, clock: Clock
 ) -> None:

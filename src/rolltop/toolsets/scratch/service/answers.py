@@ -139,9 +139,15 @@ async def restore(call: Call, scratch_id: str | None) -> Page | JsonObject:
 
 
 async def read(
-    call: Call, scratch_id: str, which: Which, lines: parts.Lines, *, with_metadata: bool
+    call: Call,
+    scratch_id: str,
+    which: Which,
+    lines: parts.Lines,
+    *,
+    with_metadata: bool = True,
+    cells_alone: bool = False,
 ) -> Page | Text | JsonObject:
-    """Return the answer of scratch_read."""
+    """Return the answer of scratch_read; with `cells_alone` without what the pad says of itself."""
     wanted_id, wanted = checks.identifier(scratch_id), checks.wanted(*which)
     mark = narrowed("", wanted_id, wanted.cell_ids, wanted.indices, wanted.tags)
     # The call that goes on in one cell by its lines still has the cursor that led to the cell.
@@ -149,6 +155,7 @@ async def read(
     going_on = call.cursor if lines == (None, None, None) else None
     part = heads.place(mark, going_on)
     start = parts.start(mark, going_on) if part is None else None
+    start = parts.FIRST if cells_alone else start
     position = start and start.place
     # The first answer holds the metadata; those that go on do not repeat it.
     first = with_metadata and start is None

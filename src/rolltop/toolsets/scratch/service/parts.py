@@ -58,6 +58,10 @@ class Start(NamedTuple):
         return self.position, self.cell_id
 
 
+FIRST: Final = Start(CURSOR, 0, "", 0)
+"""The first cell wanted, without what would come before it."""
+
+
 def start(mark: str, text: str | None) -> Start | None:
     """Return where a read goes on.
 

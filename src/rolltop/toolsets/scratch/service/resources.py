@@ -62,14 +62,13 @@ async def _read(call: Call, scratch_id: str, cell_ids: Sequence[str]) -> JsonObj
     if cell_ids:
         given["cell_ids"] = list(cell_ids)
 
-    def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-        return continued(part, Continuation(_READ, {**given, **changed}, cursor))
+    def finish(part: JsonObject, changed: dict[str, object], _cursor: str | None) -> JsonObject:
+        return continued(part, Continuation(_READ, {**given, **changed}))
 
     which = (cell_ids, None, None, None)
-    # A cell does not show its metadata, which would come before it where it is long.
-    result = await answers.read(
-        call, scratch_id, which, (None, None, None), with_metadata=not cell_ids
-    )
+    # A cell does not show what its pad says of itself, which would come before it where it is long.
+    lines = (None, None, None)
+    result = await answers.read(call, scratch_id, which, lines, cells_alone=bool(cell_ids))
     if isinstance(result, dict):
         fitted = budget.fit_object(result, call.budget)
     else:
