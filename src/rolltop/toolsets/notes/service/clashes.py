@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CONTEXT: Final = 3
 """Lines that are shown before and after those at stake."""
 _SMALL: Final = 256
-"""Tokens of a note that a patch is shown whole, where there is room."""
+"""Tokens of each side that are told however small the limit, where there is room."""
 _SLACK: Final = 4
 """Tokens that parts of a JSON text may take together beyond what each takes."""
 _PLACE: Final = ("txt_partial", "txt_tot_ln", "range_line_start", "range_line_count")
@@ -56,9 +56,9 @@ def told(
     least = _yours(clash.yours, share)
     current = _current(clash, room(least, _NOTHING), share, reader)
     if current.get("txt_partial") and not current.get("current_text"):
-        # A caller knows what it sent.
         current = _current(clash, room(_yours(clash.yours, 1), _NOTHING), share, reader)
-    return error(_yours(clash.yours, room({}, current)), current)
+    yours = min(room({}, current), max(share, _SMALL))  # a caller has what it sent
+    return error(_yours(clash.yours, yours), current)
 
 
 def _hint(clash: Clash, yours: Mapping[str, Any], current: JsonObject) -> str:
