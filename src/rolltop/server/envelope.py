@@ -78,23 +78,37 @@ def read(data: bytes) -> JSONRPCMessage | list[Refusal]:
     return _message(cast("dict[str, Any]", value))
 
 
-def readable(data: bytes, message: JSONRPCMessage) -> tuple[bytes, dict[str, Any] | None]:
+def readable(
+    data: bytes, message: JSONRPCMessage, *, modern: bool
+) -> tuple[bytes, dict[str, Any] | None]:
     """Return the message's bytes as the SDK reads them, and its params where they are not in there.
 
     Over HTTP the SDK's reader of the legacy era knows no byte order mark, no lone surrogate and
     little nesting, and answers without the id. What it can't be told otherwise is left as it is.
+    The reader of the `modern` era only has less room to nest than ours, and holds headers against
+    params: it gets every one of them.
     """
     plain = data.removeprefix(BOM_UTF8)
     if _is_readable(plain) or not isinstance(message, JSONRPCRequest):
         return plain, None
     params = message.params or {}
-    meta = {name: value for name, value in params.items() if name == "_meta"}
+    if modern:
+        kept = {name: value if name == "_meta" else _outer(value) for name, value in params.items()}
+    else:
+        kept = {name: value for name, value in params.items() if name == "_meta"}
     bare = message.model_dump(by_alias=True, exclude={"params"})
-    short = json.dumps({**bare, "params": meta}).encode()
+    short = json.dumps({**bare, "params": kept}).encode()
     # What is agreed on at first, the SDK takes from the bytes themselves.
-    if message.method == "initialize" or not _is_readable(short):
+    if message.method == "initialize" or not (modern or _is_readable(short)):
         return plain, None
     return short, params
+
+
+def _outer(value: object) -> object:
+    """Return a JSON value without what an object or a list holds."""
+    if isinstance(value, dict):
+        return {}
+    return [] if isinstance(value, list) else value
 
 
 def _is_readable(data: bytes) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
 from rolltop.core import logs
 from rolltop.core.errors import StoreRefused, Unavailable
 from rolltop.server import envelope
@@ -130,7 +132,8 @@ class Routes:
         others = [pair for pair in scope["headers"] if pair[0] != _TYPE]
         scope["headers"] = [*others, (_TYPE, _JSON.encode())]
         scope[CALLER] = caller
-        body, scope[PARAMS] = envelope.readable(body, message)
+        modern = _is_modern(Headers(scope))
+        body, scope[PARAMS] = envelope.readable(body, message, modern=modern)
         await self._protocol(scope, replayed(body, receive), send)
 
     async def _message(
@@ -168,6 +171,12 @@ def _is_json(headers: Headers) -> bool:
     """Whether the body is said to be JSON; the name of a type is the same in any case."""
     types = headers.all("content-type")
     return len(types) == 1 and types[0].partition(";")[0].strip().lower() == _JSON
+
+
+def _is_modern(headers: Headers) -> bool:
+    """Whether the SDK takes the request for one of the era without a handshake, by its header."""
+    versions = headers.all("mcp-protocol-version")
+    return bool(versions) and versions[0] not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 async def _deny(send: Send, denied: Denied) -> None:

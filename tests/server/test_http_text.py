@@ -1,0 +1,64 @@
+"""HTTP: bodies with what JSON can hold and little else can: half characters and deep nests."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.processes import MODERN, HttpServer, rpc_request, sse_or_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HALF = "\ud800"
+DEEP = json.loads("[" * 250 + "]" * 250)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server on the loopback."""
+    with HttpServer(tmp_path_factory.mktemp("http")) as running:
+        yield running
+
+
+def named(server: HttpServer, header: str, method: str, params: Any) -> tuple[int, Any]:
+    """Return status and message of a request of the modern era whose `Mcp-Name` is `header`."""
+    body, headers = rpc_request(method, params, era=MODERN)
+    headers["mcp-name"] = header
+    status, _, answer = server.ask("POST", "/mcp", body, headers)
+    return status, sse_or_json(answer)
+
+
+@pytest.mark.parametrize("beside", [HALF, DEEP, {HALF: 1}], ids=["half", "deep", "key"])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {"name": "add_task", "arguments": {"title": "smuggled"}}),
+        ("tools/call", {"name": HALF, "arguments": {}}),
+        ("tools/call", {"name": ["list_tasks"], "arguments": {}}),
+        ("prompts/get", {"name": "explain", "arguments": {"topic": "ships"}}),
+        ("resources/read", {"uri": "rolltop://thing/one"}),
+    ],
+)
+def test_a_name_in_the_header_is_held_against_the_body_whatever_else_is_in_there(
+    server: HttpServer, method: str, params: dict[str, Any], beside: Any
+) -> None:
+    status, answer = named(server, "list_tasks", method, {**params, "beside": beside})
+    assert (status, answer["id"], answer["error"]["code"]) == (400, 1, -32020)
+    listed = server.call("list_tasks", era=MODERN)["structuredContent"]["data"]
+    assert [task["title"] for task in listed] == []
+
+
+@pytest.mark.parametrize("beside", [HALF, DEEP, {HALF: 1}], ids=["half", "deep", "key"])
+def test_a_request_whose_header_names_what_its_body_does_is_served_whatever_else_is_in_there(
+    server: HttpServer, beside: Any
+) -> None:
+    params: dict[str, Any] = {"name": "who_am_i", "arguments": {}, "beside": beside}
+    status, answer = named(server, "who_am_i", "tools/call", params)
+    assert (status, answer["result"]["isError"]) == (200, False)
+    params = {"uri": "rolltop://thing/one", "beside": beside}
+    status, answer = named(server, params["uri"], "resources/read", params)
+    assert status == 200
+    assert answer["result"]["contents"][0]["text"].startswith("one of ")
