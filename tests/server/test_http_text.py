@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.processes import MODERN, HttpServer, rpc_request, sse_or_json
+from tests.server.processes import LEGACY, MODERN, HttpServer, rpc_request, sse_or_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ERAS = [LEGACY, MODERN]
 HALF = "\ud800"
 DEEP = json.loads("[" * 250 + "]" * 250)
 
@@ -62,3 +63,44 @@ def test_a_request_whose_header_names_what_its_body_does_is_served_whatever_else
     status, answer = named(server, params["uri"], "resources/read", params)
     assert status == 200
     assert answer["result"]["contents"][0]["text"].startswith("one of ")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("prompts/get", {"name": "plan_work", "arguments": {"goal": f"a goal{HALF}"}}),
+        ("prompts/get", {"name": "explain", "arguments": {"topic": f"\udfff{HALF}"}}),
+        ("resources/read", {"uri": f"rolltop://thing/{HALF}"}),
+        ("resources/read", {"uri": f"rolltop://file/docs/{HALF}.md"}),
+        ("resources/read", {"uri": HALF}),
+    ],
+)
+def test_half_a_character_in_an_address_or_a_prompt_is_refused_in_both_eras(
+    server: HttpServer, era: str, method: str, params: dict[str, Any]
+) -> None:
+    body, headers = rpc_request(method, params, era=era)
+    if era == MODERN:
+        headers["mcp-name"] = params.get("name", "no header can hold such an address")
+    _, _, answer = server.ask("POST", "/mcp", body, headers)
+    message = sse_or_json(answer)
+    assert message["id"] == 1
+    if era == MODERN and "uri" in params:
+        assert message["error"]["code"] == -32020
+    else:
+        assert message["error"]["code"] == -32602
+        assert message["error"]["data"]["code"] == "INVALID_TEXT"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_whatever_an_answer_repeats_it_can_be_sent(server: HttpServer, era: str) -> None:
+    thing = {"type": "ref/resource", "uri": "rolltop://thing/{name}"}
+    params: dict[str, Any] = {"ref": thing, "argument": {"name": "name", "value": f"a{HALF}"}}
+    answer = server.rpc("completion/complete", params, era=era)[1]
+    assert answer["result"]["completion"]["values"][0] == "name-a\ufffd0"
+    params = {"name": "explain", "arguments": {"topic": "x", HALF: {HALF: 1}}}
+    answer = server.rpc("prompts/get", params, era=era)[1]
+    assert (answer["id"], answer["error"]["code"]) == (1, -32602)
+    params = {"ref": {"type": HALF, "uri": HALF}, "argument": {HALF: 1}}
+    answer = server.rpc("completion/complete", params, era=era)[1]
+    assert (answer["id"], answer["error"]["code"]) == (1, -32602)

@@ -35,6 +35,7 @@ from rolltop.server.guard import (
     refuse_cursor,
     request_id,
     while_up,
+    with_what_can_be_sent,
     with_whole_params,
 )
 from rolltop.server.progress import Progress
@@ -82,7 +83,7 @@ def build_server(
         # No schema asks for headers of its own, so there is nothing for the SDK to look up.
         get_tool_input_schema=lambda _name: None,
     )
-    server.middleware.extend([with_whole_params, naming_faults])
+    server.middleware.extend([with_what_can_be_sent, with_whole_params, naming_faults])
     tools, resources = _Tools(desk, identify), Resources(desk, identify)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),

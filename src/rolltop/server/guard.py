@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from rolltop.core import logs
 from rolltop.core.arguments import nearest, shown
+from rolltop.core.budget import sendable
 from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError, Unavailable
 from rolltop.core.invoke import unexpected
 
@@ -79,6 +80,19 @@ async def naming_faults(ctx: ServerRequestContext[Any, Any], call_next: CallNext
         detail = failure.errors(include_url=False, include_context=False)[0]
         fault = _fault(detail, ctx.params)
         raise MCPError(INVALID_PARAMS, f"Invalid params for {ctx.method}: {fault}") from None
+
+
+async def with_what_can_be_sent(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Return what follows, each lone surrogate replaced: over HTTP an answer was lost over one."""
+    try:
+        result = await call_next(ctx)
+    except MCPError as failure:
+        message, data = sendable([failure.message, failure.data])
+        raise MCPError(failure.code, message, data) from failure
+    # What a tool answers was made so that it can be sent.
+    return result if ctx.method == "tools/call" else sendable(result)
 
 
 def while_up(

@@ -18,6 +18,7 @@ from mcp_types import (
 from mcp_types import Prompt as ListedPrompt
 from mcp_types import PromptArgument as ListedArgument
 
+from rolltop.core.arguments import storable
 from rolltop.server.guard import Route, refuse_cursor, unknown
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Prompts:
             if argument.required and not given.get(argument.name):
                 message = f"The prompt {prompt.name} needs its argument {argument.name}"
                 raise MCPError(INVALID_PARAMS, message, {"hint": argument.description})
+        for name, value in given.items():
+            storable(value, name)
         text = self._as_listed(prompt.render(given), given.values())
         message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(description=prompt.description, messages=[message])

@@ -23,7 +23,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rolltop.core import tokens
-from rolltop.core.arguments import shown
+from rolltop.core.arguments import shown, storable
 from rolltop.core.call import Call
 from rolltop.core.errors import Invalid, NotFound, TimedOut
 from rolltop.core.toolset import Contents
@@ -100,7 +100,7 @@ class Resources:
 
     async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return the text of one resource of the caller's own."""
-        reference, variables = self._find(context, params.uri)
+        reference, variables = self._find(context, storable(params.uri, "uri"))
         call = await self._call(context, reference)
         try:
             found = await self._in_time(reference.read(call, **variables))
