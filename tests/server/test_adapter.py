@@ -10,7 +10,8 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference, TextContent
 
-from rolltop.core import tokens
+from rolltop.core import accounts, tokens
+from rolltop.core.db import SYSTEM
 from rolltop.core.scope import Scope
 from rolltop.toolsets import TOOLSETS
 from tests import witnesses
@@ -164,6 +165,32 @@ def test_a_store_out_of_reach_is_said_in_the_toolsets_own_shape(tmp_path: Path, 
     assert failed.is_error
     assert failed.structured_content["success"] is False
     assert failed.structured_content["code"] == "UNAVAILABLE"
+
+
+@ERAS
+@pytest.mark.parametrize("email", ["", "ada@example.org"])
+@pytest.mark.parametrize("trusted", [0.0, 3600.0], ids=["asked for anew", "gone since"])
+def test_who_lost_their_user_are_told_whether_to_call_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str, email: str, trusted: float
+) -> None:
+    monkeypatch.setattr("rolltop.server.identity._TRUSTED_FOR", trusted)
+    app = make_app(tmp_path, user=email)
+    if email:
+        app.desk.database.write_now(SYSTEM, accounts.add_user, email)
+
+    async def outlive(client: Client) -> CallToolResult:
+        user: Any = (await client.call_tool("who_am_i", {})).structured_content
+        await app.desk.database.write(SYSTEM, accounts.delete_user, user["user"])
+        return await client.call_tool("add_task", {"title": "x"})
+
+    result = talk(app, era, outlive)
+    renewed = not email and not trusted
+    assert result.is_error == (not renewed)
+    if result.is_error:
+        error: Any = result.structured_content
+        assert (error["code"], "deleted" in error["hint"]) == ("UNAVAILABLE", True)
+        assert ("again in a moment" in error["hint"]) == (not email)
+        assert ("rolltop user add" in error["hint"]) == bool(email)
 
 
 @ERAS

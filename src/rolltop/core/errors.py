@@ -86,13 +86,15 @@ class Unavailable(RolltopError):
 class UserGone(Unavailable):
     """The user a call works for was deleted, by another process, after the call knew who it is."""
 
-    def __init__(self) -> None:
-        """Say so, and what becomes of it."""
-        super().__init__(
-            "The user this call works for was deleted",
-            hint="That user was deleted: call again in a moment, for the default user is made"
-            " anew. Whoever runs this server can name another user and start it again.",
-        )
+    def __init__(self, *, renewed: bool = False) -> None:
+        """Say so, and what becomes of it: the default user is `renewed` by the calls to come."""
+        hint = "That user was deleted: call again in a moment, for the default user is made anew."
+        if not renewed:
+            hint = (
+                "That user was deleted, and calling again does not help: whoever runs this server"
+                " must add the user again with `rolltop user add`, or name another."
+            )
+        super().__init__("The user this call works for was deleted", hint=hint)
 
 
 class TimedOut(RolltopError):

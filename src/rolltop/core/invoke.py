@@ -18,7 +18,9 @@ from rolltop.core.errors import (
     StoreRefused,
     TimedOut,
     Unavailable,
+    UserGone,
 )
+from rolltop.core.scope import ACT_AS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,8 +67,8 @@ async def invoke(
     try:
         answer = await _run(desk, offer, scope, arguments, report)
     except RolltopError as failure:
-        outcome, error = "error", failure
-        return failed(desk, offer.toolset, failure, _asked(arguments))
+        outcome, error = "error", _known(desk, scope, failure)
+        return failed(desk, offer.toolset, error, _asked(arguments))
     except Exception as failure:  # noqa: BLE001  # the one guard of every tool
         outcome, error = "fault", unexpected(failure, request_id)
         return failed(desk, offer.toolset, error, _asked(arguments))
@@ -115,6 +117,14 @@ def failed(
             shaped = shorter
             break
     return _answer(shaped, is_error=True, code=code)
+
+
+def _known(desk: Desk, scope: Scope, failure: RolltopError) -> RolltopError:
+    """Return the failure; that a user is gone says whether there will be another one."""
+    if not isinstance(failure, UserGone):
+        return failure
+    # Who came with a token or is named by the settings is never made by a call.
+    return UserGone(renewed=ACT_AS in scope.rights and not desk.settings["user"])
 
 
 async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report: Report) -> Answer:
