@@ -42,6 +42,32 @@ def test_a_backup_takes_the_place_of_nothing(shell: Shell) -> None:
     assert (shell.folder / "walrus.db").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["/", "..", ".", "", "//"])
+def test_a_backup_takes_the_place_of_no_folder(shell: Shell, name: str) -> None:
+    add(shell, "walrus")
+    outcome = shell("backup", name)
+    assert (outcome.code, "exists already" in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial"])
+def test_what_a_restore_would_delete_is_not_restored(shell: Shell, ending: str) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    add(shell, "sealion")
+    name = shell.data / f"desk.db{ending}"
+    (shell.folder / "walrus.db").replace(name)
+    held = name.read_bytes()
+    outcome = shell("restore", str(name), "--yes")
+    assert (outcome.code, name.read_bytes() == held) == (1, True)
+    assert "belongs to the store" in outcome.err
+    assert "another name" in outcome.err
+    copy = shell.folder / "copy.db"
+    name.replace(copy)
+    assert "sealion" in shell("call", "list_tasks").out
+    assert shell("restore", str(copy), "--yes").code == 0
+    assert "sealion" not in shell("call", "list_tasks").out
+
+
 def test_a_damaged_store_is_restored(shell: Shell) -> None:
     add(shell, "walrus")
     assert shell("backup", "walrus.db").code == 0

@@ -127,7 +127,8 @@ class OpenedStore:
 
 def _require_free(target: Path) -> None:
     """Make sure that a store can lie at `target`, with a log of its own. Raises Invalid."""
-    for taken in (target, *(beside(target, ending) for ending in SQLITE_ENDINGS)):
+    for ending in ("", *SQLITE_ENDINGS):
+        taken = beside(target, ending) if ending else target  # `/` is there, and has no name
         if taken.exists():
             raise Invalid(f"{taken} exists already.", hint="Name another file.")
     for ending in (*SQLITE_ENDINGS, ".partial"):

@@ -45,7 +45,7 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
     may have the store open.
 
     Raises:
-        Invalid: the store is PostgreSQL's, or the backup is the store itself.
+        Invalid: the store is PostgreSQL's, or the backup is the store itself or belongs to it.
         NotFound: there is no such backup.
         StoreRefused: the backup is no store, a newer one, or does not open with the key.
         Unavailable: somebody has the store open, or its disk fails. The store is as it was.
@@ -60,10 +60,7 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
     try:
         if not backup.is_file():
             raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
-        if path.exists() and path.samefile(backup):
-            raise Invalid(
-                f"{backup} is the store itself.", hint="Name a file `rolltop backup` made."
-            )
+        _require_apart(backup, path)
         given = replace(address, path=backup.resolve())
         with coded(given):
             require_known(given, backup.resolve(), chosen(encryption))
@@ -74,6 +71,18 @@ def restore(url: str, backup: Path, encryption: Encryption | None) -> Path | Non
         raise Unavailable(
             f"The store {path} cannot be replaced: {error.strerror}.", hint="It is as it was."
         ) from error
+
+
+def _require_apart(backup: Path, path: Path) -> None:
+    """Make sure that a backup is not the store at `path`, nor a file that goes with it."""
+    if path.exists() and path.samefile(backup):
+        raise Invalid(f"{backup} is the store itself.", hint="Name a file `rolltop backup` made.")
+    for own in (beside(path, ending) for ending in (*SQLITE_ENDINGS, ".partial")):
+        if own.exists() and own.samefile(backup):
+            raise Invalid(
+                f"{backup} belongs to the store {path}: it would be deleted.",
+                hint="Copy it to another name, and restore the copy.",
+            )
 
 
 def _replace(
