@@ -85,6 +85,30 @@ def test_a_reader_knows_when_it_has_handed_on_all_that_has_come(pipe: tuple[int,
     assert reader.is_drained()
 
 
+def test_what_a_reader_has_in_its_hands_is_not_handed_on_yet(pipe: tuple[int, int]) -> None:
+    reading, writing = pipe
+    taken, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def take(_line: bytes) -> None:
+        taken.set()
+        assert go_on.wait(PATIENCE)
+        go_on.clear()
+
+    reader = LineReader(reading, take, ended.clear, ended.set)
+    reader.start()
+    end = time.monotonic() + PATIENCE
+    for _ in range(300):
+        os.write(writing, b"line\n")
+        while not taken.is_set():
+            assert not reader.is_drained()
+        taken.clear()
+        go_on.set()
+        while not reader.is_drained():
+            assert time.monotonic() < end
+    os.close(writing)
+    assert ended.wait(PATIENCE)
+
+
 def test_lines_wait_while_answers_are_not_read_and_more_may_come(
     unread: LineWriter, pipe: tuple[int, int]
 ) -> None:

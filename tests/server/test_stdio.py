@@ -6,11 +6,12 @@ import json
 import re
 import signal
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.processes import StdioServer, handshake, modern_meta
+from tests.server.processes import LEGACY, MODERN, StdioServer, handshake, modern_meta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,6 +203,46 @@ def test_all_that_was_written_before_the_signal_is_answered_as_it_asked(tmp_path
     for line in lines:
         result = line["result"]
         assert not result.get("isError") or result["structuredContent"]["code"] == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+def test_calls_that_come_while_it_stops_are_told_so_to_the_last(tmp_path: Path, era: str) -> None:
+    params: dict[str, Any] = {"name": "say", "arguments": {"text": "x"}}
+    with StdioServer(tmp_path) as server:
+        if era == LEGACY:
+            server.initialize()
+        else:
+            params["_meta"] = modern_meta()
+        assert not server.request("tools/call", params)["result"]["isError"]
+        server.process.send_signal(signal.SIGTERM)
+        with suppress(BrokenPipeError):
+            for number in range(5000):
+                server.send("tools/call", params, id=f"late {number}")
+        lines = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+    assert {line["id"] for line in lines} == {f"late {n}" for n in range(len(lines))}
+    for line in lines:
+        result = line["result"]
+        assert not result["isError"] or result["structuredContent"]["code"] == "UNAVAILABLE"
+        assert result.get("resultType") == (None if era == LEGACY else "complete")
+
+
+def test_each_of_many_calls_gets_an_answer_though_stdin_ended_long_before(tmp_path: Path) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name}}
+        for number, name in enumerate(["wait_for_cancel"] * 2000 + ["who_am_i"])
+    ]
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.send_line("\n".join(map(json.dumps, calls)))
+        server.stdin.close()
+        lines = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+    assert sorted(line["id"] for line in lines) == list(range(2001))
+    for line in lines:
+        result = line["result"]
+        assert not result["isError"] or result["structuredContent"]["code"] == "UNAVAILABLE"
 
 
 def test_it_ends_when_nobody_reads_its_answers_any_more(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@
     ├── Conflict                 the thing changed since it was read, or was taken by another
     ├── Unavailable              the store is out of reach, too slow, or the server is stopping,
     │                            or lacks open files, threads or processes
-    │   └── UserGone             the user the call works for was deleted
+    │   ├── UserGone             the user the call works for was deleted
+    │   └── Stopping             the server is stopping
     ├── TimedOut                 the call's own deadline passed
     ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
     └── StartFailed              anything else that stops the start (exit 1)
@@ -95,6 +96,21 @@ class UserGone(Unavailable):
                 " must add the user again with `rolltop user add`, or name another."
             )
         super().__init__("The user this call works for was deleted", hint=hint)
+
+
+class Stopping(Unavailable):
+    """The server is stopping."""
+
+    def __init__(self, *, begun: bool = False) -> None:
+        """Say so; what a call that was `begun` writes may have been kept."""
+        if begun:
+            super().__init__(
+                "The server stopped before the call was done",
+                hint="Once the server is back, read what a write may have kept before you call"
+                " again.",
+            )
+        else:
+            super().__init__("The server is stopping", hint="Call again once it is back.")
 
 
 class TimedOut(RolltopError):

@@ -15,6 +15,7 @@ from rolltop.core.errors import (
     Invalid,
     InvalidText,
     RolltopError,
+    Stopping,
     StoreRefused,
     TimedOut,
     Unavailable,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rolltop.core.toolset import JsonObject, Toolset
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_IN_DOUBT = "Once the server is back, read what a write may have kept before you call again."
 _FAULT = "Something failed here, not in your arguments"
 
 
@@ -130,7 +130,7 @@ def _known(desk: Desk, scope: Scope, failure: RolltopError) -> RolltopError:
 async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report: Report) -> Answer:
     """Return the tool's result within its budget."""
     if desk.stopping:
-        raise Unavailable("The server is stopping", hint="Call again once it is back.")
+        raise Stopping
     given = offer.parameters.check(arguments)
     checked: dict[str, Any] = {**given, **offer.fixed}
     limit = _limit(desk.settings["max_result_tokens"], checked.pop("max_tokens", None))
@@ -145,9 +145,7 @@ async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report
         if not deadline.expired():
             raise
         if desk.stopping:
-            raise Unavailable(
-                "The server stopped before the call was done", hint=_IN_DOUBT
-            ) from None
+            raise Stopping(begun=True) from None
         raise TimedOut(
             f"{offer.name} passed its limit of {allowed:g} s",
             hint="Ask for less, or read back what a write may already have kept.",

@@ -9,9 +9,13 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp_types import (
     INVALID_PARAMS,
+    PROTOCOL_VERSION_META_KEY,
     CallToolRequestParams,
     CallToolResult,
     Implementation,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
     ListToolsResult,
     PaginatedRequestParams,
     ServerCapabilities,
@@ -23,7 +27,7 @@ from mcp_types import (
 
 from rolltop import __version__
 from rolltop.core import logs
-from rolltop.core.errors import RolltopError
+from rolltop.core.errors import RolltopError, Stopping
 from rolltop.core.invoke import Answer, failed, invoke, unexpected
 from rolltop.core.registry import UnknownTool
 from rolltop.core.schemas import output_schema
@@ -31,9 +35,11 @@ from rolltop.core.scope import Scope
 from rolltop.server.guard import (
     Route,
     guarded,
+    logged_id,
     naming_faults,
     refuse_cursor,
     request_id,
+    shown_error,
     while_up,
     with_what_can_be_sent,
     with_whole_params,
@@ -147,7 +153,7 @@ class _Tools:
             raise MCPError(INVALID_PARAMS, unknown.message) from None
         finally:
             await progress.finish()
-        return self._result(answer)
+        return _result(answer, self._output)
 
     async def _answer(
         self, context: Context, params: CallToolRequestParams, progress: Progress
@@ -175,14 +181,6 @@ class _Tools:
         _log_failed(context, tool=offer.tool.name, code=answer.code or "")
         return answer
 
-    def _result(self, answer: Answer) -> CallToolResult:
-        text = _STRUCTURED_ONLY if self._output == "structured" else answer.text
-        return CallToolResult(
-            content=[TextContent(text=text)],
-            structured_content=None if self._output == "text" else answer.structured,
-            is_error=answer.is_error,
-        )
-
     def _describe(self, offer: Offer) -> Tool:
         tool = offer.tool
         return Tool(
@@ -198,6 +196,55 @@ class _Tools:
                 open_world_hint=tool.open_world,
             ),
         )
+
+
+def unserved(desk: Desk, request: JSONRPCRequest, *, begun: bool) -> JSONRPCResponse | JSONRPCError:
+    """Return the answer to a request that is served no more: that the server is stopping.
+
+    `begun` says that something may have been done already.
+    """
+    params = request.params or {}
+    try:
+        if request.method != "tools/call" or not isinstance(name := params.get("name"), str):
+            raise shown_error(Stopping(begun=begun))
+        answer = _unserved_call(desk, name, logged_id(request.id), begun=begun)
+    except MCPError as failure:
+        return JSONRPCError(jsonrpc="2.0", id=request.id, error=failure.error)
+    result = _result(answer, desk.settings["output"]).model_dump(
+        by_alias=True, mode="json", exclude_none=True
+    )
+    if PROTOCOL_VERSION_META_KEY not in (params.get("_meta") or {}):
+        del result["resultType"]  # the era of the handshake knows none
+    return JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
+
+
+def _unserved_call(desk: Desk, name: str, identifier: str, *, begun: bool) -> Answer:
+    try:
+        offer = desk.registry.find(name, Scope.of(""))
+    except UnknownTool as unknown:
+        raise MCPError(INVALID_PARAMS, unknown.message) from None
+    answer = failed(desk, offer.toolset, Stopping(begun=begun))
+    if begun:  # it is logged where it is broken off
+        return answer
+    logs.call(
+        tool=offer.tool.name,
+        user="",
+        duration_ms=0,
+        outcome="error",
+        code=answer.code or "",
+        request_id=identifier,
+    )
+    return answer
+
+
+def _result(answer: Answer, output: str) -> CallToolResult:
+    """Return an answer as the setting `output` wants it sent."""
+    text = _STRUCTURED_ONLY if output == "structured" else answer.text
+    return CallToolResult(
+        content=[TextContent(text=text)],
+        structured_content=None if output == "text" else answer.structured,
+        is_error=answer.is_error,
+    )
 
 
 def _log_failed(context: Context, *, tool: str, code: str) -> None:

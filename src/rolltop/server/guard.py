@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from rolltop.core import logs
 from rolltop.core.arguments import nearest, shown
 from rolltop.core.budget import sendable
-from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError, Unavailable
+from rolltop.core.errors import Conflict, Invalid, NotFound, RolltopError, Stopping
 from rolltop.core.invoke import unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp_types import RequestId
     from pydantic_core import ErrorDetails
 
     from rolltop.core.desk import Desk
@@ -56,9 +57,9 @@ def guarded(
         except MCPError:
             raise
         except RolltopError as failure:
-            raise _shown(failure) from failure
+            raise shown_error(failure) from failure
         except Exception as failure:  # noqa: BLE001  # every fault of ours ends here
-            raise _shown(unexpected(failure, request_id(context))) from None
+            raise shown_error(unexpected(failure, request_id(context))) from None
 
     return run
 
@@ -102,16 +103,21 @@ def while_up(
 
     async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
         if desk.stopping:
-            raise Unavailable("The server is stopping", hint="Call again once it is back.")
+            raise Stopping
         return await handler(context, params)
 
     return run
 
 
 def request_id(context: ServerRequestContext[Any, Any]) -> str:
-    """Return the request's id for the log; a text that may be somebody's words is left out."""
-    identifier = str(context.request_id)
-    return identifier if _PLAIN_ID.fullmatch(identifier) else ""
+    """Return the request's id for the log."""
+    return logged_id(context.request_id)
+
+
+def logged_id(identifier: RequestId | None) -> str:
+    """Return an id as the log may hold it; a text that may be somebody's words is left out."""
+    text = str(identifier)
+    return text if _PLAIN_ID.fullmatch(text) else ""
 
 
 def refuse_cursor(params: PaginatedRequestParams | None) -> None:
@@ -149,7 +155,8 @@ def _members(value: object) -> dict[object, object]:
     return cast("dict[object, object]", value) if isinstance(value, dict) else {}
 
 
-def _shown(failure: RolltopError) -> MCPError:
+def shown_error(failure: RolltopError) -> MCPError:
+    """Return an error of ours as one of the protocol."""
     mendable = isinstance(failure, Invalid | NotFound | Conflict)
     code = INVALID_PARAMS if mendable else INTERNAL_ERROR
     data = {"code": failure.code, "hint": failure.hint, **failure.data}

@@ -103,7 +103,8 @@ class LineReader:
 
     def is_drained(self) -> bool:
         """Whether every line that has come was handed on."""
-        return self._is_over or (self._is_waiting.is_set() and not _has_more(self._descriptor))
+        # In this order: the reader says that it waits no more before it takes what there is.
+        return self._is_over or (not _has_more(self._descriptor) and self._is_waiting.is_set())
 
     def _run(self) -> None:
         try:
@@ -137,9 +138,20 @@ class _Source(io.FileIO):
 
     def readinto(self, buffer: Buffer, /) -> int | None:
         self._is_waiting.set()
+        if _wait_for_more(self.fileno()):
+            self._is_waiting.clear()
         got = super().readinto(buffer)
         self._is_waiting.clear()
         return got
+
+
+def _wait_for_more(descriptor: int) -> bool:
+    """Wait until there is something to read, or an end; False where the system cannot tell."""
+    if sys.platform == "win32":
+        return False
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return any(event & ~select.POLLNVAL for _, event in poller.poll())
 
 
 def _has_more(descriptor: int) -> bool:

@@ -8,45 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections import Counter
-from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    RequestId,
-)
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from pydantic_core import PydanticSerializationError
 
 from rolltop.core import logs
 from rolltop.core.errors import StartFailed
 from rolltop.core.leaving import leave
-from rolltop.server import assembly, envelope
+from rolltop.server import adapter, assembly
 from rolltop.server.ending import Ending
-from rolltop.server.envelope import Refusal
-from rolltop.server.pipes import (
-    LONGEST_LINE,
-    LineReader,
-    LineWriter,
-    claim_standard_streams,
-    has_ended,
-)
+from rolltop.server.incoming import Incoming, InFlight
+from rolltop.server.pipes import LineReader, LineWriter, claim_standard_streams, has_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
-
-    from anyio.streams.memory import MemoryObjectSendStream
 
     from rolltop.core.settings import Settings
     from rolltop.server.assembly import App
@@ -57,12 +38,6 @@ _LIMIT: Final = 1.9
 _CLOSING: Final = 0.1
 _LOOK_EVERY: Final = 0.005
 _END: Final = "stdin ended"
-_STOPPED: Final = (
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
-    CancelledError,  # the loop ended while the message waited
-    RuntimeError,  # the loop had ended before
-)
 
 
 def serve_stdio(settings: Settings) -> int:
@@ -89,48 +64,24 @@ def serve(app: App) -> int:
     leave(asyncio.run(_serve(app, incoming, outgoing)))
 
 
-class _InFlight:
-    """The requests that were handed over and not answered yet."""
-
-    def __init__(self) -> None:
-        self._count: Counter[str] = Counter()
-        self._lock = threading.Lock()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._loop = asyncio.get_running_loop()
-
-    def begun(self, identifier: RequestId) -> None:
-        """Count a request. Called on the reading thread, before it is handed over."""
-        with self._lock:
-            self._count[str(identifier)] += 1
-
-    def ended(self, identifier: RequestId | None) -> None:
-        """Uncount a request that was answered, or that its caller cancelled."""
-        with self._lock:
-            self._count[str(identifier)] -= 1
-            if self._count[str(identifier)] <= 0:
-                del self._count[str(identifier)]
-        self._loop.call_soon_threadsafe(self._idle.set)
-
-    async def idle(self) -> None:
-        """Wait until every request has its answer."""
-        while self._count:
-            self._idle.clear()
-            if self._count:
-                await self._idle.wait()
-
-
 class _Answers:
     """What the SDK writes to: each message becomes a line. `on_first` runs after the first."""
 
     def __init__(
-        self, writer: LineWriter, in_flight: _InFlight, on_first: Callable[[], None]
+        self, writer: LineWriter, in_flight: InFlight, on_first: Callable[[], None]
     ) -> None:
         self._writer = writer
         self._in_flight = in_flight
         self._on_first: Callable[[], None] | None = on_first
+        self._is_over = False
+
+    def end(self) -> None:
+        """Take nothing more: somebody else answers what is left."""
+        self._is_over = True
 
     async def send(self, item: SessionMessage, /) -> None:
+        if self._is_over:
+            return
         message = item.message
         self._writer.put(_line(message))
         if isinstance(message, JSONRPCResponse | JSONRPCError):
@@ -154,75 +105,21 @@ class _Answers:
         await self.aclose()
 
 
-class _Incoming:
-    """Lines from the reading thread: messages for the SDK, refusals straight back."""
-
-    def __init__(
-        self,
-        writer: LineWriter,
-        in_flight: _InFlight,
-        messages: MemoryObjectSendStream[SessionMessage | Exception],
-        has_ended: Callable[[], bool],
-    ) -> None:
-        self._writer = writer
-        self._in_flight = in_flight
-        self._messages = messages
-        self._has_ended = has_ended
-        self._loop = asyncio.get_running_loop()
-
-    def line(self, line: bytes) -> None:
-        """Take one line, on the reading thread; waits while the client doesn't read.
-
-        Once the client's end is closed, what is left are few lines, and the end must be seen.
-        """
-        self._writer.wait_for_room(self._has_ended)
-        message = envelope.read(line)
-        if isinstance(message, list):
-            for refusal in message:
-                self._refuse(refusal)
-            return
-        self._hand_over(message)
-
-    def long_line(self) -> None:
-        """Refuse a line that was not kept."""
-        text = f"Invalid request: a line may have at most {LONGEST_LINE} bytes"
-        self._refuse(Refusal(None, INVALID_REQUEST, text))
-
-    def _refuse(self, refusal: Refusal) -> None:
-        logs.event("line refused", code=refusal.code)
-        self._writer.put(refusal.body())
-
-    def _hand_over(self, message: JSONRPCMessage) -> None:
-        if isinstance(message, JSONRPCRequest):
-            self._in_flight.begun(message.id)
-        sending = self._messages.send(SessionMessage(message))
-        try:
-            asyncio.run_coroutine_threadsafe(sending, self._loop).result()
-        except _STOPPED:
-            if isinstance(message, JSONRPCRequest):
-                stopping = Refusal(message.id, INTERNAL_ERROR, "The server is stopping")
-                self._writer.put(stopping.body())
-            sending.close()
-        if isinstance(message, JSONRPCNotification):
-            self._note_cancelled(message)
-
-    def _note_cancelled(self, message: JSONRPCNotification) -> None:
-        """A request that its caller cancels is not answered, so nobody waits for it."""
-        if message.method == "notifications/cancelled":
-            identifier = (message.params or {}).get("requestId")
-            if isinstance(identifier, int | str):
-                self._in_flight.ended(identifier)
-
-
 async def _serve(app: App, incoming: int, outgoing: int) -> int:
     """Serve until the end is wished for, then end in order; returns the exit code."""
     ending = Ending(_LIMIT)
     ending.on_signals()
     app.on_refused = lambda code: ending.begin("the store is refused", code)
-    in_flight = _InFlight()
+    in_flight = InFlight(app.desk.settings["threads"])
     writer = LineWriter(outgoing, lambda: ending.begin("stdout was closed"))
     messages, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    lines = _Incoming(writer, in_flight, messages, partial(has_ended, incoming))
+    lines = Incoming(
+        writer,
+        in_flight,
+        messages,
+        has_ended=partial(has_ended, incoming),
+        stopped=lambda request: _line(adapter.unserved(app.desk, request, begun=False)),
+    )
     answers = _Answers(writer, in_flight, app.start)
     options = app.server.create_initialization_options()
     serving = asyncio.create_task(app.server.run(received, answers, options))
@@ -234,18 +131,43 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     ending.begin("the protocol loop ended", code=1)
     logs.event("stopping", reason=ending.reason)
     deadline = asyncio.get_running_loop().time() + GRACE
+    in_flight.hurry()
     # What came before stdin ended was asked for in time, and nothing can come after it.
     app.stop_calls(refuse=ending.reason != _END)
-    await app.finish_calls(partial(_all_answered, reader, in_flight), GRACE)
+    await _finish_calls(app, reader, in_flight)
+    answers.end()
+    _refuse_rest(app, in_flight, writer)
+    writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))
     await messages.aclose()
     await asyncio.wait({serving}, timeout=_CLOSING)
-    writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))
+    _refuse_rest(app, in_flight, writer)
     await app.close(_CLOSING)
     logs.event("stopped")
+    writer.flush(_CLOSING)  # what came meanwhile
     return ending.code
 
 
-async def _all_answered(reader: LineReader, in_flight: _InFlight) -> None:
+async def _finish_calls(app: App, reader: LineReader, in_flight: InFlight) -> None:
+    """Wait until all is answered, at most as long as calls in flight have, and break off the rest.
+
+    Only a few are told to answer that themselves: many would not come to it in time.
+    """
+    idle = partial(_all_answered, reader, in_flight)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE):
+            await idle()
+    if not in_flight.are_many():
+        await app.finish_calls(idle, 0)
+    app.stop_calls(refuse=True)
+
+
+def _refuse_rest(app: App, in_flight: InFlight, writer: LineWriter) -> None:
+    """Answer what the SDK was given, and answers no more."""
+    for request in in_flight.take_rest():
+        writer.put(_line(adapter.unserved(app.desk, request, begun=True)))
+
+
+async def _all_answered(reader: LineReader, in_flight: InFlight) -> None:
     """Wait until every line that has come was taken in, and every request has its answer."""
     await in_flight.idle()
     while not reader.is_drained():
