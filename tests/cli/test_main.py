@@ -169,6 +169,20 @@ def test_streams_that_are_of_no_use_are_named(
         assert json.loads(shell("call", "list_tasks").out)["data"] == []
 
 
+@pytest.mark.parametrize("arguments", ["call add_task title=x", "config", "notes import ."])
+def test_without_stderr_a_command_does_what_was_asked(shell: Shell, arguments: str) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m rolltop {arguments} 2>&-', sys.executable],
+        stdout=subprocess.PIPE,
+        check=False,
+        timeout=60,
+        cwd=shell.folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )
+    assert ended.returncode == 0
+    assert ended.stdout
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["user", "--help"], ["token", "--help"], []])
 def test_help_is_shown_in_any_encoding(shell: Shell, arguments: list[str]) -> None:
     shell.set("LC_ALL", "C")

@@ -14,9 +14,9 @@ _ERASED: Final = "\r\x1b[K"
 class ProgressBar:
     """Shows what is reported on one line of a terminal, and erases it at the end."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Draw on `stream` if it is a terminal."""
-        self._stream = stream if stream.isatty() else None
+    def __init__(self, stream: TextIO | None) -> None:
+        """Draw on `stream` if it is a terminal; a closed standard stream is None."""
+        self._stream = stream if stream is not None and stream.isatty() else None
         self._drawn = ""
 
     def __enter__(self) -> Self:
