@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from rolltop.core.roots.gitconfig import GitSettings, parse_config
 from rolltop.core.roots.gitignore import rule_list
 from tests.core.roots.trees import git
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = [
     "a*" * 60 + "b",
@@ -81,6 +78,23 @@ def test_included_files_count_in_their_place(tmp_path: Path) -> None:
     assert settings.flag("core.ignorecase")
     assert not settings.flag("core.bare")
     assert settings.text("core.excludesfile") is None
+
+
+def test_files_that_include_themselves_many_times_are_read_so_many_times_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("[include]\npath = config\n" * 3 + "[core]\nignorecase = yes\n")
+    opened: list[str] = []
+
+    def rules_in(path: str, limit: int) -> bytes:
+        opened.append(path)
+        assert len(opened) <= 1000
+        return Path(path).read_bytes()[:limit]
+
+    monkeypatch.setattr("rolltop.core.roots.gitconfig.rules_in", rules_in)
+    assert GitSettings([str(config)]).flag("core.ignorecase")
+    assert set(opened) == {str(config)}
 
 
 def test_a_broken_config_keeps_what_came_before(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_INCLUDE_DEPTH = 10
+_MAX_FILES = 500  # git gives up on files that include themselves; they may do so many times
 _MAX_CONFIG_BYTES = 16 * 1024 * 1024
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*")
@@ -46,17 +47,21 @@ class GitSettings:
         return value is None or value.lower() not in _FALSE
 
     def _all(self) -> Iterator[tuple[str, str | None]]:
+        left = iter(range(_MAX_FILES))
         for path in self._paths:
-            yield from self._read(path, depth=0)
+            yield from self._read(path, left, depth=0)
 
-    def _read(self, path: str, *, depth: int) -> Iterator[tuple[str, str | None]]:
-        content = rules_in(path, _MAX_CONFIG_BYTES)
+    def _read(
+        self, path: str, left: Iterator[int], *, depth: int
+    ) -> Iterator[tuple[str, str | None]]:
+        content = rules_in(path, _MAX_CONFIG_BYTES) if next(left, None) is not None else None
         if content is None:
             return
         for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
             yield key, value
             if value and depth < _MAX_INCLUDE_DEPTH and self._includes(key, path):
-                yield from self._read(expanded(value, str(Path(path).parent)), depth=depth + 1)
+                included = expanded(value, str(Path(path).parent))
+                yield from self._read(included, left, depth=depth + 1)
 
     def _includes(self, key: str, file: str) -> bool:
         """Whether the value of a key in this file is the path of another to be read here."""
