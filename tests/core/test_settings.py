@@ -270,7 +270,12 @@ def test_nor_does_a_file_name_an_entry_so(places: Places, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "nearest"),
-    [("max_result_token", "max_result_tokens"), ("http.prot", "http.port"), ("zzz", "")],
+    [
+        ("max_result_token", "max_result_tokens"),
+        ("http.prot", "http.port"),
+        ("http.rate_limit", ""),
+        ("zzz", ""),
+    ],
 )
 def test_an_unknown_key_names_the_nearest(places: Places, key: str, nearest: str) -> None:
     meant = f"; did you mean {nearest}?" if nearest else ""
@@ -287,6 +292,10 @@ def test_an_unknown_variable_of_ours_stops_the_start(places: Places) -> None:
     with pytest.raises(ConfigInvalid, match="did you mean ROLLTOP_HTTP_PORT") as raised:
         places.load({"ROLLTOP_HTTP_PROT": "secret value"})
     assert "secret value" not in raised.value.message
+    for other in ("ROLLTOP_HTTP_RATE_LIMIT", "ROLLTOP_HTTP_FOO", "ROLLTOP_X", "ROLLTOP_"):
+        with pytest.raises(ConfigInvalid) as raised:
+            places.load({other: "1"})
+        assert "did you mean" not in raised.value.message
     assert places.load({"HTTP_PROT": "somebody else's"})["http.port"] == 8765
 
 

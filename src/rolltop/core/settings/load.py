@@ -13,11 +13,12 @@ from rolltop.core.settings.declaration import PREFIX, Setting
 from rolltop.core.settings.settings import Notice, Settings
 
 if TYPE_CHECKING:
-    import difflib
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from rolltop.core import arguments
 else:
-    difflib = lazy("difflib")
+    arguments = lazy("rolltop.core.arguments")
 
 COMMAND_LINE: Final = "command line"
 _HINT: Final = "`rolltop config` lists every setting and what it may be."
@@ -204,8 +205,9 @@ class _Reading:
 
 def unknown(what: str, name: str, source: str, known: Iterable[str]) -> ConfigInvalid:
     """Return the error for a name that is none of ours, naming the nearest that is."""
-    nearest = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    meant = f"; did you mean {nearest[0]}?" if nearest else ""
+    own = {full.removeprefix(PREFIX): full for full in known}
+    nearest = arguments.nearest(name.removeprefix(PREFIX), own)
+    meant = f"; did you mean {own[nearest]}?" if nearest else ""
     return ConfigInvalid(f"{name} ({source}) is no {what} of Rolltop{meant}", hint=_HINT)
 
 
