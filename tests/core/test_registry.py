@@ -7,6 +7,7 @@ import pytest
 from rolltop.core.errors import ConfigInvalid
 from rolltop.core.registry import Registry, Selection, UnknownTool
 from rolltop.core.scope import READ, Scope
+from rolltop.toolsets import TOOLSETS
 from tests.core.example_toolset import EXAMPLE
 
 ME = Scope.of("me")
@@ -47,6 +48,22 @@ def test_seed_names_are_listed_instead_and_both_are_always_found() -> None:
     offer = registry.find("save_thing", ME)
     assert set(offer.parameters.schema["properties"]) == {"name"}
     assert offer.title == "Save a thing"
+
+
+def test_a_tool_that_is_left_with_reading_actions_says_that_it_reads() -> None:
+    for selection in (
+        Selection(tools=("scratch_namespace_list",)),
+        Selection(exclude=("scratch_namespace_create", "scratch_namespace_rename")),
+        Selection(),
+    ):
+        offers = {offer.name: offer for offer in Registry(TOOLSETS, selection).offered}
+        tool = offers["scratch_namespace"]
+        left = tool.parameters.schema["properties"]["action"]["enum"]
+        assert tool.reads == (left == ["list"])
+        assert offers["scratch_namespace_list"].reads
+        for name, offer in offers.items():
+            if name.startswith("scratch_namespace_") and name != "scratch_namespace_list":
+                assert not offer.reads
 
 
 def test_selection_narrows() -> None:

@@ -50,11 +50,16 @@ class Offer:
     title: str
     description: str
     fixed: Mapping[str, object] = field(default_factory=dict[str, object])
+    actions: Sequence[str] | None = None
+    """What it is offered for, where that is less than all the tool does."""
 
     @property
     def reads(self) -> bool:
         """Whether the tool, with what it is offered for, changes nothing."""
-        return self.tool.reads or self.parameters.only_reading
+        if self.tool.reads or self.parameters.only_reading:
+            return True
+        reading = self.tool.actions.reading if self.tool.actions else ()
+        return self.actions is not None and set(self.actions) <= set(reading)
 
 
 @dataclass(frozen=True)
@@ -191,7 +196,7 @@ def _names(
         return
     code = toolset.argument_code
     parameters = Parameters(tool, code=code, only_reading=only_reading, actions=actions)
-    yield Offer(tool.name, tool, toolset, parameters, tool.title, tool.description)
+    yield Offer(tool.name, tool, toolset, parameters, tool.title, tool.description, actions=actions)
     named = _by_action(tool)
     for seed in tool.seeds:
         if seed.name in named and not parameters.offers(named[seed.name]):
@@ -200,7 +205,8 @@ def _names(
         fewer = Parameters(
             tool, code=code, only_reading=only_reading, fixed=seed.fixed, name=seed.name
         )
-        yield Offer(seed.name, tool, toolset, fewer, title, description, seed.fixed)
+        done = [named[seed.name]] if seed.name in named else None
+        yield Offer(seed.name, tool, toolset, fewer, title, description, seed.fixed, done)
 
 
 def _canonical(toolsets: Sequence[Toolset], selection: Selection) -> Selection:
