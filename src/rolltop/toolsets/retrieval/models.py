@@ -95,13 +95,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Place:
-    """One ranked result: a whole function, class, section or paragraph; `why` it matched."""
+    """One ranked result: a whole function, class, section or paragraph; `why` it matched.
+
+    `own` is its own text, without the units inside it.
+    """
 
     repo: str
     path: str
     line: int
     end_line: int
-    preview: str
+    own: str
     score: float
     why: tuple[str, ...]
 

@@ -123,7 +123,7 @@ def test_what_is_kept_serves_another_process_without_cutting_anew(kept: Kept) ->
     kept.build()
     assert other.stale() == []
     assert other.find("quagga")[0].path == "m7.py"
-    assert all("zebra_7" not in place.preview for place in other.find("zebra_7"))
+    assert all("zebra_7" not in place.own for place in other.find("zebra_7"))
     other.indexes.close()
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_changes_after_it_was_looked_at_is_cut_anew(kept: Kept) -> N
     kept.code.joinpath("m8.py").unlink()
     (best, *_) = kept.find("zebra_7", looked)
     assert (best.path, best.line, best.end_line) == ("m7.py", 4, 5)
-    assert "okapi" in best.preview
+    assert "okapi" in best.own
     assert all(place.path != "m8.py" for place in kept.find("zebra_8", looked))
 
 
@@ -184,9 +184,9 @@ def test_a_file_that_somebody_may_be_writing_to_is_not_kept(kept: Kept) -> None:
             kept.update()
             threading.Event().wait(0.02)
         assert kept.stale() == ["m7.py"]
-        assert "okapi" in kept.find("okapi_7")[0].preview
+        assert "okapi" in kept.find("okapi_7")[0].own
     kept.build()
-    assert "okapi" in kept.find("okapi_7")[0].preview
+    assert "okapi" in kept.find("okapi_7")[0].own
 
 
 def test_units_are_cut_ahead_of_searches(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain, islice
 from math import ldexp, log
@@ -78,11 +78,16 @@ class Ranking(NamedTuple):
     """The best places, best first.
 
     `unread` files hold some of the words too, or may; the index lacks them, and others were
-    likelier, or there was no time.
+    likelier, or there was no time. `wanted` are the texts that were looked for, in small letters.
     """
 
     places: list[Place]
     unread: int = 0
+    wanted: frozenset[str] = frozenset()
+
+    def preview(self, place: Place) -> str:
+        """Return the few lines that show what a place is and why it was found."""
+        return preview(place.own, self.wanted)
 
 
 class _Candidate(NamedTuple):
@@ -130,10 +135,9 @@ def search(
     places.sort(key=lambda pair: pair[0])
     best = [place for _, place in places[:MOST]]
     if meaning is not None and sought.count > 1:
-        # What is shown of a place is its unit's text, until it is cut to a preview below.
-        best = meaning.reordered(best, [place.preview for place in best])
-    shown = [_shown(place, sought) for place in best[:limit]]
-    return Ranking(shown, sum(one.unread for one in found))
+        best = meaning.reordered(best, [place.own for place in best])
+    wanted = frozenset(sought.literals.values()) or frozenset({sought.phrase})
+    return Ranking(best[:limit], sum(one.unread for one in found), wanted)
 
 
 def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, float]:
@@ -145,11 +149,6 @@ def _files_worth(weighed: Sequence[tuple[_Candidate, Weighed]]) -> dict[str, flo
         path: sum(ldexp(score, -at) for at, score in enumerate(sorted(of_file, reverse=True)))
         for path, of_file in scores.items()
     }
-
-
-def _shown(place: Place, sought: Sought) -> Place:
-    shown = preview(place.preview, frozenset(sought.literals.values()) or {sought.phrase})
-    return replace(place, preview=shown)
 
 
 class _Indexed(NamedTuple):

@@ -70,10 +70,10 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     most_bytes = desk.settings["retrieval.max_file_bytes"]
     looked = [_Looked.at(tree, glob, most_bytes) for tree in trees(desk, roots)]
     meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
-    places, unread = _ranking(desk, ranked.text, looked, meaning)
+    found = _ranking(desk, ranked.text, looked, meaning)
     compared = meanings.compared(desk, meaning)
     pages = Pages(
-        places,
+        found.places,
         asked.limit,
         [root.name for root in roots],
         (ranked.text, ranked.file_glob),
@@ -84,10 +84,10 @@ def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, aske
     wanted = pages.rest(at)
     told = {} if wanted or asked.cursor else _zero(ranked, looked, most_bytes, until)
     mode = "hybrid" if compared else "words"
-    unread_files = unread or None
-    meta = clock.meta(repo_of(roots), mode=mode, missing=missing, unread=unread_files, **told)
+    unread = found.unread or None
+    meta = clock.meta(repo_of(roots), mode=mode, missing=missing, unread=unread, **told)
     return Page(
-        [_data(place) for place in wanted],
+        [_data(place, found.preview(place)) for place in wanted],
         lambda items: {"result": items, "meta": meta},
         lambda index: pages.cursor(at, index + 1),
         pages.more(at),
@@ -227,13 +227,13 @@ def _zero(
     return zero(found, searched, query, most_bytes)
 
 
-def _data(place: Place) -> JsonObject:
+def _data(place: Place, preview: str) -> JsonObject:
     return {
         "repo": place.repo,
         "path": place.path,
         "line": place.line,
         "end_line": place.end_line,
-        "preview": place.preview,
+        "preview": preview,
         "score": place.score,
         "why": list(place.why),
     }
