@@ -173,12 +173,12 @@ def test_a_place_is_a_whole_unit_with_what_matched(planted: Forest) -> None:
         (
             "http_client.js",
             "(function () {\n  function send() {\n    go();\n  }\n\n})();\n",
-            [(1, 1), (2, 4)],
+            [(1, 1), (2, 6)],
         ),
         (
             "http_client.sh",
             "if true; then\n  send() {\n    go\n  }\nfi\n",
-            [(2, 4), (1, 1)],
+            [(2, 5), (1, 1)],
         ),
     ],
 )
@@ -210,6 +210,22 @@ def test_what_stands_after_a_method_is_shown_with_a_mark_for_the_method(planted:
     assert planted.ok("repo_smart_search", query="box.ts")["result"][0]["preview"] == (
         "class Box {\n  a = 1;\n…\n  spinnaker = 2;\n}"
     )
+
+
+def test_a_preview_shows_lines_of_the_place_alone(planted: Forest) -> None:
+    """What closes something that is no place of its own belongs to the place that ends last."""
+    text = "(() => {\nclass Mast {\n  jib() {}\n  boom = 1;\n}\n\n})();\n"
+    planted.put("code/mast.js", text)
+    for query in ("mast", "jib", "boom", "})();"):
+        for place in planted.ok("repo_smart_search", query=query, repo="code")["result"]:
+            if place["path"] == "mast.js":
+                lines = text.split("\n")[place["line"] - 1 : place["end_line"]]
+                shown = [line.strip() for line in place["preview"].split("\n")]
+                assert set(shown) <= {"…", *map(str.strip, lines)}
+    best = planted.ok("repo_smart_search", query="jib", repo="code")["result"][0]
+    assert (best["line"], best["end_line"], best["preview"]) == (3, 3, "jib() {}")
+    best = planted.ok("repo_smart_search", query="class Mast", repo="code")["result"][0]
+    assert (best["line"], best["end_line"]) == (2, 7)
 
 
 def test_signs_without_words_are_looked_for_as_they_are(planted: Forest) -> None:

@@ -86,6 +86,7 @@ def test_texts_too_long_to_be_outlined_are_cut_at_blank_lines() -> None:
     st.lists(
         st.sampled_from(
             ["def f(a):", "    def g(self):", "class C:", "# note", "", "x = 1", "    y", "}", "{",
+             "});", "  end", "class D {", "  m() {", "  n = 1;", "fi",
              "# Title", "## Part", "function f() {", "long " * 300, '"""', "\x0c", "\r", "é"]
         ),
         max_size=60,
@@ -104,3 +105,7 @@ def test_every_word_is_in_some_unit_and_units_are_within_the_file(
     for unit in units:
         assert 1 <= unit.line <= unit.end_line <= count
         assert text[unit.start : unit.end].strip()
+        above = sum(map(len, text.split("\n")[: unit.line - 1])) + unit.line - 1
+        whole = "\n".join(text.split("\n")[unit.line - 1 : unit.end_line])
+        assert all(above <= start < end for start, end in unit.spans)
+        assert all(text[start:end].rstrip() in whole for start, end in unit.spans)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rolltop.core.search.terms import Expression
     from rolltop.toolsets.retrieval.store import Connection
 
-VERSION: Final = 6_000 + outline.VERSION
+VERSION: Final = 7_000 + outline.VERSION
 """Of what the file holds and of how texts are cut and split; another version's is dropped."""
 
 _SCHEMA: Final = """

@@ -93,12 +93,13 @@ def _declared(lines: Lines, runs: list[_Run], kind: Kind) -> list[Unit]:
     """Return the units of runs; what is left of a short declaration belongs to its own unit.
 
     So does what only closes something: it is no unit, and belongs to what it closes, as far as
-    that is known, else to what stands before.
+    that is known, else to what ends last before it, which then ends with it.
     """
     short = _short(lines, runs)
     found: list[Unit] = []
     begun: dict[str, int] = {}
     rests: dict[int, list[tuple[int, int]]] = {}
+    last = -1
     for run in runs:
         start, end = lines.span(run.first, run.last)
         name = "" if run.section is None else run.section.id
@@ -108,11 +109,17 @@ def _declared(lines: Lines, runs: list[_Run], kind: Kind) -> list[Unit]:
             continue
         else:
             closing = not _TELLING.search(lines.text, start, end)
-            owner = begun.get(name, len(found) - 1 if closing else -1)
+            owner = begun.get(name, last if closing else -1)
             if owner >= 0 and (closing or name in short):
                 rests.setdefault(owner, []).append((start, end))
+                filled = lines.line_at(start + len(lines.text[start:end].rstrip()) - 1)
+                whole = max(found[owner].end_line, filled)
+                found[owner] = found[owner]._replace(end_line=whole)
                 continue
-        found += _units(lines, run, kind)
+        for unit in _units(lines, run, kind):
+            if last < 0 or unit.end_line > found[last].end_line:
+                last = len(found)
+            found.append(unit)
     for at, rest in rests.items():
         found[at] = found[at]._replace(rest=tuple(rest))
     return found
