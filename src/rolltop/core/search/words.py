@@ -121,10 +121,10 @@ def _name_words(name: str) -> str:
 def _only_parts(name: str) -> str:
     """Return the words of an ASCII name that has parts without the whole."""
     if name[0].isdigit() and "_" not in name:
-        return name.lower() if len(name) <= _LONGEST_NUMBER else ""
+        return _stems[name] if len(name) <= _LONGEST_NUMBER else ""
     parts = [name] if name.islower() and name.isalpha() else _ASCII_PART.findall(name)
     if len(parts) > MOST_PARTS:
-        return "".join(parts).lower()[:LONGEST]
+        return _stems["".join(parts)]
     return " ".join(map(_stems.__getitem__, parts))
 
 

@@ -6,7 +6,8 @@ from rolltop.toolsets.retrieval.rank.indexes import UnitIndexes, kept_name
 from rolltop.toolsets.retrieval.rank.making import Making
 from rolltop.toolsets.retrieval.rank.meaning import Meaning
 from rolltop.toolsets.retrieval.rank.reading import LARGEST
-from rolltop.toolsets.retrieval.rank.searching import MOST, Ranking, Tree, search
+from rolltop.toolsets.retrieval.rank.searching import MOST, Ranking, search
+from rolltop.toolsets.retrieval.rank.trees import Tree
 from rolltop.toolsets.retrieval.rank.vectors import Vectors
 
 __all__ = [

@@ -38,9 +38,11 @@ class RootUnits:
 
     @property
     def pending(self) -> bool:
-        """Whether files that could be kept were not when last looked at."""
+        """Whether files that could be kept were not when last looked at, or were and are gone."""
         with self._lock:
-            return self._newest > self._cut_ahead or any(map(_keepable, self._held.stale.values()))
+            if self._newest > self._cut_ahead or any(map(_keepable, self._held.stale.values())):
+                return True
+            return bool(self._held.gone())
 
     @property
     def waiting(self) -> int:

@@ -1,0 +1,129 @@
+"""Files that the index does not hold as they are: all are read where they are few.
+
+Of many it is those that hold most of the query's rare words, which are found without the index.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import chain, islice
+from math import log
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.toolsets.retrieval.rank.pieces import words_of
+from rolltop.toolsets.retrieval.rank.proposing import Having, enough, having
+from rolltop.toolsets.retrieval.rank.trees import Proposal
+from rolltop.toolsets.retrieval.rank.weighing import Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.rank.trees import Tree
+    from rolltop.toolsets.retrieval.rank.words import Sought
+    from rolltop.toolsets.retrieval.store import Stamp
+
+_FEW_FILES: Final = 60
+_FEW_BYTES: Final = 2 << 20
+_MOST_LITERALS: Final = 8
+
+
+class Read(NamedTuple):
+    """A file that was read, and which words of the query its pieces have."""
+
+    entry: Entry
+    stamp: Stamp
+    pieces: list[Having]
+
+
+class Unkept(NamedTuple):
+    """What was read, how rare the words are in it, and how many files were left out."""
+
+    files: list[Read]
+    statistics: Statistics
+    unread: int
+
+
+def looked_at(tree: Tree, sought: Sought, lacking: Sequence[Entry], deadline: float) -> Unkept:
+    """Read of some files those that may answer, until the deadline on the monotonic clock."""
+    wanted = list(filter(tree.chooses, lacking))
+    few = next(filter(_are_few, (lacking, wanted)), None)
+    if few is None:
+        held = _held(tree, sought, wanted)
+        reading = _likeliest(sought, wanted, held)
+        unread = len(frozenset(chain.from_iterable(held.values())))
+        units, counts = len(wanted), {term: len(entries) for term, entries in held.items()}
+    else:  # the index will count the same of them
+        reading, unread, units = few, len(wanted), 0
+        counts = dict.fromkeys(sought.terms, 0)
+    files: list[Read] = []
+    for entry in reading:
+        if time.monotonic() > deadline:
+            break
+        stamp, text = tree.read(entry)
+        pieces = having(words_of(entry.relative, text), sought)
+        if few is not None:
+            units += len(pieces)
+            for term in chain.from_iterable(piece.text for piece in pieces):
+                counts[term] += 1
+        if few is not lacking or tree.chooses(entry):
+            unread -= 1
+            files.append(Read(entry, stamp, pieces))
+    return Unkept(files, Statistics(units, counts), unread)
+
+
+def likely(files: Sequence[Read], sought: Sought, statistics: Statistics) -> list[Proposal]:
+    """Return the pieces that may answer, by their files: those for which most speaks, and first.
+
+    They are those that the index would propose if it held the files.
+    """
+    worths = sorted(
+        (-worth, file.entry.relative.split("/"), place, file)
+        for file in files
+        for place, piece in enumerate(file.pieces)
+        if (worth := piece.worth(file.pieces[0].path, statistics)) > 0
+    )
+    found: dict[Entry, Proposal] = {}
+    tied = ((-worth, ((place, file),)) for worth, _, place, file in worths)
+    for place, file in enough(tied, sought):
+        proposal = found.setdefault(file.entry, Proposal(file.entry, file.stamp, None, []))
+        proposal.places.append(place)
+    return list(found.values())
+
+
+def holders(tree: Tree, phrase: str) -> tuple[list[Entry], int]:
+    """Return files that may hold a text without words, and how many there are besides."""
+    wanted = list(filter(tree.chooses, tree.entries))
+    if not _are_few(wanted):
+        literal = phrase.split(maxsplit=1)[0]
+        holding = tree.holding(literal, wanted)
+        wanted = sorted(holding, key=lambda entry: entry.relative.split("/"))
+    return wanted[:_FEW_FILES], len(wanted[_FEW_FILES:])
+
+
+def _are_few(entries: Sequence[Entry]) -> bool:
+    return len(entries) <= _FEW_FILES and sum(entry.size for entry in entries) <= _FEW_BYTES
+
+
+def _held(tree: Tree, sought: Sought, entries: Sequence[Entry]) -> dict[str, Collection[Entry]]:
+    """Return for words of the query the files that hold them in their text or their path."""
+    literals = sought.literals or {sought.phrase: sought.phrase.split()[0]}
+    held: dict[str, Collection[Entry]] = {}
+    for term, literal in islice(literals.items(), _MOST_LITERALS):
+        named = {entry for entry in entries if literal in entry.relative.lower()}
+        held[term] = named.union(tree.holding(literal, entries))
+    return held
+
+
+def _likeliest(
+    sought: Sought, entries: Sequence[Entry], held: dict[str, Collection[Entry]]
+) -> list[Entry]:
+    """Return the files with most of the rare words, in order: the first by path of those alike."""
+    worth: dict[Entry, float] = {}
+    for holders_of_word in held.values():
+        rarity = log(1 + len(entries) / (1 + len(holders_of_word)))
+        for entry in holders_of_word:
+            named = any(plain in entry.relative.lower() for plain in sought.files)
+            worth[entry] = worth.get(entry, 0.0) + rarity * (1 + named)
+    ordered = sorted(worth, key=lambda entry: (-worth[entry], entry.relative.split("/")))
+    return ordered[:_FEW_FILES]
