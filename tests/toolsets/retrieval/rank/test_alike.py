@@ -124,6 +124,32 @@ def test_one_word_is_followed_to_the_last_place_of_an_answer(grown: Maker) -> No
     assert len(paths(forest, "handler", file_glob="handler/*")) == 91
 
 
+@pytest.mark.usefixtures("few")
+def test_a_common_name_is_found_that_is_no_word_of_a_text(grown: Maker) -> None:
+    forest = grown("index")
+    for n in range(58):
+        name = "alpha" if n % 2 else "readFile"
+        forest.put(f"code/f{n:02}.py", f"def {name}():\n    return {n}\n")
+    before, after = before_and_after(forest, "readfile alpha")
+    assert {place["path"] for place in after} > {f"f{n:02}.py" for n in range(0, 58, 2)}
+    assert after == before
+
+
+def test_a_huge_file_hides_no_other_that_answers_alike(grown: Maker) -> None:
+    forest = grown("index")
+    forest.put("code/a.txt", "handler = 1\n" * 40_000)
+    forest.put("code/b.py", "def huge():\n" + "    handler = 1\n" * 40_000)
+    for n in range(30):
+        forest.put(f"code/f{n:02}.py", f"value_{n} = handler\n")
+    before, after = before_and_after(forest, "handler")
+    assert {place["path"] for place in after} >= {
+        "a.txt",
+        "b.py",
+        *(f"f{n:02}.py" for n in range(30)),
+    }
+    assert after == before
+
+
 def test_a_word_of_very_many_paths_is_found_by_them(
     grown: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

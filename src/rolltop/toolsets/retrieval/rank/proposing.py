@@ -7,6 +7,8 @@ a file are proposed whether the index holds it or it is read for the search.
 from __future__ import annotations
 
 from bisect import bisect_right
+from heapq import nsmallest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from rolltop.core.search.terms import chosen, is_beginning
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.rank.words import Sought
 
 Piece = TypeVar("Piece")
+File = TypeVar("File")
 
 MOST: Final = 3_000
 """Pieces that an expression may propose to be compared, as long as those are enough."""
@@ -36,6 +39,9 @@ _SURELY_PROPOSED: Final = 40
 """Pieces that are looked into although much less speaks for them than for the first."""
 
 _MUCH_LESS: Final = 0.4
+
+_IN_TURN: Final = 8
+"""Pieces of a file that are taken before those that answer alike in the next ones."""
 
 _NAME_COUNTS: Final = 1.5
 _PATH_COUNTS: Final = 0.5
@@ -144,6 +150,20 @@ def enough(worths: Iterable[tuple[float, Iterable[Piece]]], sought: Sought) -> I
             count += 1
 
 
+def in_turns(tied: Iterable[tuple[str, File, list[int]]]) -> Iterator[tuple[File, int]]:
+    """Yield files with the places of pieces in them that answer alike: some of each, then more.
+
+    The files come by their paths, which are given with them.
+    """
+    parted = ((path.split("/"), file, places) for path, file, places in tied)
+    ordered = nsmallest(PROPOSED, parted, key=itemgetter(0))
+    most = max((len(places) for _, _, places in ordered), default=0)
+    for at in range(0, most, _IN_TURN):
+        for _, file, places in ordered:
+            for place in sorted(places)[at : at + _IN_TURN]:
+                yield file, place
+
+
 def _has(words: frozenset[str], term: str, sought: Sought) -> bool:
     """Return whether a piece of these words has a word of a query: as `_sought` finds it."""
     if is_beginning(term):
@@ -178,7 +198,10 @@ def _stages(
         found = _by_text(file, sought, known, first)
         yield paths.added(found, alone=True), telling.most_beside(text) + paths.most
     later = [(telling.text, said(telling.text))] if text != telling.text else []
-    alone = [(((term,),), _sought(sought, term)) for term in telling.common]
+    alone = [
+        (((term,),), f"({_sought(sought, term)}) OR {quoted(f'{NAME}{term}')}")
+        for term in telling.common
+    ]
     for clauses, within in (*later, *alone):
         text = (*text, *clauses)
         found = _by_text(file, sought, known, within)
@@ -190,9 +213,9 @@ def _stages(
 class _Telling(NamedTuple):
     """The expressions that tell most of a query: by `text`, and `first` others as FTS5 says them.
 
-    `everywhere`: more pieces than are compared meet that by text. `common` are words it does not
-    find alone, the rarest first; `worths` say how much each word tells, and `beside` what the
-    names and words do that neither `first` nor `text` finds.
+    `everywhere`: more pieces than are compared meet that by text. `common` are words that these do
+    not find wherever they are, the rarest first; `worths` say how much each word tells, and
+    `beside` what the names and words do that neither `first` nor `text` finds.
     """
 
     first: list[str]
@@ -215,8 +238,9 @@ class _Telling(NamedTuple):
         first = [*([said(names)] if names else []), *(_sought(sought, term) for term in few)]
         common = [
             term
-            for term in sorted(words, key=lambda term: (words[term], term))
-            if (term,) not in text and term not in few
+            for term in sorted(known.words, key=lambda term: (known.words[term], term))
+            if (term in words and term not in few and (term,) not in text)
+            or (f"{NAME}{term}" in named and (f"{NAME}{term}",) not in names)
         ]
         by_name = {f"{NAME}{term}": _NAME_COUNTS * rarity(term) for term in known.names}
         beside = _most_beside(names, {name: by_name[name] for name in named})

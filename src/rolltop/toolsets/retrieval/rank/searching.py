@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.toolsets.retrieval.models import Place
 from rolltop.toolsets.retrieval.rank.pieces import ends_of, span_of
 from rolltop.toolsets.retrieval.rank.previews import preview
-from rolltop.toolsets.retrieval.rank.proposing import PROPOSED, enough, occurring, proposed
+from rolltop.toolsets.retrieval.rank.proposing import enough, in_turns, occurring, proposed
 from rolltop.toolsets.retrieval.rank.trees import Proposal, Tree
 from rolltop.toolsets.retrieval.rank.units import units_of
 from rolltop.toolsets.retrieval.rank.unkept import holders, likely, looked_at
@@ -160,25 +160,24 @@ def _proposals(tree: Tree, file: UnitFile, sought: Sought, known: Occurring) -> 
     """Return the pieces that the index proposes, by their files."""
     found: dict[int, Proposal] = {}
     worths = ((worth, _first(tree, tied)) for worth, tied in proposed(file, sought, known))
-    for number, entry, place in enough(worths, sought):
+    for (number, entry), place in enough(worths, sought):
         proposal = found.setdefault(number, Proposal(entry, entry[1:5], number, []))
         proposal.places.append(place)
     return list(found.values())
 
 
-def _first(tree: Tree, pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Entry, int]]:
-    """Yield the first of some pieces, by the path of their files and by their place there."""
+def _first(
+    tree: Tree, pieces: Sequence[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, Entry], int]]:
+    """Yield the first of some pieces that answer alike: number and file, and the place there."""
     places: dict[int, list[int]] = {}
     for number, place in pieces:
         places.setdefault(number, []).append(place)
-    wanted = [
-        (entry.relative.split("/"), number, entry)
-        for number in places
+    return in_turns(
+        (entry.relative, (number, entry), some)
+        for number, some in places.items()
         if (entry := tree.units.entry(number)) is not None and tree.chooses(entry)
-    ]
-    for _, number, entry in nsmallest(PROPOSED, wanted):
-        for place in sorted(places[number]):
-            yield number, entry, place
+    )
 
 
 def _candidates(

@@ -11,7 +11,7 @@ from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.rank.pieces import words_of
-from rolltop.toolsets.retrieval.rank.proposing import Having, enough, having
+from rolltop.toolsets.retrieval.rank.proposing import Having, enough, having, in_turns
 from rolltop.toolsets.retrieval.rank.trees import Proposal
 from rolltop.toolsets.retrieval.rank.weighing import Statistics
 
@@ -77,15 +77,18 @@ def likely(files: Sequence[Read], sought: Sought, statistics: Statistics) -> lis
 
     They are those that the index would propose if it held the files.
     """
-    worths = sorted(
-        (-worth, file.entry.relative.split("/"), place, file)
-        for file in files
-        for place, piece in enumerate(file.pieces)
-        if (worth := piece.worth(file.pieces[0].path, statistics)) > 0
+    tied: dict[float, dict[int, list[int]]] = {}
+    for number, file in enumerate(files):
+        for place, piece in enumerate(file.pieces):
+            worth = piece.worth(file.pieces[0].path, statistics)
+            if worth > 0:
+                tied.setdefault(worth, {}).setdefault(number, []).append(place)
+    worths = (
+        (worth, in_turns((files[at].entry.relative, files[at], some) for at, some in alike.items()))
+        for worth, alike in sorted(tied.items(), reverse=True)
     )
     found: dict[Entry, Proposal] = {}
-    tied = ((-worth, ((place, file),)) for worth, _, place, file in worths)
-    for place, file in enough(tied, sought):
+    for file, place in enough(worths, sought):
         proposal = found.setdefault(file.entry, Proposal(file.entry, file.stamp, None, []))
         proposal.places.append(place)
     return list(found.values())
