@@ -91,7 +91,7 @@ class Content:
     def after(self, spot: Spot, count: int) -> tuple[Line, ...]:
         """Return up to `count` lines after a matching line, each cut where it is long."""
         lines: list[Line] = []
-        start, number = self._next_line(spot.offset), spot.line
+        start, number = self._next_line(spot.offset) if count else 0, spot.line
         while len(lines) < count and self._read(start, 1):
             number += 1
             lines.append(Line(number, self._cut(self._window(start, 0))[0]))
@@ -157,6 +157,9 @@ class Content:
         asked = place - start + _WINDOW
         data = self._read(offset + start, asked)
         ends = len(data) < asked
+        line = data[: data.find(b"\n", place - start) + 1]
+        if line and not start and line.isascii():  # as nearly all are
+            return _Window(line[:-1].removesuffix(b"\r").decode(), place, starts=True, ends=True)
         encoding = _UTF8 if data.isascii() else self._encoding
         first = self._first_character(data, encoding, offset, start)
         if first != start:
