@@ -40,13 +40,29 @@ def processor_time(pid: int) -> float:
 
 
 def memory(pid: int) -> int:
-    """Return the bytes of memory of a process and those it started, what they share once."""
+    """Return the bytes of memory of a process and those it started, what they share once.
+
+    Files in memory count too, mapped or not.
+    """
     total = 0
     for member in _members(pid):
+        total += _files_in_memory(member) // 1024
         with suppress(OSError):
             text = (_PROC / str(member) / "smaps_rollup").read_text()
             total += sum(int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:")
     return total * 1024
+
+
+def _files_in_memory(pid: int) -> int:
+    """Return the bytes of the files without a name that a process holds in memory."""
+    held: dict[int, int] = {}
+    with suppress(OSError):
+        for link in (_PROC / str(pid) / "fd").iterdir():
+            with suppress(OSError):
+                if str(link.readlink()).startswith("/memfd:"):
+                    status = link.stat()
+                    held[status.st_ino] = status.st_blocks * 512
+    return sum(held.values())
 
 
 def until_at_rest(pid: int, *, still: float = 5.0, most: float = 3_600.0) -> Work:

@@ -7,12 +7,14 @@ its start. Three servers look at one tree, and they and ripgrep are asked in tur
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -72,6 +74,20 @@ _PYTHON: Final = (
     Asked("a hash", r"\b[0-9a-f]{40}\b", regex=True),
     Asked("a date", r"\d{4}-\d{2}-\d{2}", regex=True),
 )
+_TYPED: Final = tuple(
+    Asked(text, text, regex=text not in {"==", "->", "if not", "TODO", "q;", "()()", "Error("})
+    for text in (
+        "==", "->", "if not", "TODO", "q;", "()()", "Error(",
+        "TODO|FIXME", "import (os|sys)", r"^\s*#\s*include", "return (None|NULL|0)", r"print\w*\(",
+        r"\b(get|set)_\w+\(", r"def \w+\(", r"class \w+\(.*Error\)", r"struct \w+ \{",
+        r"static (int|void) \w+_init\(", r"except \w+ as e:", r"for \w+ in range\(",
+        r"\d+\.\d+\.\d+", r"\d{2}:\d{2}", r"\d\d/\d\d/\d{2,4}", "0x[0-9a-fA-F]{6,}",
+        r"https?://\S+", r"\w+@\w+\.\w+", "[A-Z_]{5,} = ", r'"\w+":', r"err(or)?s?\b", r"__\w+__",
+        r"\bif\b.*\bor\b.*\bnot\b", r"\b\w{1,2} = \[\]", "x+y+z", r"\s+$", "^$", r"^\s{40,}\w",
+        r"[^\x00-\x7f]", r"(?i)deprecated", r"v\d+\.\d+", r"\$\{\w+\}", r"open\(.*,\s*[\"']r",
+    )
+)  # fmt: skip
+"""What people and agents type, most of it short, common, or of no text that an index knows."""
 
 
 def tables() -> Iterator[Table]:
@@ -82,11 +98,13 @@ def tables() -> Iterator[Table]:
         with Bench(library, folder / "library") as small:
             yield small.index_table("CPython's library")
             yield small.searches("CPython's library", _PYTHON)
+            yield small.typed("CPython's library")
             yield small.starts("CPython's library", _PYTHON[0])
         tree = large_tree() or Path(sys.prefix)
         with Bench(tree, folder / "large", EXACT, _LARGE_RUNS) as large:
             yield large.index_table("a large tree")
             yield large.searches("a large tree", _KERNEL)
+            yield large.typed("a large tree")
             yield large.starts("a large tree", _KERNEL[0])
             yield large.edits()
 
@@ -170,6 +188,41 @@ class Bench:
             f"machine does not change it. {load()}",
             ("query", "lines", "ripgrep", "cold, its time", "warm, its speed", "by notes"),
             rows,
+        )
+
+    def typed(self, title: str) -> Table:
+        """Compare many queries with ripgrep, warm."""
+        for _ in range(2):  # texts are held in memory once a search has looked through many files
+            _search(self.strict, _TYPED[-1])
+            until_at_rest(self.strict.process.pid, still=3)
+        speeds: list[tuple[float, Asked]] = []
+        for asked in _TYPED:
+            rg, warm = interleaved(
+                [
+                    partial(time_of, partial(_ripgrep, self.tree, asked)),
+                    partial(time_of, partial(_search, self.strict, asked)),
+                ],
+                self._runs,
+            )
+            speeds.append((rg.median / warm.median, asked))
+        speeds.sort(key=itemgetter(0))
+        only = [speed for speed, _ in speeds]
+        slower = ", ".join(
+            f"`{asked.query}` {_speed(speed)}" for speed, asked in speeds if speed < 1
+        )
+        return Table(
+            f"retrieval: what people type, in {title}",
+            f"{len(_TYPED)} queries, most of them short, common or without a text to be found by, "
+            f"warm, as in the table above; ripgrep's time is 1. {load()}",
+            ("", "× ripgrep's speed"),
+            [
+                ("least", _speed(only[0])),
+                ("a tenth is below", _speed(only[len(only) // 10])),
+                ("median", _speed(statistics.median(only))),
+                ("greatest", _speed(only[-1])),
+                ("slower than ripgrep", slower.replace("|", "\\|") or "none"),
+                ("memory of the server", megabytes(memory(self.strict.process.pid))),
+            ],
         )
 
     def _memory(self, wire: Wire) -> int:
