@@ -25,6 +25,11 @@ async def update(desk: Desk) -> None:
     await desk.work(indexing.update, desk)
 
 
+async def hold_texts(desk: Desk) -> None:
+    """Hold in memory the texts that searches looked through."""
+    await desk.work(indexing.hold_texts, desk)
+
+
 async def update_ranking(desk: Desk) -> None:
     """Cut into units what the ranked index does not hold yet, and what a search found changed."""
     await desk.work(ranking.update, desk)
@@ -38,6 +43,7 @@ async def make_vectors(desk: Desk) -> None:
 
 JOBS: Final = (
     Job("retrieval.index", _UPDATE_EVERY, update, first=_FIRST_UPDATE),
+    Job("retrieval.texts", _UPDATE_EVERY, hold_texts),
     Job("retrieval.ranking", _UPDATE_EVERY, update_ranking),
     Job("retrieval.vectors", _UPDATE_EVERY, make_vectors),
 )

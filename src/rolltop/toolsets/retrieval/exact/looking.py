@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.core.roots import Skipped
 from rolltop.core.roots.settling import is_settled
 from rolltop.toolsets.retrieval.exact import ripgrep
+from rolltop.toolsets.retrieval.exact.packed import Asked, may_look
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
+    from rolltop.toolsets.retrieval.exact.packed import PackedLines
     from rolltop.toolsets.retrieval.exact.spots import Spot
     from rolltop.toolsets.retrieval.exact.trees import Tree
 
@@ -32,6 +34,10 @@ start. So few as the first are read at once."""
 _LISTED_AT_ONCE: Final = (512, 4096, 1 << 14)
 """The same where lines are listed. Ripgrep takes as long to compile an expression as to look for it
 in hundreds of files."""
+_FEW: Final = 256
+"""Files that are looked at by themselves sooner than among all texts in memory."""
+_BESIDE_TEXTS: Final = 1024
+"""Files that are looked at along with texts in memory."""
 _MOST_LINES: Final = 20
 """Lines of a file that a first look lists; a file that has as many is looked through again."""
 _LARGE: Final = 4096
@@ -57,34 +63,43 @@ class Lines:
     def __init__(self, directory: str) -> None:
         """Hold no lines yet; files are named from the directory."""
         self._directory: Final = directory
-        self._kept: Final[dict[Entry, list[ripgrep.Row]]] = {}
+        self._kept: dict[Entry, tuple[int, list[ripgrep.Row]]] = {}
+        self._held: dict[Entry, tuple[int, list[ripgrep.Row]]] = {}
+        self._packed: Mapping[Entry, PackedLines] = {}
         self._begun = 0
 
     def begin(self, begun: int) -> None:
-        """Forget all lines: those to come are of a look that began then, in ns since 1970."""
-        self._kept.clear()
+        """Forget the lines of the last look: the next began then, in nanoseconds since 1970."""
+        self._kept = {}
         self._begun = begun
 
     def keep(self, entry: Entry, rows: list[ripgrep.Row]) -> None:
         """Keep the lines of a file."""
-        self._kept[entry] = rows
+        self._kept[entry] = self._begun, rows
 
-    def of(self, entry: Entry) -> list[Spot] | None:
+    def hold(self, packed: Mapping[Entry, PackedLines]) -> None:
+        """Take lines out of memory, and never forget them, nor those of the last look."""
+        self._packed, self._held = packed, self._kept
+
+    def of(self, entry: Entry) -> list[Spot] | PackedLines | None:
         """Return the lines of a file that is open by now; None where they are not known."""
-        found = self._kept.get(entry)
-        if found is None or not self._lies_still(entry.relative):
+        packed = self._packed.get(entry)
+        if packed is not None:
+            return packed
+        begun, rows = self._kept.get(entry) or self._held.get(entry) or (0, None)
+        if rows is None or not self._lies_still(entry.relative, begun):
             return None
-        return ripgrep.spots_in(found)
+        return ripgrep.spots_in(rows)
 
-    def _lies_still(self, relative: str) -> bool:
-        """Return whether no directory on the way was renamed or filled since the look began."""
+    def _lies_still(self, relative: str, begun: int) -> bool:
+        """Return whether no directory on the way was renamed or filled since a look began."""
         above = relative.rpartition("/")[0]
         while True:
             try:
                 status = os.lstat(f"{self._directory}/{above}")
             except OSError:
                 return False
-            if not is_settled(status.st_mtime_ns, status.st_ctime_ns, self._begun):
+            if not is_settled(status.st_mtime_ns, status.st_ctime_ns, begun):
                 return False
             if not above:
                 return True
@@ -108,8 +123,17 @@ class Looks:
     are in the states that their entries say.
     """
 
-    def __init__(self, tree: Tree, found: Expression, deadline: float) -> None:
-        """Look at nothing yet; `deadline` is on the monotonic clock."""
+    def __init__(
+        self, tree: Tree, found: Expression, deadline: float, most: int | None = None
+    ) -> None:
+        """Look at nothing yet; `deadline` is on the monotonic clock.
+
+        Where the first `most` lines of each file are wanted, texts in memory are looked through.
+        """
+        self._most: Final = most
+        self._found: Final = found
+        self._looked: Collection[Entry] = ()
+        """Files that need no other look."""
         self._tree: Final = tree
         self._directory: Final = str(tree.root.path)
         self._expression: Final = found.or_binary or found
@@ -130,7 +154,8 @@ class Looks:
 
     def batches(self, entries: Iterable[Entry]) -> Generator[list[Entry], None, None]:
         """Yield the files to be read, a batch at a time, in order."""
-        groups = self._groups(iter(entries))
+        left = yield from self._through_texts(entries)
+        groups = self._groups(iter(left))
         looks: deque[_Look] = deque()
         try:
             self._begin(groups, looks)
@@ -153,11 +178,51 @@ class Looks:
             if len(looks) >= _AHEAD or (len(group) < _LARGE and not self._lists):
                 break
 
+    def _through_texts(
+        self, entries: Iterable[Entry]
+    ) -> Generator[list[Entry], None, Iterable[Entry]]:
+        """Yield the first of many files as texts in memory tell; return what is left to look at."""
+        texts = self._tree.texts
+        if self._most is None or texts is None or not may_look(self._found):
+            return entries
+        listed = list(entries)
+        packs = texts.packs() if len(listed) > _FEW else None
+        if packs is None:
+            return listed
+        sure, unsure = self._looked_through(Asked(packs, listed, self._most))
+        left = [entry for entry in listed if entry in sure or entry in unsure]
+        at = next((at for at, entry in enumerate(left) if entry in unsure), len(left))
+        self._looked = sure
+        yield from _batches(islice(left, at))
+        return islice(left, at, None)
+
+    def _looked_through(self, asked: Asked) -> tuple[Collection[Entry], Collection[Entry]]:
+        """Return the files that match or may, by a look at texts in memory, and those left out."""
+        beside = {encoded(entry.relative): entry for entry in asked.others[:_BESIDE_TEXTS]}
+        begun = time.time_ns()
+        run = ripgrep.packed_run(
+            self._found, asked.descriptors, beside, self._directory, asked.listed
+        )
+        look = _Look(begun, beside, run)
+        try:
+            written, complaints = run.result(min(PATIENCE, self._deadline - time.monotonic()))
+        except ripgrep.Stuck:
+            self._check_time()
+            return (), asked.entries
+        rows, unread = ripgrep.listed_lines(written), ripgrep.unread(complaints)
+        self.lines.begin(look.begun)
+        names = unread | self._listed(look, rows, unread, asked.listed)
+        found = self._that_may_match(look, names, tells_binary=False)
+        packed, unsure = asked.found(rows, ripgrep.unread_open(complaints))
+        self.lines.hold(packed)
+        return packed.keys() | found, unsure.union(asked.others[_BESIDE_TEXTS:])
+
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
-        if len(group) <= READ_AT_ONCE or (not self._lists and 2 * self._matched > self._read):
+        unknown = [name for name, entry in group.items() if entry not in self._looked]
+        if len(unknown) <= READ_AT_ONCE or (not self._lists and 2 * self._matched > self._read):
             return None
         lines = _MOST_LINES if self._lists else None
-        return ripgrep.names_run(self._expression, group, self._directory, lines)
+        return ripgrep.names_run(self._expression, unknown, self._directory, lines)
 
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""
@@ -171,27 +236,46 @@ class Looks:
             self._check_time()
             return list(look.files.values())
         unread = ripgrep.unread(complaints)
-        names = unread | (
-            self._listed(look, written, unread) if self._lists else ripgrep.matching(written)
-        )
-        names |= {
+        if self._lists:
+            rows = ripgrep.listed_lines(written)
+            names = unread | self._listed(look, rows, unread, _MOST_LINES)
+        else:
+            names = unread | ripgrep.matching(written)
+        names.update(name for name, entry in look.files.items() if entry in self._looked)
+        return self._that_may_match(look, names, tells_binary=self._tells_binary)
+
+    def _that_may_match(self, look: _Look, names: set[bytes], *, tells_binary: bool) -> list[Entry]:
+        """Return the files of a look that may match, by the names of those that did."""
+        named = names | {
             name for name, entry in look.files.items() if is_torn(self._tree, entry, look.begun)
         }
-        if not self._tells_binary:
-            self.unlooked.extend(entry for name, entry in look.files.items() if name not in names)
-        if not names:
+        if not tells_binary:
+            self.unlooked.extend(entry for name, entry in look.files.items() if name not in named)
+        if not named:
             return []
-        return [entry for name, entry in look.files.items() if name in names]
+        return [entry for name, entry in look.files.items() if name in named]
 
-    def _listed(self, look: _Look, written: bytes, unread: set[bytes]) -> set[bytes]:
-        """Keep the lines that a look listed, where a change of the file would show since then."""
-        listed = ripgrep.listed_lines(written)
+    def _listed(
+        self,
+        look: _Look,
+        listed: Mapping[bytes, list[ripgrep.Row]],
+        unread: Collection[bytes],
+        most: int,
+    ) -> set[bytes]:
+        """Keep the lines that a look listed, where a change of the file would show since then.
+
+        At most so many were listed of a file. Returns the names of the files that have some.
+        """
+        found: set[bytes] = set()
         for name, rows in listed.items():
-            entry = look.files[name]
-            is_whole = len(rows) < _MOST_LINES and name not in unread
+            entry = look.files.get(name)
+            if entry is None:
+                continue
+            found.add(name)
+            is_whole = len(rows) < most and name not in unread
             if is_whole and is_settled(entry[2], entry[3], look.begun):
                 self.lines.keep(entry, rows)
-        return set(listed)
+        return found
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""

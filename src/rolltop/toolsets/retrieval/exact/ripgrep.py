@@ -11,10 +11,11 @@ import re
 import subprocess
 import threading
 import time
-from collections import defaultdict
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib.metadata import distribution
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rolltop.core.errors import Invalid, TimedOut, Unavailable
@@ -54,6 +55,7 @@ _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(?:(\d+):)?(\d+):[^\n]*\n")
 told of an empty match behind a file's last CR."""
 Row = tuple[bytes, bytes, bytes, bytes]
 """A matching line as it was listed: file, line, column, offset."""
+_NAME: Final = itemgetter(0)
 _COUNTED: Final = re.compile(rb"([^\0]+)\0\d+\r?\n")
 _FAULTS: Final = 2
 """The exit status where some file could not be read, or the expression."""
@@ -251,6 +253,29 @@ def unread(complaints: bytes, folder: bytes = b"./") -> set[bytes]:
     }
 
 
+def packed_run(
+    found: Expression,
+    descriptors: Iterable[int],
+    names: Iterable[bytes],
+    directory: str,
+    lines: int,
+) -> Run:
+    """Start listing the first lines of open files and of files named from the directory."""
+    opened = tuple(descriptors)
+    files = [*map(open_file, opened), *(b"./" + name for name in names)]
+    return Run(found, _first_lines(lines), files, directory=directory, descriptors=opened)
+
+
+def open_file(descriptor: int) -> bytes:
+    """Return the name of an open file."""
+    return b"%b%d" % (_OPEN_FILES, descriptor)
+
+
+def unread_open(complaints: bytes) -> set[int]:
+    """Return the descriptors of open files that ripgrep says it could not read."""
+    return set(map(int, unread(complaints, _OPEN_FILES)))
+
+
 def spots(
     found: Expression, descriptors: Sequence[int], most: int, deadline: float
 ) -> dict[int, list[Spot] | None]:
@@ -263,7 +288,7 @@ def spots(
         TimedOut: `deadline`, on the monotonic clock, passed.
 
     """
-    names = [b"%b%d" % (_OPEN_FILES, descriptor) for descriptor in descriptors]
+    names = [open_file(descriptor) for descriptor in descriptors]
     run = Run(found, _first_lines(most), names, descriptors=descriptors)
     try:
         written, complaints = run.result(deadline - time.monotonic())
@@ -275,7 +300,7 @@ def spots(
         int(name.removeprefix(_OPEN_FILES)): spots_in(rows)
         for name, rows in listed_lines(written).items()
     }
-    return listed | dict.fromkeys(map(int, unread(complaints, _OPEN_FILES)))
+    return listed | dict.fromkeys(unread_open(complaints))
 
 
 def listed_lines(written: bytes) -> dict[bytes, list[Row]]:
@@ -283,15 +308,16 @@ def listed_lines(written: bytes) -> dict[bytes, list[Row]]:
 
     There may be many times as many as are wanted: see `spots_in`.
     """
-    rows: dict[bytes, list[Row]] = defaultdict(list)
-    for row in _ROW.findall(written):
-        rows[row[0]].append(row)
-    return {name.removeprefix(b"./"): listed for name, listed in rows.items()}
+    rows = groupby(_ROW.findall(written), _NAME)  # those of a file are written in one piece
+    return {name.removeprefix(b"./"): list(listed) for name, listed in rows}
 
 
-def spots_in(rows: Iterable[Row]) -> list[Spot]:
-    """Return the matching lines that were listed of a file."""
-    return [Spot(int(line), int(column or 1), int(offset)) for _, line, column, offset in rows]
+def spots_in(rows: Iterable[Row], lines: int = 0, start: int = 0) -> list[Spot]:
+    """Return matching lines as they are in a file, before which come so many lines and bytes."""
+    return [
+        Spot(int(line) - lines, int(column or 1), int(offset) - start)
+        for _, line, column, offset in rows
+    ]
 
 
 def _unavailable(why: str) -> Unavailable:

@@ -230,7 +230,7 @@ class _Search:
                 texts = tree.index.texts(self._most_bytes)
             files = self._wanted[listed.name] if texts is None else texts
             entries = self._from_position(listed.name, files)
-        listed.looks = Looks(tree, self._expression, self._deadline)
+        listed.looks = Looks(tree, self._expression, self._deadline, self._verifier.most)
         return listed.looks.batches(self._without_large_binaries(listed, entries)), listed.tally
 
     def _bounds(self, name: str) -> Wanted:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Entry, Listed, Marks, Root, Roots, Skipped
     from rolltop.toolsets.retrieval.models import Query, Totals
+    from rolltop.toolsets.retrieval.store import Packs
 
 
 class Index(Protocol):
@@ -42,6 +43,14 @@ class Index(Protocol):
         ...
 
 
+class Texts(Protocol):
+    """Texts of a tree's files that may be held in memory."""
+
+    def packs(self) -> Packs | None:
+        """Return what is held, None where nothing is; they are worth holding from now on."""
+        ...
+
+
 @dataclass(frozen=True)
 class Tree:
     """A root as a search sees it.
@@ -56,6 +65,7 @@ class Tree:
     files: Callable[[Skipped], Iterable[Entry]]
     index: Index | None = None
     folders: Callable[[str, Skipped], Iterator[Listed] | None] | None = None
+    texts: Texts | None = None
 
     @classmethod
     def live(cls, roots: Roots, root: Root) -> Tree:

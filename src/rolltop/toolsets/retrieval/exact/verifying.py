@@ -12,16 +12,18 @@ from rolltop.toolsets.retrieval.exact.reading import Opened, opened
 from rolltop.toolsets.retrieval.models import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
     from rolltop.toolsets.retrieval.exact.looking import Lines
+    from rolltop.toolsets.retrieval.exact.packed import PackedLines
     from rolltop.toolsets.retrieval.exact.spots import Spot
     from rolltop.toolsets.retrieval.exact.tally import Tally
     from rolltop.toolsets.retrieval.exact.trees import Tree
 
 _ATTEMPTS: Final = 3
+_Places = dict[int, "list[Spot] | PackedLines | None"]
 
 
 class Verifier:
@@ -37,7 +39,8 @@ class Verifier:
         """Read nothing yet; `deadline` is on the monotonic clock."""
         self._expression: Final = found
         self._of_ascii: Final = found.of_ascii or found
-        self._most: Final = most
+        self.most: Final = most
+        self._left = most
         self._context: Final = context
         self._deadline: Final = deadline
         self._most_bytes: Final = most_bytes
@@ -72,6 +75,7 @@ class Verifier:
                     continue
                 if hits:
                     yield hits
+                    self._left -= len(hits)
 
     def count_binary(self, tree: Tree, entries: list[Entry], tally: Tally) -> None:
         """Count those of the files that are binary."""
@@ -95,17 +99,15 @@ class Verifier:
         tally.changed += 1
         return []
 
-    def _spots(
-        self, files: list[tuple[Opened, Content]], listed: Lines | None
-    ) -> dict[int, list[Spot] | None]:
+    def _spots(self, files: list[tuple[Opened, Content]], listed: Lines | None) -> _Places:
         """Return the matching lines of each file, by descriptor; None where it cannot be read."""
-        places: dict[int, list[Spot] | None] = {}
+        places: _Places = {}
         text = self._expression.literal
         for file, content in files:
             found = None if listed is None or not file.is_as_listed() else listed.of(file.entry)
             if found is None and text is not None:
                 try:
-                    found = content.spots(text, self._most)
+                    found = content.spots(text, self.most)
                 except Unreadable:
                     places[file.descriptor] = None
             if found is not None:
@@ -118,7 +120,7 @@ class Verifier:
 
     def _found(self, descriptors: list[int], *, is_ascii: bool) -> dict[int, list[Spot] | None]:
         """Return the matching lines of open files as ripgrep tells them."""
-        most, deadline = self._most, self._deadline
+        most, deadline = self.most, self._deadline
         if is_ascii:
             with suppress(ripgrep.Refused):
                 return ripgrep.spots(self._of_ascii, descriptors, most, deadline)
@@ -129,12 +131,13 @@ class Verifier:
         tree: Tree,
         file: Opened,
         content: Content,
-        places: Mapping[int, list[Spot] | None],
+        places: _Places,
     ) -> list[Hit]:
-        """Return a file's hits. Raises Unreadable."""
-        spots = places.get(file.descriptor, [])
-        if spots is None:
+        """Return those of a file's hits that are still wanted. Raises Unreadable."""
+        found = places.get(file.descriptor, [])
+        if found is None:
             raise Unreadable
+        spots = found[: self._left] if isinstance(found, list) else found.spots(self._left)
         return [self._hit(tree, file.entry, content, spot) for spot in spots]
 
     def _hit(self, tree: Tree, entry: Entry, content: Content, spot: Spot) -> Hit:

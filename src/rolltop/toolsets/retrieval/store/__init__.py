@@ -1,4 +1,4 @@
-"""What is kept of files on disk, and what a process knows of it."""
+"""What is kept of files, on disk and in memory, and what a process knows of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rolltop.toolsets.retrieval.store.files import (
     scattered,
 )
 from rolltop.toolsets.retrieval.store.held import GONE, Held, Row, Stamp
+from rolltop.toolsets.retrieval.store.packs import Pack, Packs, can_pack, packable, packed
 
 __all__ = [
     "GONE",
@@ -30,12 +31,17 @@ __all__ = [
     "Held",
     "IndexFile",
     "NotUnderstood",
+    "Pack",
+    "Packs",
     "Row",
     "Stamp",
     "Unusable",
     "Value",
     "batches",
+    "can_pack",
     "kept_path",
+    "packable",
+    "packed",
     "path_of",
     "scattered",
 ]

@@ -52,6 +52,8 @@ class RootIndex:
         self._key: Final = str(root.path)
         self._catalogue: Final = Catalogue(roots, root, watch=watch)
         self._asked = False
+        self.seen: list[Entry] = []
+        """The files when they were last looked at."""
         self.listed = False
         """Whether the files were listed before, so that only changes cost time."""
         self._lock: Final = Lock()
@@ -93,6 +95,7 @@ class RootIndex:
         self._asked = True
         with nullcontext() if self.listed else uncollected():
             entries = self._catalogue.files(skipped, begun=begun)
+        self.seen = entries
         self.listed = True
         return entries
 

@@ -52,6 +52,10 @@ class Indexes:
         """Return a root as it is from now on, for one search."""
         return Look(self, self._indexes[root.name])
 
+    def seen(self, root: Root) -> list[Entry]:
+        """Return a root's files as they were when they were last looked at; none before."""
+        return self._indexes[root.name].seen
+
     def update(self, stopped: Callable[[], bool]) -> None:
         """Read what has changed into the index, until stopped.
 

@@ -9,7 +9,7 @@ from rolltop.core.roots import PathProblem, is_binary
 from rolltop.core.roots.opening import UTF16_MARKS
 from rolltop.core.roots.writers import is_held_for_writing
 from rolltop.toolsets.retrieval.trigrams.postings import BINARY, TEXT
-from rolltop.toolsets.retrieval.trigrams.rulefiles import settled, state_of
+from rolltop.toolsets.retrieval.trigrams.rulefiles import State, settled, state_of
 from rolltop.toolsets.retrieval.trigrams.runs import kept
 
 if TYPE_CHECKING:
@@ -37,12 +37,22 @@ class Unsettled(Exception):
 
 def read(roots: Roots, root: Root, entry: Entry) -> tuple[Stamp, int, str]:
     """Return a file's state, its kind and what is kept of its text. Raises Unsettled."""
-    if entry.size > LARGEST:
+    state, data = read_settled(roots, root, entry, LARGEST)
+    if is_binary(data[:_HEAD]):
+        return state[:4], BINARY, ""
+    if data.startswith(UTF16_MARKS):
+        data = data.decode("utf-16", "replace").encode()
+    return state[:4], TEXT, kept(data)
+
+
+def read_settled(roots: Roots, root: Root, entry: Entry, largest: int) -> tuple[State, bytes]:
+    """Return a file's state and what it holds, of which the state will tell. Raises Unsettled."""
+    if entry.size > largest:
         raise Unsettled
     try:
         with roots.open_entry(root, entry) as file:
             state = state_of(os.fstat(file.fileno()))
-            if not settled(state) or state[0] > LARGEST or max(state) > _LARGEST_INTEGER:
+            if not settled(state) or state[0] > largest or max(state) > _LARGEST_INTEGER:
                 raise Unsettled
             if is_held_for_writing(file.fileno()):
                 raise Unsettled(passing=True)
@@ -52,8 +62,4 @@ def read(roots: Roots, root: Root, entry: Entry) -> tuple[Stamp, int, str]:
                 raise Unsettled
     except (OSError, PathProblem):
         raise Unsettled from None
-    if is_binary(data[:_HEAD]):
-        return state[:4], BINARY, ""
-    if data.startswith(UTF16_MARKS):
-        data = data.decode("utf-16", "replace").encode()
-    return state[:4], TEXT, kept(data)
+    return state, data
