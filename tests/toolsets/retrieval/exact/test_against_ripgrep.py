@@ -58,7 +58,7 @@ def test_finds_the_lines_that_ripgrep_finds(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
-    pattern=patterns(),
+    pattern=patterns().filter(str.strip),
     texts=st.lists(texts_of_stretches(ASCII), min_size=6, max_size=12),
     case=st.sampled_from(("sensitive", "ignore", "smart")),
 )

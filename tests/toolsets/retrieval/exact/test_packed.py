@@ -144,7 +144,7 @@ CONTENTS = st.builds(content, STARTS, texts_of_stretches(), ENDS)
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=SUPPRESSED)
 @given(
-    pattern=patterns(),
+    pattern=patterns().filter(str.strip),
     end=st.sampled_from(("", "", "$", r"\z", r"\b", "(?-m:$)", r"\B")),
     contents=st.lists(CONTENTS, min_size=3, max_size=9),
     case=st.sampled_from(("sensitive", "ignore", "smart")),

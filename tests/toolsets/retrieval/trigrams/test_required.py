@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
-    pattern=patterns(),
+    pattern=patterns().filter(str.strip),
     texts=st.lists(texts_of_stretches(), min_size=6, max_size=12),
     case=st.sampled_from(("sensitive", "ignore", "smart")),
     encoding=st.sampled_from(("utf-8", "latin-1", "utf-16")),
