@@ -121,7 +121,7 @@ def held_library(library: Path) -> Kept:
     return kept
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=SUPPRESSED)
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=SUPPRESSED)
 @given(data=st.data(), limit=st.sampled_from((1, 7, 200, 1000)))
 def test_a_search_through_texts_finds_what_one_through_files_finds(
     held_library: Kept, library: Path, library_files: list[str], data: st.DataObject, limit: int
@@ -142,7 +142,7 @@ def content(start: bytes, text: str, end: str) -> bytes:
 CONTENTS = st.builds(content, STARTS, texts_of_stretches(), ENDS)
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=SUPPRESSED)
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=SUPPRESSED)
 @given(
     pattern=patterns().filter(str.strip),
     end=st.sampled_from(("", "", "$", r"\z", r"\b", "(?-m:$)", r"\B")),
@@ -246,7 +246,7 @@ def test_no_answer_is_older_than_its_question(code: Path) -> None:
         kept = Kept(code)
         kept.packing.drop()  # what is held now may be too new to tell its next change
         through = asked = 0
-        while through < examples(200):
+        while through < examples(80):
             if asked % 8 == 0:
                 kept.packing.packs()
                 kept.packing.update(MOST_BYTES, lambda: False)
