@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
@@ -72,6 +73,14 @@ async def wait_for_cancel(call: Call) -> dict[str, Any]:
     return {}
 
 
+async def hold_loop(call: Call) -> dict[str, Any]:
+    """Let nothing else run where calls are answered, from when stdin has ended."""
+    (reader,) = [thread for thread in threading.enumerate() if thread.name == "rolltop-stdin"]
+    await call.work(reader.join)
+    threading.Event().wait()
+    return {}
+
+
 async def _read(call: Call, name: str) -> str:
     if name == "fault":
         raise RuntimeError("the password is swordfish")
@@ -115,6 +124,7 @@ PROBE = Toolset(
         Tool("announce", announce, "Announce", Seen),
         Tool("take_steps", take_steps, "Take steps", Seen, reads=True),
         Tool("wait_for_cancel", wait_for_cancel, "Wait", Seen, reads=True),
+        Tool("hold_loop", hold_loop, "Hold the loop", Seen, reads=True),
     ),
     codes={"INVALID_ARGUMENT": "An argument is wrong."},
     shape_error=_shape,

@@ -74,10 +74,12 @@ class Lines:
 class ServerProcess:
     """One server process of `tests.server.program`."""
 
+    program = "tests.server.program"
+
     def __init__(self, transport: str, folder: Path, settings: Mapping[str, Any]) -> None:
         given = {"data_dir": folder / "data", **settings}
         pairs = [f"{key}={value}" for key, value in given.items()]
-        self.process = Forked(["-m", "tests.server.program", transport, *pairs], folder=folder)
+        self.process = Forked(["-m", self.program, transport, *pairs], folder=folder)
         self.stdin = self.process.stdin
         self.stdout = Lines(self.process.stdout)
         self.stderr = Lines(self.process.stderr)
@@ -136,6 +138,12 @@ class StdioServer(ServerProcess):
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Return the result of a tool call of the handshake era."""
         return self.request("tools/call", {"name": name, "arguments": arguments})["result"]
+
+
+class LateStdioServer(StdioServer):
+    """A server over stdio that sees the wish for its end when no grace is left."""
+
+    program = "tests.server.late_program"
 
 
 class HttpServer(ServerProcess):

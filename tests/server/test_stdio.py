@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.processes import LEGACY, MODERN, StdioServer, handshake, modern_meta
+from tests.server.processes import (
+    LEGACY,
+    MODERN,
+    LateStdioServer,
+    StdioServer,
+    handshake,
+    modern_meta,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,6 +250,33 @@ def test_each_of_many_calls_gets_an_answer_though_stdin_ended_long_before(tmp_pa
     for line in lines:
         result = line["result"]
         assert not result["isError"] or result["structuredContent"]["code"] == "UNAVAILABLE"
+
+
+def test_each_call_gets_an_answer_though_the_loop_that_answers_is_stuck(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        for number in range(3):
+            server.send("tools/call", {"name": "wait_for_cancel", "arguments": {}}, id=number)
+        server.send("tools/call", {"name": "hold_loop", "arguments": {}}, id=3)
+        server.stdin.close()
+        lines = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+    assert sorted(line["id"] for line in lines) == [0, 1, 2, 3]
+    assert {line["result"]["structuredContent"]["code"] for line in lines} == {"UNAVAILABLE"}
+
+
+def test_a_loop_that_is_late_gives_calls_no_more_time_than_they_had(tmp_path: Path) -> None:
+    with LateStdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.send("tools/call", {"name": "wait_for_cancel", "arguments": {}}, id="waiting")
+        server.stdin.close()
+        (answer,) = [json.loads(line) for line in server.stdout.rest()]
+        assert server.ends() == 0
+        assert any("stopped" in line for line in server.stderr.rest())
+    assert answer["id"] == "waiting"
+    assert answer["result"]["structuredContent"]["code"] == "UNAVAILABLE"
 
 
 def test_it_ends_when_nobody_reads_its_answers_any_more(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 GRACE: Final = 1.5
 """Seconds that calls in flight have left when the end is wished for."""
+_LAST_ANSWERS: Final = 1.7
+"""Seconds after which those are answered that a loop which is late or stuck has not answered."""
 _LIMIT: Final = 1.9
 _CLOSING: Final = 0.1
 _LOOK_EVERY: Final = 0.005
@@ -74,18 +77,22 @@ class _Answers:
         self._in_flight = in_flight
         self._on_first: Callable[[], None] | None = on_first
         self._is_over = False
+        self._sending = threading.Lock()
 
     def end(self) -> None:
-        """Take nothing more: somebody else answers what is left."""
-        self._is_over = True
+        """Take nothing more: somebody else answers what is left. Any thread may call it."""
+        with self._sending:
+            self._is_over = True
 
     async def send(self, item: SessionMessage, /) -> None:
-        if self._is_over:
-            return
         message = item.message
-        self._writer.put(_line(message))
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self._in_flight.ended(message.id)
+        line = _line(message)
+        with self._sending:
+            if self._is_over:
+                return
+            self._writer.put(line)
+            if isinstance(message, JSONRPCResponse | JSONRPCError):
+                self._in_flight.ended(message.id)
         if self._on_first is not None:
             first, self._on_first = self._on_first, None
             first()
@@ -121,6 +128,8 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
         stopped=lambda request: _line(adapter.unserved(app.desk, request, begun=False)),
     )
     answers = _Answers(writer, in_flight, app.start)
+    refuse_rest = partial(_refuse_rest, app, answers, in_flight, writer)
+    ending.after(_LAST_ANSWERS, refuse_rest)
     options = app.server.create_initialization_options()
     serving = asyncio.create_task(app.server.run(received, answers, options))
     wish = asyncio.create_task(ending.wished())
@@ -130,39 +139,39 @@ async def _serve(app: App, incoming: int, outgoing: int) -> int:
     await asyncio.wait({serving, wish}, return_when=asyncio.FIRST_COMPLETED)
     ending.begin("the protocol loop ended", code=1)
     logs.event("stopping", reason=ending.reason)
-    deadline = asyncio.get_running_loop().time() + GRACE
-    in_flight.hurry()
+    deadline = ending.since + GRACE  # a loop that is late has less of it left
     # What came before stdin ended was asked for in time, and nothing can come after it.
     app.stop_calls(refuse=ending.reason != _END)
-    await _finish_calls(app, reader, in_flight)
-    answers.end()
-    _refuse_rest(app, in_flight, writer)
+    await _finish_calls(app, reader, in_flight, deadline)
+    refuse_rest()
     writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))
     await messages.aclose()
     await asyncio.wait({serving}, timeout=_CLOSING)
-    _refuse_rest(app, in_flight, writer)
+    refuse_rest()
     await app.close(_CLOSING)
     logs.event("stopped")
     writer.flush(_CLOSING)  # what came meanwhile
     return ending.code
 
 
-async def _finish_calls(app: App, reader: LineReader, in_flight: InFlight) -> None:
-    """Wait until all is answered, at most as long as calls in flight have, and break off the rest.
+async def _finish_calls(app: App, reader: LineReader, in_flight: InFlight, deadline: float) -> None:
+    """Wait until all is answered, at most until the deadline, and break off the rest.
 
     Only a few are told to answer that themselves: many would not come to it in time.
     """
+    in_flight.hurry()
     idle = partial(_all_answered, reader, in_flight)
     with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE):
+        async with asyncio.timeout_at(deadline):
             await idle()
     if not in_flight.are_many():
         await app.finish_calls(idle, 0)
     app.stop_calls(refuse=True)
 
 
-def _refuse_rest(app: App, in_flight: InFlight, writer: LineWriter) -> None:
-    """Answer what the SDK was given, and answers no more."""
+def _refuse_rest(app: App, answers: _Answers, in_flight: InFlight, writer: LineWriter) -> None:
+    """Answer what the SDK was given, and from now on answers no more. Any thread may call it."""
+    answers.end()
     for request in in_flight.take_rest():
         writer.put(_line(adapter.unserved(app.desk, request, begun=True)))
 
