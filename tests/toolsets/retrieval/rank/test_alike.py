@@ -28,13 +28,24 @@ WORDS = (
     "file",
     "404",
     "3d",
+    "1048576",
     "naïve",
     "茶",
     "日本",
     "is",
     "to",
 )
-TYPED = (*WORDS, "zebra", "part", "src", "openCache", "part_3.py", "what is the request to open")
+TYPED = (
+    *WORDS,
+    "zebra",
+    "part",
+    "src",
+    "openCache",
+    "part_3.py",
+    "cache.open",
+    "0x1048576",
+    "what is the request to open",
+)
 FOLDERS = ("", "src/", "cache/", "open-file/")
 
 

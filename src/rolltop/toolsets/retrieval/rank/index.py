@@ -70,6 +70,11 @@ class RootUnits:
         """Return the file of a number, None where it is not in the state that was kept."""
         return self._held.fresh.get(number)
 
+    def number(self, entry: Entry) -> int | None:
+        """Return the number of a file, None where it is not in the state that was kept."""
+        with self._lock:
+            return self._held.number(entry)
+
     def update(
         self,
         entries: Sequence[Entry],

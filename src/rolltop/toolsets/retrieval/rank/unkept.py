@@ -6,6 +6,7 @@ Of many it is those that hold most of the query's rare words, which are found wi
 from __future__ import annotations
 
 import time
+from collections import Counter
 from itertools import chain, islice
 from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -94,14 +95,33 @@ def likely(files: Sequence[Read], sought: Sought, statistics: Statistics) -> lis
     return list(found.values())
 
 
-def holders(tree: Tree, phrase: str) -> tuple[list[Entry], int]:
-    """Return files that may hold a text without words, and how many there are besides."""
+class Holders(NamedTuple):
+    """Files that hold texts which the index knows nothing of, how many have each, and are left."""
+
+    entries: list[Entry]
+    counts: dict[str, int]
+    unread: int
+
+
+def holders(tree: Tree, sought: Sought) -> Holders:
+    """Return the files that may hold what no index proposes: a text without words, long numbers.
+
+    Those with most of it come first.
+    """
+    if sought.terms and not sought.unkept:
+        return Holders([], {}, 0)
     wanted = list(filter(tree.chooses, tree.entries))
-    if not _are_few(wanted):
-        literal = phrase.split(maxsplit=1)[0]
-        holding = tree.holding(literal, wanted)
-        wanted = sorted(holding, key=lambda entry: entry.relative.split("/"))
-    return wanted[:_FEW_FILES], len(wanted[_FEW_FILES:])
+    if sought.terms:
+        texts = {term: sought.literals[term] for term in sorted(sought.unkept)[:_MOST_LITERALS]}
+    else:  # the longest of its lines, for files are looked through by lines
+        texts = {sought.phrase: max(sought.phrase.splitlines(), key=len)}
+        if _are_few(wanted):
+            return Holders(wanted, {}, 0)
+    held = {term: tree.holding(literal, wanted) for term, literal in texts.items()}
+    often = Counter(chain.from_iterable(held.values()))
+    ordered = sorted(often, key=lambda entry: (-often[entry], entry.relative.split("/")))
+    counts = {term: len(entries) for term, entries in held.items()}
+    return Holders(ordered[:_FEW_FILES], counts, len(ordered[_FEW_FILES:]))
 
 
 def _are_few(entries: Sequence[Entry]) -> bool:
@@ -109,8 +129,12 @@ def _are_few(entries: Sequence[Entry]) -> bool:
 
 
 def _held(tree: Tree, sought: Sought, entries: Sequence[Entry]) -> dict[str, Collection[Entry]]:
-    """Return for words of the query the files that hold them in their text or their path."""
+    """Return for words of the query the files that hold them in their text or their path.
+
+    `holders` does for those that no index keeps.
+    """
     literals = sought.literals or {sought.phrase: sought.phrase.split()[0]}
+    literals = {term: text for term, text in literals.items() if term not in sought.unkept}
     held: dict[str, Collection[Entry]] = {}
     for term, literal in islice(literals.items(), _MOST_LITERALS):
         named = {entry for entry in entries if literal in entry.relative.lower()}

@@ -8,8 +8,9 @@ from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.search.terms import is_beginning
+from rolltop.toolsets.retrieval.rank.named import ends_in
 from rolltop.toolsets.retrieval.rank.pieces import path_words
-from rolltop.toolsets.retrieval.rank.words import plain
+from rolltop.toolsets.retrieval.rank.words import fields_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +35,9 @@ class Weights(NamedTuple):
 
 
 CHOSEN: Final = Weights()
+
+AHEAD: Final = 3.0
+"""More than what a unit of a file that is not named can count for, its file's others included."""
 
 _LENGTHS: Final = (3, 10, 150)
 """Words that a field of a middling unit has: fixed, so that no other file weighs in."""
@@ -73,12 +77,16 @@ class Scale:
         self._most: Final = sum(self._rarity.values()) or 1.0
         self._pairs: Final = list(pairwise(sought.terms))
 
-    def weigh(self, path: str, unit: Unit, own: str, fields: Fields) -> Weighed:
-        """Return how well a unit answers; 1 would be every word of the query without end."""
+    def weigh(self, path: str, unit: Unit, own: str, *, is_first: bool) -> Weighed:
+        """Return how well a unit answers; 1 would be every word of the query without end.
+
+        `own` is its own text, and `is_first` says that none of its file comes before it.
+        """
+        fields = fields_of(path, unit, own)
         counts = [_counts(field, self._sought.terms) for field in fields]
         lengths = [field.count(" ") + 1 for field in fields]
         score = self._words(counts, lengths) / self._most
-        signs = self._signs(path, unit, own, fields)
+        signs = self._signs(path, unit, own, fields, is_first=is_first)
         names, around, words = counts
         # What stands around a unit is the path and the names of what it lies in.
         paths = _counts(path_words(path), self._sought.terms) if any(around.values()) else around
@@ -108,14 +116,16 @@ class Scale:
             total += rarity * often / (weights.saturation + often)
         return total
 
-    def _signs(self, path: str, unit: Unit, own: str, fields: Fields) -> _Signs:
+    def _signs(self, path: str, unit: Unit, own: str, fields: Fields, *, is_first: bool) -> _Signs:
         sought, weights = self._sought, self._weights
         phrase = weights.phrase if _holds(sought.phrase, own) else 0.0
         name = plain(unit.name)
-        named = weights.named * len(name) / sought.length if name in sought.names else 0.0
+        within = plain(unit.scope.rpartition(" ")[2])
+        meant_name = next((one for one in (within + name, name) if one in sought.names), "")
+        named = weights.named * len(meant_name) / sought.length
         lowered = path.lower()
-        meant = any(_ends(lowered, one) for one in sought.files)
-        file = weights.file * (1.0 if unit.line == 1 else 0.4) if meant else 0.0
+        meant = any(ends_in(lowered, one) for one in sought.files)
+        file = weights.file * (1.0 if is_first else 0.4) if meant else 0.0
         return _Signs(self._nearness(fields), phrase, named, file)
 
     def _nearness(self, fields: Fields) -> float:
@@ -163,8 +173,3 @@ def _meet(first: Sequence[int], second: Sequence[int]) -> bool:
 
 def _holds(phrase: str, own: str) -> bool:
     return bool(phrase) and phrase in own.lower()
-
-
-def _ends(path: str, file: str) -> bool:
-    """Return whether a path ends in a file's name, or in whole last parts of it."""
-    return path == file or path.endswith(f"/{file}")

@@ -224,7 +224,10 @@ def _zero(
         )
     except TimedOut:
         return {}
-    return zero(found, searched, query, most_bytes)
+    told = zero(found, searched, query, most_bytes)
+    if told["nearest"] == ranked.text.strip():  # it stands where texts are not ranked
+        told["nearest"] = None
+    return told
 
 
 def _data(place: Place, preview: str) -> JsonObject:
