@@ -73,3 +73,10 @@ def code(tmp_path: Path) -> Path:
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every file count as one that was not changed lately."""
     monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
+
+
+@pytest.fixture
+def however_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look through texts in memory before any file, and hold files however new they are."""
+    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.looking._FEW", 0)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.service.packing._FEW", 0)

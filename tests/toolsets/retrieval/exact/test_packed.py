@@ -2,115 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.errors import Invalid
-from rolltop.toolsets.retrieval.exact import MOST_BYTES, Tree, ripgrep, search
+from rolltop.core.roots import Skipped
+from rolltop.toolsets.retrieval.exact import MOST_BYTES, ripgrep, search
+from rolltop.toolsets.retrieval.exact.expression import expression
+from rolltop.toolsets.retrieval.exact.looking import Looks
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.service import indexing
-from rolltop.toolsets.retrieval.service.packing import Packing
 from tests.campaign import examples
 from tests.toolsets.retrieval.exact.drawn import patterns, queries, texts_of_stretches
-from tests.toolsets.retrieval.exact.witness import trees_of
-from tests.toolsets.retrieval.forest import make_forest
+from tests.toolsets.retrieval.exact.kept import EXPRESSION, NEEDLE, Kept
 from tests.toolsets.retrieval.moving import MARK, Moving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rolltop.core.roots import Entry, Skipped
-    from rolltop.toolsets.retrieval.models import Case, Found
+    from rolltop.core.roots import Entry
+    from rolltop.toolsets.retrieval.models import Case
 
-NEEDLE = Query("needle")
-EXPRESSION = Query("ne+dle", regex=True)
+pytestmark = pytest.mark.usefixtures("however_few")
 SUPPRESSED = (
     HealthCheck.too_slow,
     HealthCheck.data_too_large,
     HealthCheck.function_scoped_fixture,
 )
-
-
-@pytest.fixture(autouse=True)
-def however_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look through texts in memory before any file, and hold files however new they are."""
-    monkeypatch.setattr("rolltop.toolsets.retrieval.exact.looking._FEW", 0)
-    monkeypatch.setattr("rolltop.toolsets.retrieval.service.packing._FEW", 0)
-
-
-class Kept:
-    """A folder whose texts are held as they are now, searched with them and without."""
-
-    def __init__(
-        self, folder: Path, *, room: int = MOST_BYTES, meanwhile: Callable[[], object] = int
-    ) -> None:
-        (live,) = trees_of(folder)
-        self.live = live
-        self.meanwhile = meanwhile
-        self.packing = Packing(live.roots, live.root, self.listed)
-        self.tree = Tree(live.roots, live.root, self._files, texts=self.packing)
-        self.hold(room)
-
-    def hold(self, room: int = MOST_BYTES) -> None:
-        self.packing.packs()
-        with patch("rolltop.core.roots.settling.SETTLED_NS", 0):
-            self.packing.update(room, lambda: False)
-
-    def listed(self) -> list[Entry]:
-        return list(self.live.roots.walk(self.live.root))
-
-    def held(self) -> set[str]:
-        packs = self.packing.packs()
-        return {entry.relative for pack in packs.all for entry in pack.entries} if packs else set()
-
-    def _files(self, skipped: Skipped) -> Iterable[Entry]:
-        found = list(self.live.roots.walk(self.live.root, skipped=skipped))
-        self.meanwhile()
-        return found
-
-    def can_find(self, query: Query) -> bool:
-        """Return whether a query is one that can be asked."""
-        try:
-            search([self.live], query, limit=1)
-        except Invalid:
-            return False
-        return True
-
-    def found(self, query: Query, limit: int = 1000) -> Iterator[tuple[Found, Found]]:
-        """Yield each page with the texts, and without."""
-        after: list[list[Any] | None] = [None, None]
-        while True:
-            pages = [
-                search([tree], query, limit=limit, after=position)
-                for tree, position in zip((self.tree, self.live), after, strict=True)
-            ]
-            yield pages[0], pages[1]
-            if not pages[0].more:
-                return
-            after = [list(page.resume(limit - 1)) for page in pages]
-
-    def alike(self, query: Query, limit: int = 1000) -> int:
-        """Compare all pages; return how many lines they hold."""
-        count = 0
-        for number, (one, other) in enumerate(self.found(query, limit)):
-            assert one.hits == other.hits
-            assert one.more == other.more
-            if not count + len(other.hits):  # what was passed by is told of all files
-                assert one.skipped == other.skipped
-                assert (one.files, one.bytes) == (other.files, other.bytes)
-            count += len(one.hits)
-            if number == 3:
-                break
-        return count
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +58,11 @@ def test_a_search_through_texts_finds_what_one_through_files_finds(
 
 
 ENDS = st.sampled_from(("", "\n", "\r", "\r\n", "\n\n", "\n\r", "\u00e9", "\ud83d", "\x00"))
-STARTS = st.sampled_from((b"", b"", b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\x80"))
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+STARTS = st.one_of(
+    st.sampled_from((b"", b"\n", b"\x80")),
+    st.lists(st.sampled_from(MARKS), max_size=2).map(b"".join),
+)
 
 
 def content(start: bytes, text: str, end: str) -> bytes:
@@ -174,6 +104,8 @@ def test_ends_and_writings_of_files_are_told_apart(
         ("abc\n".encode("utf-16"), "abc", 1),
         (b"abc\n\0abc", "abc", 0),
         (b"x\n" * 9_000 + b"abc \0 abc\n", r"c \x00 a", 1),
+        (b"start " + b"z" * 1_000 + b" end", "$", 3),
+        (b"start " + b"z" * 1_000 + b" end", r"q*\b$", 3),
     ],
 )
 def test_a_file_is_searched_alike_by_itself_and_among_others(
@@ -184,6 +116,16 @@ def test_a_file_is_searched_alike_by_itself_and_among_others(
     kept = Kept(code)
     assert {"a", "c"} <= kept.held()
     assert kept.alike(Query(pattern, regex=True)) == count
+
+
+@pytest.mark.parametrize("second", MARKS)
+def test_a_mark_behind_a_mark_changes_nothing_of_other_files(code: Path, second: bytes) -> None:
+    (code / "a").write_bytes(b"\xef\xbb\xbf" + second + b"abc\n")
+    for name in ("b", "c"):
+        (code / name).write_text("nothing\nsome\nabc\n")
+    kept = Kept(code)
+    assert kept.alike(Query("ab*c", regex=True)) >= 2
+    assert kept.alike(Query("abc")) >= 2
 
 
 def rewrite(path: Path) -> None:
@@ -274,72 +216,6 @@ def test_texts_that_are_held_are_not_read_from_files(code: Path) -> None:
         assert not search([kept.tree], EXPRESSION, limit=5).hits
 
 
-def test_texts_follow_the_files(code: Path) -> None:
-    for number in range(4):
-        (code / f"{number}.txt").write_text("needle\n")
-    kept = Kept(code)
-    (code / "0.txt").unlink()
-    (code / "1.txt").write_text("another\n")
-    (code / "9.txt").write_text("a needle\n")
-    (code / "binary").write_bytes(b"\0needle")
-    (code / "wide.txt").write_bytes("needle\n".encode("utf-16"))
-    assert kept.held() == {"0.txt", "1.txt", "2.txt", "3.txt"}
-    kept.hold()
-    assert kept.held() == {"1.txt", "2.txt", "3.txt", "9.txt"}
-    assert kept.alike(NEEDLE) == 4
-
-
-def test_texts_of_files_that_are_gone_are_let_go(
-    code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rolltop.toolsets.retrieval.service.packing._FEW", 2)
-    for number in range(6):
-        (code / f"{number}.txt").write_text("needle\n")
-    kept = Kept(code)
-    for number in range(2):
-        (code / f"{number}.txt").unlink()
-    kept.hold()
-    assert len(kept.held()) == 6
-    (code / "2.txt").unlink()
-    kept.hold()
-    assert kept.held() == {"3.txt", "4.txt", "5.txt"}
-    assert kept.packing.size == 21
-
-
-@pytest.mark.usefixtures("settled")
-def test_room_that_becomes_free_is_used(code: Path) -> None:
-    (code / "0.txt").write_text("needle\n")
-    kept = Kept(code)
-    listed = kept.listed()
-    packing = Packing(kept.live.roots, kept.live.root, lambda: listed)
-    packing.packs()
-    for room in (0, 100):
-        packing.update(room, lambda: False)
-    assert packing.size == 7
-
-
-def test_what_does_not_fit_is_not_held(code: Path) -> None:
-    for number in range(4):
-        (code / f"{number}.txt").write_text("needle\n" * 100)
-    kept = Kept(code, room=2799)
-    assert kept.held() == set()
-    kept.hold(2800)
-    assert len(kept.held()) == 4
-    assert kept.packing.size == 2800
-    (code / "4.txt").write_text("one more\n")
-    kept.hold(2800)
-    assert kept.held() == set()
-    assert kept.alike(NEEDLE, 1000) == 400
-
-
-def test_texts_are_let_go_when_nobody_asks(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code / "0.txt").write_text("needle\n")
-    kept = Kept(code)
-    monkeypatch.setattr("rolltop.toolsets.retrieval.service.packing._KEPT_SECONDS", -1)
-    kept.packing.update(MOST_BYTES, lambda: False)
-    assert kept.packing.size == 0
-
-
 def test_common_lines_of_one_file_do_not_hide_those_of_others(code: Path) -> None:
     for number in range(6):
         (code / f"{number}.txt").write_text("needle\n" * (5_000 if number % 2 else 3))
@@ -349,31 +225,60 @@ def test_common_lines_of_one_file_do_not_hide_those_of_others(code: Path) -> Non
     assert kept.alike(Query("needle", file_glob="*[24].txt"), 5) == 6
 
 
-def test_without_room_in_memory_files_are_read(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beside_texts_may_have_the_longest_names(code: Path) -> None:
     (code / "0.txt").write_text("needle\n")
-
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.write", full)
     kept = Kept(code)
-    monkeypatch.undo()
-    assert kept.packing.packs() is None
-    assert kept.alike(NEEDLE) == 1
+    above = code
+    for letter in "abcdefgh":
+        above /= letter * 255
+        above.mkdir()
+    for number in range(1_100):
+        (above / f"{number}.txt").write_text("a needle\n" if number == 7 else "")
+    assert kept.alike(NEEDLE) == 2
+    assert kept.alike(EXPRESSION) == 2
 
 
-@pytest.mark.usefixtures("settled")
-def test_a_desk_holds_texts_once_a_search_has_looked_through_files(tmp_path: Path) -> None:
-    forest = make_forest(tmp_path, "code")
-    for number in range(40):
-        forest.put(f"code/{number}.txt", f"needle {number}\n")
-    forest.ok("repo_search", query="warms up")
-    indexing.update(forest.desk)
-    for number in range(3):
-        forest.put("code/7.txt", f"needle again {number}\n")
-        found = forest.ok("repo_search", query="ne+dle", regex=True)["result"]
-        assert len(found) == 40
-        assert f"needle again {number}" in {hit["preview"] for hit in found}
-        indexing.hold_texts(forest.desk)
-    with patch.object(ripgrep, "names_run", side_effect=AssertionError):
-        assert len(forest.ok("repo_search", query="ne+dle", regex=True)["result"]) == 40
+@pytest.mark.parametrize("query", [NEEDLE, EXPRESSION])
+def test_a_fifo_in_the_place_of_a_new_file_is_waited_for_once(
+    code: Path, query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        (code / f"{number}.txt").write_text("needle\n")
+    kept = Kept(code)
+    for number in range(100, 200):
+        (code / f"{number}.txt").write_text("needle\n")
+    stuck: list[float] = []
+
+    def noted(run: ripgrep.Run, timeout: float) -> tuple[bytes, bytes]:
+        try:
+            return result(run, min(timeout, 1))
+        except ripgrep.Stuck:
+            stuck.append(timeout)
+            raise
+
+    def change() -> None:
+        (code / "150.txt").unlink()
+        os.mkfifo(code / "150.txt")
+
+    result = ripgrep.Run.result
+    monkeypatch.setattr(ripgrep.Run, "result", noted)
+    kept.meanwhile = change
+    found = search([kept.tree], query, limit=1000)
+    assert len(found.hits) == 199
+    assert len(stuck) == 1
+
+
+def test_where_no_text_is_held_only_the_first_files_are_listed(code: Path) -> None:
+    for number in range(400):
+        (code / f"{number:03}.txt").write_text("needle\n")
+    kept = Kept(code, room=0)
+    listed = 0
+
+    def counted() -> Iterator[Entry]:
+        nonlocal listed
+        for entry in kept.live.files(Skipped()):
+            listed += 1
+            yield entry
+
+    assert next(Looks(kept.tree, expression(NEEDLE), math.inf, 3).batches(counted()))
+    assert listed < 100

@@ -18,7 +18,9 @@ from rolltop.core.roots.settling import is_settled
 from rolltop.toolsets.retrieval.exact import Tree, ripgrep, search
 from rolltop.toolsets.retrieval.exact import reading as exact_reading
 from rolltop.toolsets.retrieval.exact.content import read_at
+from rolltop.toolsets.retrieval.exact.expression import expression
 from rolltop.toolsets.retrieval.exact.looking import is_torn
+from rolltop.toolsets.retrieval.exact.ripgrep import matching, names_run, unread
 from rolltop.toolsets.retrieval.exact.verifying import Verifier
 from rolltop.toolsets.retrieval.models import Query
 from tests.toolsets.retrieval.exact.witness import trees_of
@@ -215,3 +217,16 @@ def test_a_file_counts_as_changed_lately_for_as_long_as_fat_counts(code: Path) -
         for after, restless in ((0, True), (2 * SECOND - 1, True), (2 * SECOND, False)):
             with patch.object(time, "time_ns", lambda at=entry.ctime_ns + after: at):
                 assert file.restless() is restless
+
+
+@pytest.mark.parametrize("name", [b"gone", b"a: b", b"away: with it"])
+@pytest.mark.parametrize("others", [[], [b"there"]])
+def test_a_file_that_went_away_is_told_by_its_name(
+    code: Path, name: bytes, others: list[bytes]
+) -> None:
+    """Ripgrep says so in other words where it was given one file only."""
+    (code / "there").write_text("needle\n")
+    run = names_run(expression(NEEDLE), [*others, name], str(code))
+    written, complaints = run.result(60)
+    assert matching(written) == set(others)
+    assert unread(complaints) == {name}

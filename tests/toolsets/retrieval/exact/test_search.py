@@ -12,7 +12,7 @@ import pytest
 
 from rolltop.core.errors import Invalid, TimedOut
 from rolltop.core.roots import Entry, Skipped
-from rolltop.toolsets.retrieval.exact import search, verifying
+from rolltop.toolsets.retrieval.exact import search
 from rolltop.toolsets.retrieval.models import Line, Query
 from tests.toolsets.retrieval.exact.witness import found, trees_of
 
@@ -250,6 +250,43 @@ def test_no_expression_runs_away(code: Path, pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [
+        "function.*render|return", r"return(?:.*Component)?", r"return(.+class){0,1}",
+        r"[|)*(]+Component|\)\{(?P<name>return)", "(?x) var .* await | return",
+    ],
+)  # fmt: skip
+def test_a_line_of_many_matches_takes_no_time_by_the_square_of_its_length(
+    code: Path, pattern: str
+) -> None:
+    parts = (f"function f{n}(a){{return a.x{n}}}var v=f(2);" for n in range(100_000))
+    (code / "bundle.js").write_text("".join(parts))
+    deadline = time.monotonic() + 60
+    (hit,) = search(trees_of(code), Query(pattern, regex=True), limit=1, deadline=deadline).hits
+    assert hit.preview[hit.at :].lstrip("){").startswith("return a.x0}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "at"),
+    [
+        ("needle|thread", 500),
+        (r"(?x) n e e d l e | \#", 500),
+        ("(?i)NEEDLE", 500),
+        (r"(?-u:\xff)|needle", 250),
+        (r"\b$", 1_000),
+        ("x{3}n", 497),
+    ],
+)
+def test_a_long_line_is_shown_around_its_first_match(code: Path, pattern: str, at: int) -> None:
+    line = "x" * 250 + "ÿ" + "x" * 249 + "needle" + "x" * 400 + "needle" + "x" * 88
+    (code / "a").write_text(f"{line}\n", encoding="latin-1")
+    (hit,) = found(code, Query(pattern, regex=True)).hits
+    shown = hit.preview[hit.at :].removesuffix("…")
+    assert len(hit.preview) >= 399
+    assert shown[1:] == line[at + 1 : at + len(shown)]  # the first is another letter elsewhere
+
+
+@pytest.mark.parametrize(
     ("text", "code_of_it"),
     [
         ("", "QUERY_EMPTY"), (" \t", "QUERY_EMPTY"), ("a\nb", "QUERY_INVALID"),
@@ -282,7 +319,7 @@ def test_a_search_looks_at_the_clock_while_it_reads(
     for number in range(60):
         (code / f"f{number}").write_text("needle\n")
     ticks = iter(range(1000))
-    monkeypatch.setattr(verifying.time, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
     with pytest.raises(TimedOut):
         search(trees_of(code), Query("needle"), limit=100, deadline=20.0)
     assert next(ticks) < 30
@@ -297,7 +334,7 @@ def test_a_search_looks_at_the_clock_while_it_lists(
 
     (tree,) = trees_of(code)
     ticks = iter(range(1000))
-    monkeypatch.setattr(verifying.time, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
     with pytest.raises(TimedOut):
         search(
             [replace(tree, files=endless, folders=None)],

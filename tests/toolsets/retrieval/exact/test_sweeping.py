@@ -50,6 +50,8 @@ def mixed(code: Path) -> Path:
     (code / "zz.c").write_text("needle\n")
     (code / ".hidden").write_text("needle\n")
     (code / "whole" / ".hidden").write_text("needle\n")
+    (code / "whole" / "large.png").write_bytes(b"\0" * (1 << 19) + b"needle\n")
+    (code / "whole" / "large.data").write_bytes(b"x\n" * (1 << 18) + b"needle\n")
     (code / ".gitignore").write_text("*.out\nout/\n")
     odd = code / "whole" / "odd"
     odd.mkdir()

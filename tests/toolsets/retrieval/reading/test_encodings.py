@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rolltop.toolsets.reader.formats import read_document
@@ -77,7 +77,8 @@ def agree(found: dict[str, dict[int, str]]) -> None:
     expected = found["reader"]
     for who, lines in found.items():
         for number, line in lines.items():
-            assert line.removesuffix("\r") == expected[number].removesuffix("\r"), (who, number)
+            # The CR of a CRLF is shown by some; of two of them one is text to all.
+            assert line in {expected[number], expected[number].removesuffix("\r")}, (who, number)
 
 
 @st.composite
@@ -102,6 +103,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=examples(20), deadline=None)
 @given(data=damaged(), block=st.integers(4, 60), kept=st.sampled_from([0, 1 << 17]))
+@example(data="\ufeff\r\r\n\r\n".encode("utf-16-le"), block=4, kept=0)
 def test_all_that_show_a_line_show_the_same(data: bytes, block: int, kept: int) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -77,7 +77,8 @@ class Content:
 
     def shown(self, spot: Spot) -> tuple[str, int]:
         """Return the matching line, cut around the match where it is long, and where that is."""
-        return self._cut(self._window(spot.offset, spot.column - 1))
+        place = spot.column - 1 if spot.column else self._end() - spot.offset
+        return self._cut(self._window(spot.offset, place))
 
     def before(self, spot: Spot, count: int) -> tuple[Line, ...]:
         """Return up to `count` lines before a matching line, each cut where it is long."""
@@ -131,6 +132,13 @@ class Content:
             at = start + self._skipped
             return self._whole[at : at + size]
         return read_at(self._descriptor, size, start + self._skipped)
+
+    def _end(self) -> int:
+        """Return how many bytes the text has."""
+        kept = self._whole if self._converted is None else self._converted
+        if kept is None:
+            return os.fstat(self._descriptor).st_size - self._skipped
+        return len(kept) - self._skipped
 
     def _line_start(self, end: int) -> int:
         """Return where the line starts whose line break is at `end`."""

@@ -47,6 +47,19 @@ class Expression:
         return Expression(self.pattern, (*self.flags, "--no-unicode"))
 
     @property
+    def once_a_line(self) -> Expression:
+        """What matches where this does first in a line, and there only.
+
+        Where columns are asked for, ripgrep looks for all matches of a line, which takes the square
+        of its length where each could have been a longer one (`f.*g|h` in one line of a script). So
+        the rest of the line is made part of the first; other expressions are found sooner as they
+        are.
+        """
+        if "--fixed-strings" in self.flags or not _looks_far_ahead(self.pattern):
+            return self
+        return Expression(b"(?:" + self.pattern + rb")(?-u:[^\n])*", (*self.flags, _ROOM))
+
+    @property
     def in_bytes(self) -> Expression | None:
         """What every file has among its bytes that matches or is binary; more may have it.
 
@@ -72,6 +85,19 @@ class Expression:
 _UNICODE: Final = re.compile(rb"\\[pPuU]|\\x\{|\(\?[a-zA-Z-]*[ux]")
 """What names characters by their numbers or properties in Unicode, asks for its rules, or may be
 written with blanks in between."""
+_TOKEN: Final = re.compile(
+    rb"""
+    \\. | \[\^?\]? (?:\\. | [^]\\])* \]                # a sign, a class of signs
+    | \(\?[a-zA-Z-]+\) | \((?:\?[^:<)]*(?::|<\w*>))?     # flags, the start of a group
+    | \)(?:[?*+] | \{[\d,]+\})? | [|*+] | \{\d*,\}       # its end, and what counts outside
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLANKS: Final = re.compile(rb"\(\?[a-zA-Z]*x")
+_WITHOUT_END: Final = (b"*", b"+", b",}")
+_OPTIONAL: Final = (b"?", b"*", b"{")
+_ROOM: Final = "--regex-size-limit=200M"
+"""More than is asked of an expression when it is checked, so that what was fine still is."""
 _SHORTEST: Final = 6
 _RAREST_FIRST: Final = (
     "^?~`ZJj!%$|Q@Y+zW[\\]<K&V7X{q5}#698GB4'F:H3/wUkOM>y2LDNPR=1vCxSA.\"T*;Ibg-Eh)(m0,fpuldconairs"
@@ -82,6 +108,32 @@ _SIGNS: Final = frozenset(r"\.+*?()|[]{}^$#&-~")
 _AS_BYTES: Final = ("--case-sensitive", "--encoding=none")
 _UTF16: Final = r"(?-u:\xff\xfe|\xfe\xff)"
 NUL: Final = Expression(b"\0", ("--fixed-strings", "--case-sensitive"))
+
+
+def _looks_far_ahead(pattern: bytes) -> bool:
+    """Return whether something of any length may be left out, or stand in place of another.
+
+    Of what may be written with blanks in between that is not told.
+    """
+    if _BLANKS.search(pattern):
+        return True
+    repeats, chooses = [False], [False]  # of each group around, the outermost first
+    for token in _TOKEN.findall(pattern):
+        if token.startswith(b"(?") and token.endswith(b")"):
+            continue
+        if token.startswith(b"("):
+            repeats.append(False)
+            chooses.append(False)
+        elif token.startswith(b")"):
+            repeated, chosen = repeats.pop(), chooses.pop()
+            if not repeats or (repeated and (chosen or token[1:2] in _OPTIONAL)):
+                return True
+            repeats[-1] |= repeated or token.endswith(_WITHOUT_END)
+        elif token == b"|":
+            chooses[-1] = True
+        elif token.endswith(_WITHOUT_END):
+            repeats[-1] = True
+    return len(repeats) > 1 or (repeats[0] and chooses[0])
 
 
 def expression(query: Query) -> Expression:

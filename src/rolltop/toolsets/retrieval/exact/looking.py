@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import deque
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.roots import Skipped
@@ -185,10 +185,12 @@ class Looks:
         texts = self._tree.texts
         if self._most is None or texts is None or not may_look(self._found):
             return entries
-        listed = list(entries)
+        rest = iter(entries)
+        listed = list(islice(rest, _FEW + 1))
         packs = texts.packs() if len(listed) > _FEW else None
         if packs is None:
-            return listed
+            return chain(listed, rest)
+        listed += rest
         sure, unsure = self._looked_through(Asked(packs, listed, self._most))
         left = [entry for entry in listed if entry in sure or entry in unsure]
         at = next((at for at, entry in enumerate(left) if entry in unsure), len(left))
@@ -198,24 +200,30 @@ class Looks:
 
     def _looked_through(self, asked: Asked) -> tuple[Collection[Entry], Collection[Entry]]:
         """Return the files that match or may, by a look at texts in memory, and those left out."""
-        beside = {encoded(entry.relative): entry for entry in asked.others[:_BESIDE_TEXTS]}
-        begun = time.time_ns()
-        run = ripgrep.packed_run(
-            self._found, asked.descriptors, beside, self._directory, asked.listed
-        )
-        look = _Look(begun, beside, run)
-        try:
-            written, complaints = run.result(min(PATIENCE, self._deadline - time.monotonic()))
-        except ripgrep.Stuck:
-            self._check_time()
+        beside = named_together(iter(asked.others), _BESIDE_TEXTS)
+        unknown: set[Entry] = set()
+        look = _Look(time.time_ns(), beside, self._run_through(asked, beside))
+        ended = result_of(look.run, self._deadline)
+        if ended is None and beside:  # among them is a FIFO by now, which is no file when opened
+            unknown.update(beside.values())
+            look = _Look(time.time_ns(), {}, self._run_through(asked, ()))
+            ended = result_of(look.run, self._deadline)
+        if ended is None:
             return (), asked.entries
+        written, complaints = ended
         rows, unread = ripgrep.listed_lines(written), ripgrep.unread(complaints)
         self.lines.begin(look.begun)
         names = unread | self._listed(look, rows, unread, asked.listed)
-        found = self._that_may_match(look, names, tells_binary=False)
+        unknown.update(self._that_may_match(look, names, tells_binary=False))
         packed, unsure = asked.found(rows, ripgrep.unread_open(complaints))
         self.lines.hold(packed)
-        return packed.keys() | found, unsure.union(asked.others[_BESIDE_TEXTS:])
+        return packed.keys() | unknown, unsure.union(asked.others[len(beside) :])
+
+    def _run_through(self, asked: Asked, names: Iterable[bytes]) -> ripgrep.Run:
+        """Start looking through texts in memory, and files by name."""
+        return ripgrep.packed_run(
+            self._found, asked.descriptors, names, self._directory, asked.listed
+        )
 
     def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
         unknown = [name for name, entry in group.items() if entry not in self._looked]
@@ -227,14 +235,10 @@ class Looks:
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""
         self.lines.begin(look.begun)  # those of the look before have been read
-        if look.run is None:
+        ended = result_of(look.run, self._deadline)
+        if ended is None:
             return list(look.files.values())
-        left = self._deadline - time.monotonic()
-        try:
-            written, complaints = look.run.result(min(PATIENCE, left))
-        except ripgrep.Stuck:
-            self._check_time()
-            return list(look.files.values())
+        written, complaints = ended
         unread = ripgrep.unread(complaints)
         if self._lists:
             rows = ripgrep.listed_lines(written)
@@ -279,25 +283,27 @@ class Looks:
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
-        sizes = iter(_LISTED_AT_ONCE if self._lists else _LOOKED_AT_ONCE)
-        size = next(sizes)
-        group: dict[bytes, Entry] = {}
-        length = 0
-        for entry in entries:
-            name = encoded(entry.relative)
-            group[name] = entry
-            length += len(name) + POINTER
-            if len(group) == size or length > ARGUMENT_BYTES:
-                yield group
-                self._check_time()
-                group, length, size = {}, 0, next(sizes, size)
-        if group:
+        sizes = _LISTED_AT_ONCE if self._lists else _LOOKED_AT_ONCE
+        for size in chain(sizes, repeat(sizes[-1])):
+            group = named_together(entries, size)
+            if not group:
+                return
+            ripgrep.check_time(self._deadline)
             yield group
 
-    def _check_time(self) -> None:
-        """Raise TimedOut past the deadline."""
-        if time.monotonic() >= self._deadline:
-            raise ripgrep.timed_out()
+
+def result_of(run: ripgrep.Run | None, deadline: float) -> tuple[bytes, bytes] | None:
+    """Return what a first look wrote and complained of; None where it got stuck, or there is none.
+
+    Raises TimedOut past the deadline, which is on the monotonic clock.
+    """
+    if run is None:
+        return None
+    try:
+        return run.result(min(PATIENCE, deadline - time.monotonic()))
+    except ripgrep.Stuck:
+        ripgrep.check_time(deadline)
+        return None
 
 
 def is_torn(tree: Tree, entry: Entry, begun: int) -> bool:
@@ -313,6 +319,19 @@ def is_torn(tree: Tree, entry: Entry, begun: int) -> bool:
 def encoded(relative: str) -> bytes:
     """Return a path's bytes, as os.fsencode would in several times as long."""
     return relative.encode() if relative.isascii() else relative.encode(*_ENCODING)
+
+
+def named_together(entries: Iterator[Entry], most: int) -> dict[bytes, Entry]:
+    """Return the next files by their names, as many as ripgrep can be given: at most so many."""
+    length = 0
+    named: dict[bytes, Entry] = {}
+    for entry in islice(entries, most):
+        name = encoded(entry.relative)
+        named[name] = entry
+        length += len(name) + POINTER
+        if length > ARGUMENT_BYTES:
+            break
+    return named
 
 
 def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:

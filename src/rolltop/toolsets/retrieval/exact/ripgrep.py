@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rolltop.core.errors import Invalid, TimedOut, Unavailable
 from rolltop.toolsets.retrieval.exact.spots import Spot
+from rolltop.toolsets.retrieval.store import OPEN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ _STATS: Final = re.compile(
 )
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(?:(\d+):)?(\d+):[^\n]*\n")
 """A matching line: names may hold line breaks, and what is shown of the line a NUL. No column is
-told of an empty match behind a file's last CR."""
+told of an empty match at the end of a file."""
 Row = tuple[bytes, bytes, bytes, bytes]
 """A matching line as it was listed: file, line, column, offset."""
 _NAME: Final = itemgetter(0)
@@ -62,8 +63,11 @@ _FAULTS: Final = 2
 _REASON: Final = re.compile(rb"error: (.+)")
 _LONGEST: Final = 3600.0
 """Seconds that a run without a deadline may take."""
-_OPEN_FILES: Final = b"/dev/fd/"
-_REFUSAL: Final = re.compile(rb"^rg: (?!/dev/fd/)", re.MULTILINE)
+_OPEN_FILES: Final = os.fsencode(OPEN_FILES)
+_LOST: Final = re.compile(rb"(.+): IO error for operation on \1: ")
+_UNREAD: Final = re.compile(rb"(.+): ")
+"""What ripgrep complains of: a file it did not find, and one it could not read."""
+_REFUSAL: Final = re.compile(b"^rg: (?!%b)" % re.escape(_OPEN_FILES), re.MULTILINE)
 _TOO_BIG: Final = b"size limit"
 
 
@@ -184,17 +188,23 @@ def names_run(
 
     With `lines`, the first so many lines of each that match are listed.
     """
-    return Run(
-        found,
-        ("--files-with-matches",) if lines is None else _first_lines(lines),
-        [b"./" + name for name in names],
-        directory=directory,
-    )
+    files = [b"./" + name for name in names]
+    if lines is None:
+        return Run(found, ("--files-with-matches",), files, directory=directory)
+    return _lines_run(found, lines, files, directory=directory)
 
 
-def _first_lines(most: int) -> tuple[str, ...]:
-    """Return the options that list the first `most` matching lines of each file."""
-    return (*_LINES, f"--max-count={most}")
+def _lines_run(
+    found: Expression,
+    most: int,
+    files: Sequence[bytes],
+    *,
+    directory: str | None = None,
+    descriptors: Iterable[int] = (),
+) -> Run:
+    """Start listing the first `most` matching lines of each file, and where they match first."""
+    options = (*_LINES, f"--max-count={most}")
+    return Run(found.once_a_line, options, files, directory=directory, descriptors=descriptors)
 
 
 class Swept(NamedTuple):
@@ -246,11 +256,9 @@ def matching(written: bytes) -> set[bytes]:
 def unread(complaints: bytes, folder: bytes = b"./") -> set[bytes]:
     """Return the names of files of a folder that ripgrep says it could not read."""
     start = b"rg: " + folder
-    return {
-        line[len(start) :].rpartition(b": ")[0]
-        for line in complaints.split(b"\n")
-        if line.startswith(start)
-    }
+    named = (line[len("rg: ") :] for line in complaints.split(b"\n") if line.startswith(start))
+    matches = (_LOST.match(line) or _UNREAD.match(line) for line in named)
+    return {match[1].removeprefix(folder) for match in matches if match is not None}
 
 
 def packed_run(
@@ -263,7 +271,7 @@ def packed_run(
     """Start listing the first lines of open files and of files named from the directory."""
     opened = tuple(descriptors)
     files = [*map(open_file, opened), *(b"./" + name for name in names)]
-    return Run(found, _first_lines(lines), files, directory=directory, descriptors=opened)
+    return _lines_run(found, lines, files, directory=directory, descriptors=opened)
 
 
 def open_file(descriptor: int) -> bytes:
@@ -289,7 +297,7 @@ def spots(
 
     """
     names = [open_file(descriptor) for descriptor in descriptors]
-    run = Run(found, _first_lines(most), names, descriptors=descriptors)
+    run = _lines_run(found, most, names, descriptors=descriptors)
     try:
         written, complaints = run.result(deadline - time.monotonic())
     except Stuck:
@@ -315,7 +323,7 @@ def listed_lines(written: bytes) -> dict[bytes, list[Row]]:
 def spots_in(rows: Iterable[Row], lines: int = 0, start: int = 0) -> list[Spot]:
     """Return matching lines as they are in a file, before which come so many lines and bytes."""
     return [
-        Spot(int(line) - lines, int(column or 1), int(offset) - start)
+        Spot(int(line) - lines, int(column or 0), int(offset) - start)
         for _, line, column, offset in rows
     ]
 
@@ -335,6 +343,12 @@ def timed_out() -> TimedOut:
         code="TIMEOUT",
         hint="Narrow it by repo or file_glob, or look for a longer text.",
     )
+
+
+def check_time(deadline: float) -> None:
+    """Raise TimedOut past the deadline, which is on the monotonic clock."""
+    if time.monotonic() >= deadline:
+        raise timed_out()
 
 
 class Check:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
@@ -67,7 +66,9 @@ def search(
         most_bytes=most_bytes,
     )
     with ripgrep.Check(expressed) if query.regex else nullcontext() as check:
-        return _Search(trees, query, position, verifier, most_bytes, deadline, check).found(limit)
+        work = _Search(trees, query, position, verifier, most_bytes, deadline, check)
+        with closing(work):
+            return work.found(limit)
 
 
 class _Kept:
@@ -169,6 +170,13 @@ class _Search:
         if len(hits) > limit:
             return self._answer(hits[:limit], more=True)
         return self._answer(hits, more=False)
+
+    def close(self) -> None:
+        """Let go of lists that were begun, which refer to this, and of texts in memory."""
+        for wanted in self._wanted.values():
+            wanted.close()
+        for listed in self._listed:
+            listed.looks = None
 
     def _goes_on(self, hit: Hit, position: resume.Position) -> bool:
         """Return whether a file that was given in part was read in the state that was checked.
@@ -296,7 +304,7 @@ class _Search:
                 for batch in with_nul:
                     self._verifier.count_binary(tree, batch, listed.tally)
 
-    def _choose(self, listed: _Listed) -> Iterator[Entry]:
+    def _choose(self, listed: _Listed) -> Generator[Entry, None, None]:
         """Yield the files to be searched; count them and those that are passed by."""
         listed.begun = True
         tally, tree = listed.tally, listed.tree
@@ -315,8 +323,8 @@ class _Search:
     def _in_glob(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Yield the files that the glob chooses. Raises TimedOut past the deadline."""
         for number, entry in enumerate(entries):
-            if not number % _CHECKED_EVERY and time.monotonic() >= self._deadline:
-                raise ripgrep.timed_out()
+            if not number % _CHECKED_EVERY:
+                ripgrep.check_time(self._deadline)
             if self._glob is None or self._glob.chooses(entry.relative):
                 yield entry
 

@@ -13,4 +13,5 @@ class Spot(NamedTuple):
 
     line: int
     column: int
+    """0 where an empty text matches at the end of a file: of that ripgrep tells none."""
     offset: int

@@ -24,18 +24,18 @@ from rolltop.core.roots import Skipped as Passed
 from rolltop.toolsets.retrieval.exact import ripgrep
 from rolltop.toolsets.retrieval.exact.looking import (
     ARGUMENT_BYTES,
-    PATIENCE,
     POINTER,
     READ_AT_ONCE,
     Looks,
     encoded,
     is_torn,
+    result_of,
 )
 from rolltop.toolsets.retrieval.exact.reading import LARGE, begins_binary
 from rolltop.toolsets.retrieval.exact.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
@@ -66,26 +66,30 @@ _BY_PATH: Final = itemgetter(0)
 class _Group:
     """What is looked at together, and the run that does."""
 
-    whole: dict[bytes, Listed] = field(default_factory=dict[bytes, "Listed"])
-    """Directories that are given as such."""
-    named: dict[bytes, Entry] = field(default_factory=dict[bytes, "Entry"])
+    names: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"])
+    """The files, sorted, by their directories."""
+    paths: list[bytes] = field(default_factory=list[bytes])
+    """What ripgrep is given: directories as such, or files."""
     files: int = 0
     length: int = 0
     before: list[str] | None = None
     """Whatever comes before this path was listed up to here; None after the last group."""
+    large: list[Entry] = field(default_factory=list["Entry"])
+    """Those of the files that are known to be large, as they were before they are looked at."""
     run: ripgrep.Run | None = None
     begun: int = 0
     """When, in nanoseconds since 1970."""
 
-    def add(self, item: Listed | Entry) -> None:
-        path = encoded(item.relative)
-        self.length += len(path) + POINTER
-        if isinstance(item, Listed):
-            self.whole[path] = item
-            self.files += len(item.names)
-        else:
-            self.named[path] = item
-            self.files += 1
+    def add(self, listed: Listed, large: Mapping[str, Entry]) -> None:
+        """Add files of a directory that come after those that are there."""
+        prefix = _prefix(listed.relative)
+        paths = [listed.relative] if listed.whole else [prefix + name for name in listed.names]
+        added = list(map(encoded, paths))
+        self.paths += added
+        self.length += sum(map(len, added)) + POINTER * len(added)
+        self.names.setdefault(listed.relative, []).extend(listed.names)
+        self.files += len(listed.names)
+        self.large += [large[name] for name in listed.names if name in large]
 
 
 @dataclass(frozen=True)
@@ -171,29 +175,32 @@ class Sweep:
         sizes = iter((READ_AT_ONCE, *_LOOKED_AT_ONCE))
         size = next(sizes)
         group = _Group()
-        for listed in self._folders:
-            self._check_time()
-            for item in self._items(listed):
+        for folder in self._folders:
+            ripgrep.check_time(self._wanted.deadline)
+            names, large = self._fitting(folder)
+            for listed in _parts(folder, names):
                 if group.files >= size or group.length > ARGUMENT_BYTES:
                     group.before = listed.relative.split("/") if listed.relative else []
                     yield group
                     group, size = _Group(), next(sizes, size)
-                group.add(item)
+                group.add(listed, large)
         yield group
 
-    def _items(self, listed: Listed) -> Iterator[Listed | Entry]:
-        """Yield a directory where ripgrep may have all of it, else the files that are wanted."""
-        prefix = f"{listed.relative}/" if listed.relative else ""
+    def _fitting(self, listed: Listed) -> tuple[list[str], dict[str, Entry]]:
+        """Return a directory's files that are to be searched, and those known to be large.
+
+        Binary ones that are large are left out, and what is too large; both are counted.
+        """
+        roots, root, prefix = self._tree.roots, self._tree.root, _prefix(listed.relative)
         names = self._names(listed, prefix)
-        if listed.whole and len(names) == len(listed.names) <= _LOOKED_AT_ONCE[-1]:
-            unsure = [name for name in names if name.rpartition(".")[2] not in _WRITTEN]
-            if all(self._is_small(prefix + name) for name in unsure):
-                yield listed
-                return
-        yield from self._admitted(prefix, names)
+        unsure = [name for name in names if name.rpartition(".")[2] not in _WRITTEN]
+        states = ((name, roots.state(root, prefix + name, Passed())) for name in unsure)
+        large = {name: entry for name, entry in states if entry and entry.size >= LARGE}
+        unfit = {name for name, entry in large.items() if not self._is_fit(entry)}
+        return [name for name in names if name not in unfit] if unfit else names, large
 
     def _names(self, listed: Listed, prefix: str) -> list[str]:
-        """Return those of a directory's files that are to be searched, as far as names tell."""
+        """Return those of a directory's files that are asked for."""
         names, glob = listed.names, self._wanted.glob
         if self._wanted.start:
             folder = prefix.split("/")[:-1]
@@ -207,23 +214,20 @@ class Sweep:
             return sent
         return names
 
-    def _is_small(self, relative: str) -> bool:
-        """Return whether reading a file costs no more than asking whether it is text."""
-        entry = self._tree.roots.state(self._tree.root, relative, Passed())
-        return entry is not None and entry.size < LARGE
-
     def _admitted(self, prefix: str, names: Iterable[str]) -> Iterator[Entry]:
         """Yield the files that are to be searched; count the others."""
-        for name in names:
-            entry = self._state(prefix + name)
-            if entry is None:
-                continue
-            if entry.size > self._wanted.most_bytes:
-                self.tally.too_large += 1
-            elif entry.size >= LARGE and begins_binary(self._tree.roots, self._tree.root, entry):
-                self.tally.binary += 1
-            else:
-                yield entry
+        states = (self._state(prefix + name) for name in names)
+        return (entry for entry in states if entry is not None and self._is_fit(entry))
+
+    def _is_fit(self, entry: Entry) -> bool:
+        """Return whether a file is to be searched, as far as little tells; else count it."""
+        if entry.size > self._wanted.most_bytes:
+            self.tally.too_large += 1
+        elif entry.size >= LARGE and begins_binary(self._tree.roots, self._tree.root, entry):
+            self.tally.binary += 1
+        else:
+            return True
+        return False
 
     def _state(self, relative: str) -> Entry | None:
         return self._tree.roots.state(self._tree.root, relative, self.passed)
@@ -234,21 +238,17 @@ class Sweep:
             group.begun = time.time_ns()
             group.run = ripgrep.folders_run(
                 self._asked,
-                [*group.whole, *group.named],
+                group.paths,
                 str(self._tree.root.path),
                 to_the_end=self.counts,
             )
 
     def _matching(self, group: _Group) -> Iterable[str | Entry]:
         """Return a group's files that may match, those that could not be read among them."""
-        if group.run is None:
+        ended = result_of(group.run, self._wanted.deadline)
+        if ended is None:
             return self._all(group)
-        left = self._wanted.deadline - time.monotonic()
-        try:
-            written, _ = group.run.result(min(PATIENCE, left))
-        except ripgrep.Stuck:
-            self._check_time()
-            return self._all(group)
+        written, _ = ended
         swept = ripgrep.swept(written, to_the_end=self.counts)
         if swept is None or swept.files != group.files:
             return self._by_name(self._all(group))
@@ -261,18 +261,15 @@ class Sweep:
             return self._chosen(group, swept.names)
         return self._by_name(entries)  # some are too large
 
-    def _chosen(self, group: _Group, names: Iterable[bytes]) -> Iterator[str | Entry]:
+    def _chosen(self, group: _Group, names: Iterable[bytes]) -> Iterator[str]:
         """Yield those of the files that ripgrep named which the walk chose."""
-        torn = {
-            name for name, entry in group.named.items() if is_torn(self._tree, entry, group.begun)
-        }
-        for name in torn.union(names):
-            folder, _, last = name.rpartition(b"/")
-            listed = group.whole.get(folder)
-            if name in group.named:
-                yield group.named[name]
-            elif listed is not None and _holds(listed.names, os.fsdecode(last)):
-                yield os.fsdecode(name)
+        tree, begun = self._tree, group.begun
+        torn = {entry.relative for entry in group.large if is_torn(tree, entry, begun)}
+        yield from torn
+        for relative in map(os.fsdecode, names):
+            folder, _, name = relative.rpartition("/")
+            if relative not in torn and _holds(group.names.get(folder, []), name):
+                yield relative
 
     def _by_name(self, entries: list[Entry]) -> list[Entry]:
         """Return what may match where ripgrep has not surely read the very files."""
@@ -283,20 +280,27 @@ class Sweep:
 
     def _all(self, group: _Group) -> list[Entry]:
         """Return a group's files as they are now, and count them."""
-        entries = list(group.named.values())
-        for listed in group.whole.values():
-            prefix = f"{listed.relative}/" if listed.relative else ""
-            entries += self._admitted(prefix, listed.names)
+        entries: list[Entry] = []
+        for folder, names in group.names.items():
+            entries += self._admitted(_prefix(folder), names)
         self.tally.files += len(entries)
         self.tally.bytes += sum(entry.size for entry in entries)
         return entries
-
-    def _check_time(self) -> None:
-        """Raise TimedOut past the deadline."""
-        if time.monotonic() >= self._wanted.deadline:
-            raise ripgrep.timed_out()
 
 
 def _holds(names: list[str], name: str) -> bool:
     at = bisect_left(names, name)
     return at < len(names) and names[at] == name
+
+
+def _parts(listed: Listed, names: list[str]) -> Iterator[Listed]:
+    """Yield a directory as a whole where ripgrep may have all of it, else some names at a time."""
+    if listed.whole and len(names) == len(listed.names) <= _LOOKED_AT_ONCE[-1]:
+        yield listed
+        return
+    for start in range(0, len(names), READ_AT_ONCE):
+        yield Listed(listed.relative, names[start : start + READ_AT_ONCE], whole=False)
+
+
+def _prefix(folder: str) -> str:
+    return f"{folder}/" if folder else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -64,8 +63,7 @@ class Verifier:
                 return
             places = self._spots(held, listed)
             for file, content in held:
-                if time.monotonic() >= self._deadline:
-                    raise ripgrep.timed_out()
+                ripgrep.check_time(self._deadline)
                 try:
                     hits = self._hits(tree, file, content, places)
                     if not file.still():
@@ -154,8 +152,7 @@ class Verifier:
 
     def _text(self, file: Opened, tally: Tally) -> Content | None:
         """Return the file's content; None, and counted, where it is no text or cannot be had."""
-        if time.monotonic() >= self._deadline:
-            raise ripgrep.timed_out()
+        ripgrep.check_time(self._deadline)
         try:
             if file.restless() and not file.restart():
                 tally.drop(file.entry)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import logs
 from rolltop.core.roots import is_binary
-from rolltop.core.roots.settling import is_settled
+from rolltop.core.roots.settling import SETTLED_NS, is_settled
 from rolltop.toolsets.retrieval.store import Pack, Packs, can_pack, packable, packed
 from rolltop.toolsets.retrieval.trigrams import Unsettled, read_settled
 
@@ -104,7 +104,7 @@ class Packing:
         if stopped():
             return False
         self._packs = Packs((*kept, *made))
-        return all(is_settled(entry.mtime_ns, entry.ctime_ns) for entry in lacking)
+        return not any(map(_will_settle, lacking))
 
     def _texts(
         self, before: Packs, entries: Iterable[Entry], stopped: Callable[[], bool]
@@ -127,6 +127,12 @@ class Packing:
                 self._unfit.add(entry)
             else:
                 yield entry, text
+
+
+def _will_settle(entry: Entry) -> bool:
+    """Return whether a file is only too new to be held: one of the future stays so for long."""
+    is_ahead = max(entry.mtime_ns, entry.ctime_ns) > time.time_ns() + SETTLED_NS
+    return not is_ahead and not is_settled(entry.mtime_ns, entry.ctime_ns)
 
 
 def _is_whole(pack: Pack, current: set[Entry]) -> bool:

@@ -19,10 +19,18 @@ from rolltop.toolsets.retrieval.store.files import (
     scattered,
 )
 from rolltop.toolsets.retrieval.store.held import GONE, Held, Row, Stamp
-from rolltop.toolsets.retrieval.store.packs import Pack, Packs, can_pack, packable, packed
+from rolltop.toolsets.retrieval.store.packs import (
+    OPEN_FILES,
+    Pack,
+    Packs,
+    can_pack,
+    packable,
+    packed,
+)
 
 __all__ = [
     "GONE",
+    "OPEN_FILES",
     "PACKAGE",
     "Busy",
     "Connection",

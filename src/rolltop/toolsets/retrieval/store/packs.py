@@ -8,9 +8,9 @@ the states that their texts were read in, and of no other.
 from __future__ import annotations
 
 import os
-import sys
 from bisect import bisect_right
 from itertools import accumulate, chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from rolltop.core.roots import Entry
 
+OPEN_FILES: Final = "/dev/fd/"
+"""Where the system names the files that a process has open."""
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -82,18 +84,21 @@ class Packs:
 
 def can_pack() -> bool:
     """Return whether this system has files in memory that another process can open by number."""
-    return sys.platform == "linux"
+    # Python for an older C library lacks the one, a system without /proc the other.
+    return hasattr(os, "memfd_create") and Path(OPEN_FILES).is_dir()
 
 
 def packable(data: bytes) -> bytes | None:
     """Return a file's text as it can stand among others, without a byte order mark.
 
-    None where its lines would be found otherwise than in the file: where that is UTF-16, or ends
-    with a CR that no line break follows.
+    None where its lines would be found otherwise than in the file: where that is UTF-16, has a
+    mark behind its mark, or ends with a CR that no line break follows.
     """
     if data.startswith(_UTF16_MARKS) or data.endswith(b"\r"):
         return None
-    return data.removeprefix(_UTF8_MARK)
+    text = data.removeprefix(_UTF8_MARK)
+    # As the first of a pack it would say in which encoding all others are.
+    return None if text.startswith((_UTF8_MARK, *_UTF16_MARKS)) else text
 
 
 def packed(texts: Iterable[tuple[Entry, bytes]], size: int) -> Iterator[Pack]:
