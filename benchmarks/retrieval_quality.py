@@ -74,6 +74,7 @@ class Ours:
         self._indexes: Final = rank.UnitIndexes(self._roots, folder / "kept")
         self._vectors: Final = rank.Vectors(folder / "kept", "vectors")
         self._entries: Final[list[Entry]] = list(self._roots.walk(self._root))
+        self._texts: Final = {path: text.lower() for path, text in tree.files.items()}
         self._build()
 
     def close(self) -> None:
@@ -113,7 +114,7 @@ class Ours:
             self._indexes.file(self._root),
             self._entries,
             lambda _path: True,
-            lambda _text, entries: entries,
+            lambda text, entries: [one for one in entries if text in self._texts[one.relative]],
         )
         return rank.search(
             [tree], text, limit=LIMIT, deadline=inf, weights=weights, meaning=meaning
