@@ -193,6 +193,20 @@ def test_a_name_of_very_many_parts_is_found_where_it_is_used(grown: Maker) -> No
     assert after == before
 
 
+def test_a_long_number_that_the_index_knows_in_part_counts_once(
+    grown: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposing, "PROPOSED", 4)
+    forest = grown("index")
+    for n in range(20):
+        word = "naïve" if n % 2 else "plain"
+        forest.put(f"code/f{n:02}.txt", f"{word} 1048576\n")
+    for n in range(20):
+        forest.put(f"code/g{n:02}.txt", "zebra\n" * (n + 1) if n % 2 else "handler of\n")
+    before, after = before_and_after(forest, "1048576 zebra handler of")
+    assert after == before
+
+
 def test_a_glob_changes_no_score(grown: Maker) -> None:
     forest = grown("index")
     for n in range(20):

@@ -55,7 +55,8 @@ _DIGITS: Final = 6
 class Occurring(NamedTuple):
     """How many pieces there are, and how many have each word of a query: text, names, paths.
 
-    `wholes` counts those that have a name of several parts as one word.
+    `wholes` counts those that have a name of several parts as one word; `beside` the files with
+    words of which the index keeps but what stands beside other scripts or in longer names.
     """
 
     pieces: int
@@ -63,11 +64,12 @@ class Occurring(NamedTuple):
     names: Mapping[str, int]
     paths: Mapping[str, int]
     wholes: Mapping[str, int]
+    beside: Mapping[str, int]
 
     @property
     def statistics(self) -> Statistics:
         """How rare the words are."""
-        return Statistics(self.pieces, self.words)
+        return Statistics(self.pieces, self.words).at_least(self.beside)
 
 
 class Having(NamedTuple):
@@ -90,8 +92,8 @@ class Having(NamedTuple):
         return round(total, _DIGITS)
 
 
-def occurring(file: UnitFile, sought: Sought) -> Occurring:
-    """Return how often the words of a query occur.
+def occurring(file: UnitFile, sought: Sought, beside: Mapping[str, int]) -> Occurring:
+    """Return how often the words of a query occur; files with some of them are counted beside.
 
     A name that is kept by its parts alone occurs at most where all of them do.
     """
@@ -102,7 +104,7 @@ def occurring(file: UnitFile, sought: Sought) -> Occurring:
         if term in sought.wholes or is_beginning(term):
             words[term] = max(words[term], len(file.meeting(_sought(sought, term), _COUNTED)))
     names = _marked(file, NAME, terms)
-    return Occurring(file.pieces(), words, names, _marked(file, PATH, terms), wholes)
+    return Occurring(file.pieces(), words, names, _marked(file, PATH, terms), wholes, beside)
 
 
 def having(pieces: Iterable[str], sought: Sought) -> list[Having]:

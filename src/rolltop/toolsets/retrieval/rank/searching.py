@@ -167,10 +167,10 @@ def _of_tree(tree: Tree, sought: Sought, deadline: float) -> _Found:
         whole = _whole(tree, beside.entries)
         candidates, left = _candidates(tree, whole, [(sought.phrase, 1.0)], deadline)
         return _Found(candidates, Statistics(0, {}), beside.unread + left, {})
-    lacking, known, proposals = _asked(tree, sought)
+    lacking, known, proposals = _asked(tree, sought, beside.counts)
     now = time.monotonic()
     unkept = looked_at(tree, sought, lacking, now + (deadline - now) / 2)
-    statistics = _together([known, unkept.statistics, Statistics(0, beside.counts)])
+    statistics = _together([known, unkept.statistics]).at_least(beside.counts)
     proposals += likely(unkept.files, sought, statistics)
     telling = [(literal, statistics.rarity(term)) for term, literal in sought.literals.items()]
     meant = named(tree, sought)
@@ -196,12 +196,14 @@ def _together(statistics: Sequence[Statistics]) -> Statistics:
     return Statistics(sum(one.units for one in statistics), occurrences)
 
 
-def _asked(tree: Tree, sought: Sought) -> tuple[list[Entry], Statistics, list[Proposal]]:
+def _asked(
+    tree: Tree, sought: Sought, beside: Mapping[str, int]
+) -> tuple[list[Entry], Statistics, list[Proposal]]:
     """Return the files that the index lacks, and what it says of the others at the same time."""
     with tree.units.compared(tree.entries, tree.file) as lacking:
         if tree.file is None:
             return lacking, Statistics(0, {}), []
-        known = occurring(tree.file, sought)
+        known = occurring(tree.file, sought, beside)
         return lacking, known.statistics, _proposals(tree, tree.file, sought, known)
 
 

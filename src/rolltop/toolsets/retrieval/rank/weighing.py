@@ -58,6 +58,11 @@ class Statistics:
         having = min(self.occurrences.get(term, 0), self.units)
         return log(1 + (self.units - having + 0.5) / (having + 0.5))
 
+    def at_least(self, counts: Mapping[str, int]) -> Statistics:
+        """Return the same where units known to have some words are no fewer than these."""
+        known = {term: max(count, self.occurrences.get(term, 0)) for term, count in counts.items()}
+        return Statistics(self.units, {**self.occurrences, **known})
+
 
 class Weighed(NamedTuple):
     """A unit's score, 0 where nothing of the query is in it, and what matched."""
