@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NotRequired
+from typing import Any, Final, Literal, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -71,6 +71,15 @@ class Totals:
     binary: int
     unreadable: int
     too_large: int
+
+
+class Whole(NamedTuple):
+    """A directory of which every file is chosen whose name is not hidden."""
+
+    files: int
+    """How many there are."""
+    state: tuple[int, int, int, int, int]
+    """Its size, times, inode and device: while it has these, it holds the same names."""
 
 
 @dataclass(frozen=True)

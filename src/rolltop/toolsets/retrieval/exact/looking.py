@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import deque
-from itertools import chain, islice, repeat
+from collections import Counter, deque
+from itertools import accumulate, chain, islice, repeat
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.roots import Skipped
@@ -15,13 +16,14 @@ from rolltop.toolsets.retrieval.exact import ripgrep
 from rolltop.toolsets.retrieval.exact.packed import Asked, may_look
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from rolltop.core.roots import Entry
     from rolltop.toolsets.retrieval.exact.expression import Expression
     from rolltop.toolsets.retrieval.exact.packed import PackedLines
     from rolltop.toolsets.retrieval.exact.spots import Spot
     from rolltop.toolsets.retrieval.exact.trees import Tree
+    from rolltop.toolsets.retrieval.models import Whole
 
 READ_AT_ONCE: Final = 64
 """Files that are read without a first look. Each is held open, and where little is allowed, a
@@ -36,6 +38,8 @@ _LISTED_AT_ONCE: Final = (512, 4096, 1 << 14)
 in hundreds of files."""
 _FEW: Final = 256
 """Files that are looked at by themselves sooner than among all texts in memory."""
+_NAMED_BY_FOLDERS: Final = 1024
+"""Files from which on a look names directories: ripgrep lists them faster than it takes names."""
 _BESIDE_TEXTS: Final = 1024
 """Files that are looked at along with texts in memory."""
 _MOST_LINES: Final = 20
@@ -52,6 +56,9 @@ POINTER: Final = 12
 _ENCODING: Final = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _READ_IN_ONE_GO: Final = 1 << 16
 """Bytes of a file that ripgrep reads at one time: what moves within a larger one it may not see."""
+_NONE: Final[Mapping[str, Whole]] = {}
+_PATH: Final = itemgetter(0)
+_STATE: Final = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")
 
 
 class Lines:
@@ -107,12 +114,14 @@ class Lines:
 
 
 class _Look(NamedTuple):
-    """A first look at files, by name; `run` is None where they are to be read at once."""
+    """A first look at files; `run` is None where they are to be read at once."""
 
     begun: int
     """When, in nanoseconds since 1970."""
-    files: dict[bytes, Entry]
+    files: list[Entry]
     run: ripgrep.Run | None
+    folders: Mapping[str, Whole]
+    """The directories that are named in place of all their files."""
 
 
 class Looks:
@@ -132,12 +141,15 @@ class Looks:
         """
         self._most: Final = most
         self._found: Final = found
+        self._unsure: Final = None if tree.index is None else tree.index.unsure()
+        """The paths of the files of which it is not known whether they are text; None: of any."""
         self._looked: Collection[Entry] = ()
         """Files that need no other look."""
         self._tree: Final = tree
         self._directory: Final = str(tree.root.path)
-        self._expression: Final = found.or_binary or found
-        self._tells_binary: Final = found.or_binary is not None
+        or_binary = found.or_binary if self._unsure is None else None
+        self._expression: Final = or_binary or found
+        self._tells_binary: Final = or_binary is not None
         self._lists: Final = found.literal is None
         self._deadline: Final = deadline
         self.unlooked: Final[list[Entry]] = []
@@ -171,10 +183,10 @@ class Looks:
                 if look.run is not None:
                     look.run.stop()
 
-    def _begin(self, groups: Iterator[dict[bytes, Entry]], looks: deque[_Look]) -> None:
+    def _begin(self, groups: Iterator[list[Entry]], looks: deque[_Look]) -> None:
         """Begin the next look: another one where they take long, for it may be in vain."""
         for group in groups:
-            looks.append(_Look(time.time_ns(), group, self._look(group)))
+            looks.append(self._look(group))
             if len(looks) >= _AHEAD or (len(group) < _LARGE and not self._lists):
                 break
 
@@ -202,19 +214,21 @@ class Looks:
         """Return the files that match or may, by a look at texts in memory, and those left out."""
         beside = named_together(iter(asked.others), _BESIDE_TEXTS)
         unknown: set[Entry] = set()
-        look = _Look(time.time_ns(), beside, self._run_through(asked, beside))
+        look = _Look(time.time_ns(), list(beside.values()), self._run_through(asked, beside), _NONE)
         ended = result_of(look.run, self._deadline)
         if ended is None and beside:  # among them is a FIFO by now, which is no file when opened
             unknown.update(beside.values())
-            look = _Look(time.time_ns(), {}, self._run_through(asked, ()))
+            look = _Look(time.time_ns(), [], self._run_through(asked, ()), _NONE)
             ended = result_of(look.run, self._deadline)
         if ended is None:
             return (), asked.entries
         written, complaints = ended
         rows, unread = ripgrep.listed_lines(written), ripgrep.unread(complaints)
         self.lines.begin(look.begun)
-        names = unread | self._listed(look, rows, unread, asked.listed)
-        unknown.update(self._that_may_match(look, names, tells_binary=False))
+        named = _named(look.files, unread | rows.keys())
+        self._listed(look, named, rows, unread, asked.listed)
+        found = {entry.relative for entry in named.values()}
+        unknown.update(self._that_may_match(look, found, tells_binary=False))
         packed, unsure = asked.found(rows, ripgrep.unread_open(complaints))
         self.lines.hold(packed)
         return packed.keys() | unknown, unsure.union(asked.others[len(beside) :])
@@ -225,71 +239,123 @@ class Looks:
             self._found, asked.descriptors, names, self._directory, asked.listed
         )
 
-    def _look(self, group: dict[bytes, Entry]) -> ripgrep.Run | None:
-        unknown = [name for name, entry in group.items() if entry not in self._looked]
+    def _look(self, group: list[Entry]) -> _Look:
+        unknown = group
+        if self._looked:
+            unknown = [entry for entry in group if entry not in self._looked]
         if len(unknown) <= READ_AT_ONCE or (not self._lists and 2 * self._matched > self._read):
-            return None
-        lines = _MOST_LINES if self._lists else None
-        return ripgrep.names_run(self._expression, unknown, self._directory, lines)
+            return _Look(time.time_ns(), group, None, _NONE)
+        if len(unknown) == len(group) >= _NAMED_BY_FOLDERS:
+            return self._look_into(group)
+        return self._look_at(group, unknown)
+
+    def _look_into(self, group: list[Entry]) -> _Look:
+        """Begin a look at a group, at directories where they hold no other files."""
+        index = self._tree.index
+        known = _NONE if index is None else index.whole_folders()
+        around = [entry[0].rpartition("/")[0] for entry in group]
+        whole = {
+            folder: known[folder]
+            for folder, count in Counter(around).items()
+            if folder in known and known[folder].files == count
+        }
+        others = [entry for entry, folder in zip(group, around, strict=True) if folder not in whole]
+        return self._look_at(group, others, whole)
+
+    def _look_at(
+        self, group: list[Entry], named: Iterable[Entry], folders: Mapping[str, Whole] = _NONE
+    ) -> _Look:
+        """Begin a look at those of a group that are named, and at all in directories."""
+        begun, lines = time.time_ns(), _MOST_LINES if self._lists else None
+        names = map(encoded, chain(folders, map(_PATH, named)))
+        run = ripgrep.names_run(
+            self._expression, names, self._directory, lines, in_folders=bool(folders)
+        )
+        return _Look(begun, group, run, folders)
+
+    def _ended(self, look: _Look) -> tuple[_Look, set[bytes] | None]:
+        """Return a look and the names of files that match or could not be read.
+
+        None where it got stuck. One at directories that may have seen other files is done again.
+        """
+        ended = result_of(look.run, self._deadline)
+        self.lines.begin(look.begun)  # those of the look before have been read
+        if ended is None:
+            return look, None
+        written, complaints = ended
+        listed, count = ripgrep.without_stats(written) if look.folders else (written, 0)
+        unread = ripgrep.unread(complaints)
+        rows = ripgrep.listed_lines(listed) if self._lists else {}
+        names = unread | (rows.keys() if self._lists else ripgrep.matching(listed))
+        named = _named(look.files, names)
+        is_sure = not look.folders or (
+            count + len(unread) == len(look.files)
+            and len(named) == len(names)
+            and self._stand(look.folders)
+        )
+        if not is_sure:
+            return self._ended(self._look_at(look.files, look.files))
+        self._listed(look, named, rows, unread, _MOST_LINES)
+        return look, names
+
+    def _stand(self, folders: Mapping[str, Whole]) -> bool:
+        """Return whether directories hold the names that they held when they were listed."""
+        try:
+            return all(
+                _STATE(os.lstat(f"{self._directory}/{folder}")) == whole.state
+                for folder, whole in folders.items()
+            )
+        except OSError:
+            return False
 
     def _matching(self, look: _Look) -> list[Entry]:
         """Return the files of a look that may match, those that could not be read among them."""
-        self.lines.begin(look.begun)  # those of the look before have been read
-        ended = result_of(look.run, self._deadline)
-        if ended is None:
-            return list(look.files.values())
-        written, complaints = ended
-        unread = ripgrep.unread(complaints)
-        if self._lists:
-            rows = ripgrep.listed_lines(written)
-            names = unread | self._listed(look, rows, unread, _MOST_LINES)
-        else:
-            names = unread | ripgrep.matching(written)
-        names.update(name for name, entry in look.files.items() if entry in self._looked)
-        return self._that_may_match(look, names, tells_binary=self._tells_binary)
+        look, names = self._ended(look)
+        if names is None:
+            return look.files
+        found = set(map(os.fsdecode, names))
+        if self._looked:
+            found.update(entry.relative for entry in look.files if entry in self._looked)
+        return self._that_may_match(look, found, tells_binary=self._tells_binary)
 
-    def _that_may_match(self, look: _Look, names: set[bytes], *, tells_binary: bool) -> list[Entry]:
-        """Return the files of a look that may match, by the names of those that did."""
-        named = names | {
-            name for name, entry in look.files.items() if is_torn(self._tree, entry, look.begun)
-        }
+    def _that_may_match(self, look: _Look, found: set[str], *, tells_binary: bool) -> list[Entry]:
+        """Return the files of a look that may match, by the paths of those that did."""
+        large = [entry for entry in look.files if entry[1] > _READ_IN_ONE_GO]
+        found.update(entry[0] for entry in large if is_torn(self._tree, entry, look.begun))
         if not tells_binary:
-            self.unlooked.extend(entry for name, entry in look.files.items() if name not in named)
-        if not named:
-            return []
-        return [entry for name, entry in look.files.items() if name in named]
+            unsure = look.files if self._unsure is None else _at(look.files, self._unsure)
+            self.unlooked.extend(entry for entry in unsure if entry[0] not in found)
+        return _at(look.files, found)
 
     def _listed(
         self,
         look: _Look,
+        named: Mapping[bytes, Entry],
         listed: Mapping[bytes, list[ripgrep.Row]],
         unread: Collection[bytes],
         most: int,
-    ) -> set[bytes]:
+    ) -> None:
         """Keep the lines that a look listed, where a change of the file would show since then.
 
-        At most so many were listed of a file. Returns the names of the files that have some.
+        At most so many were listed of a file.
         """
-        found: set[bytes] = set()
         for name, rows in listed.items():
-            entry = look.files.get(name)
-            if entry is None:
-                continue
-            found.add(name)
+            entry = named.get(name)
             is_whole = len(rows) < most and name not in unread
-            if is_whole and is_settled(entry[2], entry[3], look.begun):
+            if entry is not None and is_whole and is_settled(entry[2], entry[3], look.begun):
                 self.lines.keep(entry, rows)
-        return found
 
-    def _groups(self, entries: Iterator[Entry]) -> Iterator[dict[bytes, Entry]]:
+    def _groups(self, entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
         sizes = _LISTED_AT_ONCE if self._lists else _LOOKED_AT_ONCE
         for size in chain(sizes, repeat(sizes[-1])):
-            group = named_together(entries, size)
+            group = list(islice(entries, size))
             if not group:
                 return
             ripgrep.check_time(self._deadline)
-            yield group
+            fits = _how_many_fit(group)
+            entries = chain(group[fits:], entries) if fits < len(group) else entries
+            yield group[:fits]
 
 
 def result_of(run: ripgrep.Run | None, deadline: float) -> tuple[bytes, bytes] | None:
@@ -332,6 +398,26 @@ def named_together(entries: Iterator[Entry], most: int) -> dict[bytes, Entry]:
         if length > ARGUMENT_BYTES:
             break
     return named
+
+
+def _how_many_fit(entries: Sequence[Entry]) -> int:
+    """Return how many of some files ripgrep can be given by their names: at least the first."""
+    whole = encoded("".join(map(_PATH, entries)))
+    if len(whole) + POINTER * len(entries) <= ARGUMENT_BYTES:
+        return len(entries)
+    lengths = accumulate(len(encoded(entry.relative)) + POINTER for entry in entries)
+    return max(1, sum(length <= ARGUMENT_BYTES for length in lengths))
+
+
+def _named(entries: Iterable[Entry], names: Collection[bytes]) -> dict[bytes, Entry]:
+    """Return those of the files that have one of the names, by these."""
+    wanted = {os.fsdecode(name): name for name in names}
+    return {wanted[entry[0]]: entry for entry in entries if entry[0] in wanted}
+
+
+def _at(entries: Iterable[Entry], paths: Collection[str]) -> list[Entry]:
+    """Return those of the files that are at one of the paths."""
+    return [entry for entry in entries if entry[0] in paths] if paths else []
 
 
 def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:

@@ -51,6 +51,7 @@ _STATS: Final = re.compile(
     rb"\d+ bytes printed\n(\d+) bytes searched\n[\d.]+ seconds spent searching\n"
     rb"[\d.]+ seconds total\n\Z"
 )
+_LONGEST_STATS: Final = 1000
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(?:(\d+):)?(\d+):[^\n]*\n")
 """A matching line: names may hold line breaks, and what is shown of the line a NUL. No column is
 told of an empty match at the end of a file."""
@@ -182,28 +183,36 @@ class Run:
 
 
 def names_run(
-    found: Expression, names: Iterable[bytes], directory: str, lines: int | None = None
+    found: Expression,
+    names: Iterable[bytes],
+    directory: str,
+    lines: int | None = None,
+    *,
+    in_folders: bool = False,
 ) -> Run:
     """Start listing which of the files, named from the directory, have a match.
 
-    With `lines`, the first so many lines of each that match are listed.
+    With `lines`, the first so many lines of each that match are listed; `in_folders`: some names
+    are those of directories, of which the files right in them are looked at, but for hidden ones.
     """
     files = [b"./" + name for name in names]
+    more = _IN_FOLDERS if in_folders else ()
     if lines is None:
-        return Run(found, ("--files-with-matches",), files, directory=directory)
-    return _lines_run(found, lines, files, directory=directory)
+        return Run(found, ("--files-with-matches", *more), files, directory=directory)
+    return _lines_run(found, lines, files, more, directory=directory)
 
 
 def _lines_run(
     found: Expression,
     most: int,
     files: Sequence[bytes],
+    more: Sequence[str] = (),
     *,
     directory: str | None = None,
     descriptors: Iterable[int] = (),
 ) -> Run:
     """Start listing the first `most` matching lines of each file, and where they match first."""
-    options = (*_LINES, f"--max-count={most}")
+    options = (*_LINES, f"--max-count={most}", *more)
     return Run(found.once_a_line, options, files, directory=directory, descriptors=descriptors)
 
 
@@ -239,13 +248,22 @@ def folders_run(
 
 def swept(written: bytes, *, to_the_end: bool) -> Swept | None:
     """Return what `folders_run` wrote; None where it ended too early to tell."""
-    stats = _STATS.search(written, max(0, len(written) - 1000))
+    stats = _STATS.search(written, max(0, len(written) - _LONGEST_STATS))
     if stats is None:
         return None
     listed = written[: stats.start()]
     found = _COUNTED.findall(listed) if to_the_end else listed.split(b"\0")
     names = [name.removeprefix(b"./") for name in found if name]
     return Swept(names, int(stats[1]), int(stats[2]))
+
+
+def without_stats(written: bytes) -> tuple[bytes, int]:
+    """Return what `names_run` wrote of directories, and how many files it has searched.
+
+    No number of files (-1) where it ended too early to tell.
+    """
+    stats = _STATS.search(written, max(0, len(written) - _LONGEST_STATS))
+    return (written, -1) if stats is None else (written[: stats.start()], int(stats[1]))
 
 
 def matching(written: bytes) -> set[bytes]:

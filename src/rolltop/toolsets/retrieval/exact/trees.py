@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from rolltop.core.roots import Entry, Listed, Marks, Root, Roots, Skipped
-    from rolltop.toolsets.retrieval.models import Query, Totals
+    from rolltop.toolsets.retrieval.models import Query, Totals, Whole
     from rolltop.toolsets.retrieval.store import Packs
 
 
@@ -24,11 +24,22 @@ class Index(Protocol):
         """Return whether a file is text, None where that is not known."""
         ...
 
+    def unsure(self) -> Collection[str] | None:
+        """Return the paths of files of which it does not say whether they are text.
+
+        None where they may be many.
+        """
+        ...
+
     def texts(self, most_bytes: int) -> Sequence[Entry] | None:
         """Return the files that may be searched, in order, without those known to be no text.
 
         None where they are not kept.
         """
+        ...
+
+    def whole_folders(self) -> Mapping[str, Whole]:
+        """Return the directories that can be looked at as such, by their paths from the root."""
         ...
 
     def marks(self, most_bytes: int) -> Marks | None:

@@ -24,6 +24,7 @@ from rolltop.core.roots.choice import (
     rules_at_root,
 )
 from rolltop.core.roots.states import OPEN_TO_LIST, packed
+from rolltop.toolsets.retrieval.models import Whole
 from rolltop.toolsets.retrieval.trigrams.folders import FileState, Folder
 from rolltop.toolsets.retrieval.trigrams.rulefiles import (
     State,
@@ -36,7 +37,7 @@ from rolltop.toolsets.retrieval.trigrams.sentries import WORTH, Ended, Sentries
 from rolltop.toolsets.retrieval.trigrams.watching import Watch, mounts, own_devices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rolltop.core.roots import Entry, Root, Roots
 
@@ -73,6 +74,7 @@ class Catalogue:
         self._top_state: tuple[object, ...] = ()
         self._broken_off = False
         """Whether the last look did not come to its end."""
+        self._wholes: tuple[list[Entry], Mapping[str, Whole]] | None = None
 
     def begin(self) -> Ticket | None:
         """Begin to look, where others do that: `files` is then answered the sooner."""
@@ -100,11 +102,29 @@ class Catalogue:
             skipped.links += [f"{self._root}/{link}" for link in found.links]
             return found.entries
 
+    def whole_folders(self) -> Mapping[str, Whole]:
+        """Return the directories of which all is chosen, as they were when last looked at.
+
+        By their paths from the root; one that was changed too lately to tell is not among them.
+        """
+        with self._lock:
+            if self._top is None:
+                return {}
+            entries = self._top.listed().entries
+            if self._wholes is None or self._wholes[0] is not entries:
+                self._wholes = entries, dict(self._found_whole(self._top))
+            return self._wholes[1]
+
+    def _found_whole(self, top: Folder) -> Iterator[tuple[str, Whole]]:
+        for folder in top.all():
+            if folder.files and folder.state is not None and not folder.passed_by:
+                yield folder.relative, Whole(len(folder.files), folder.state)
+
     def close(self) -> None:
         """Watch nothing any more; a later question begins again."""
         with self._lock:
             self._end_watch()
-            self._top = None
+            self._top = self._wholes = None
 
     def _look(self, begun: Ticket | None, *, look_at_all: bool) -> Folder:
         """Bring everything up to date with the disk."""
@@ -319,6 +339,7 @@ class Catalogue:
             known = {}
         folder.present, folder.rule_state = present, rule_state
         folder.special = folder.unreadable = 0
+        folder.passed_by = len(self._left_out.get(path, ()))
         folder.links = []
         chosen: list[tuple[str, FileState]] = []
         for entry in found:
@@ -364,6 +385,8 @@ class Catalogue:
         if entry.is_file(follow_symlinks=False):
             if rules.free or rules.chooses_file(name):
                 chosen.append((name, _STATE(entry.stat(follow_symlinks=False))))
+            else:
+                folder.passed_by += 1
         elif entry.is_dir(follow_symlinks=False):
             standing = rules.standing(name)
             if standing is not Standing.LEFT_OUT:

@@ -71,6 +71,8 @@ class Folder:
     special: int = 0
     links: list[str] = field(default_factory=list[str])
     unreadable: int = 0
+    passed_by: int = 0
+    """How many other files it holds whose names are not hidden."""
     identity: tuple[int, int] = (0, 0)
     """Inode and device of the directory that was last looked at; zeros before."""
     watch: int | None = None

@@ -24,15 +24,17 @@ from rolltop.toolsets.retrieval.trigrams.required import required
 from rolltop.toolsets.retrieval.trigrams.rulefiles import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from rolltop.core.roots import Listed, Root, Roots
-    from rolltop.toolsets.retrieval.models import Query
+    from rolltop.toolsets.retrieval.models import Query, Whole
     from rolltop.toolsets.retrieval.trigrams.building import Building, Refused
     from rolltop.toolsets.retrieval.trigrams.postings import Postings
 
 _WORTH: Final = 0.5
 """Share of the files above which reading those proposed costs as much as reading all."""
+_FEW_UNSURE: Final = 1_000
+"""Files that are looked through for what is binary once more, where that is to be told."""
 _HELD_SECONDS: Final = 30.0
 """How long a file that was held open for writing is left in peace."""
 _SIZE: Final = itemgetter(1)
@@ -151,6 +153,20 @@ class RootIndex:
         if self._binary.get(entry.relative) == entry[1:5]:
             return False
         return True if known else None
+
+    def whole_folders(self) -> Mapping[str, Whole]:
+        """Return the directories of which all is chosen, by their paths from the root."""
+        return self._catalogue.whole_folders()
+
+    def unsure(self, entries: list[Entry]) -> Collection[str] | None:
+        """Return the paths of those of the files that the index does not hold as they are.
+
+        None where they may be many.
+        """
+        with self._lock:
+            stale = self._held.stale
+            is_of_these = self._held.entries is entries
+            return frozenset(stale) if is_of_these and len(stale) <= _FEW_UNSURE else None
 
     def marks(self, entries: list[Entry], most_bytes: int) -> Marks:
         """Return the marks of those of the files that may be searched."""

@@ -17,11 +17,11 @@ from rolltop.toolsets.retrieval.trigrams.index import RootIndex
 from rolltop.toolsets.retrieval.trigrams.postings import Postings, exists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rolltop.core.roots import Entry, Listed, Marks, Root, Roots
-    from rolltop.toolsets.retrieval.models import Query, Totals
+    from rolltop.toolsets.retrieval.models import Query, Totals, Whole
 
 _LOOK_EVERY: Final = 30.0
 """Seconds between looks at every file, while searches rely on the kernel's notes."""
@@ -173,9 +173,17 @@ class Look:
         """Return whether a file is text, None where that is not known."""
         return self._index.is_text(entry)
 
+    def unsure(self) -> Collection[str] | None:
+        """Return the paths of files of which is not known whether they are text; None of many."""
+        return None if self._entries is None else self._index.unsure(self._entries)
+
     def texts(self, most_bytes: int) -> list[Entry] | None:
         """Return the files that may be searched, but those known to be no text; None as `marks`."""
         return None if self._walks else self._index.texts(self._listed(), most_bytes)
+
+    def whole_folders(self) -> Mapping[str, Whole]:
+        """Return the directories that can be looked at as such, none where `files` walks."""
+        return {} if self._walks else self._index.whole_folders()
 
     def marks(self, most_bytes: int) -> Marks | None:
         """Return the marks of the files that may be searched, None where `files` walks."""
