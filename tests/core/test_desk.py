@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,8 @@ import pytest
 from rolltop.core.errors import Unavailable
 from tests.core.example_toolset import EXAMPLE
 from tests.desks import make_desk
+
+PATIENCE = 30.0
 
 if TYPE_CHECKING:
     from rolltop.core.desk import Desk
@@ -37,3 +42,15 @@ def test_a_toolset_that_cannot_end_keeps_neither_the_others_nor_the_store_open(
     assert "closing example failed" in caplog.text
     with pytest.raises(Unavailable, match="closed"):
         desk.database.open()
+
+
+def test_a_desk_that_nobody_holds_leaves_no_threads(
+    make_database: MakeDatabase, sqlite_url: str
+) -> None:
+    desk = make_desk(make_database(sqlite_url))
+    thread = asyncio.run(desk.work(threading.current_thread))
+    assert thread.is_alive()
+    del desk
+    gc.collect()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from weakref import finalize
 
 from rolltop.core import logs
 from rolltop.core.workers import Workers
@@ -44,6 +45,7 @@ class Desk:
         self._calls = 0
         self._counting = threading.Lock()
         self._workers = Workers(settings["threads"], "rolltop-work")
+        finalize(self, self._workers.let_go).atexit = False
 
     @contextmanager
     def calling(self) -> Generator[None]:

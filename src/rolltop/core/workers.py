@@ -87,6 +87,15 @@ class Workers:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
+    def let_go(self) -> None:
+        """Let the threads end after what was taken: nobody is left to submit anything.
+
+        Waits for nothing, so that it may be called wherever garbage is collected.
+        """
+        self._closed = True
+        for _ in range(self._limit):
+            self._jobs.put(None)
+
     def _start_thread(self) -> None:
         """Start one more; where the system has none, those that there are will do."""
         name = f"{self._name}-{len(self._threads) + 1}"
