@@ -17,7 +17,7 @@ from rolltop.core.schemas import output_schema
 from rolltop.core.scope import Scope
 from rolltop.core.toolset import Actions, Tool
 from tests import witnesses
-from tests.core.example_toolset import EXAMPLE, Echo
+from tests.core.example_toolset import EXAMPLE, RELEASE, Echo
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -164,6 +164,15 @@ def test_the_deadline_ends_a_call() -> None:
     answer = call_tool(_desk(call_timeout=0.01), ME, "fail", how="wait")
     assert answer.code == "TIMEOUT"
     assert "0.01 s" in answer.structured["problem"]
+    assert "read back" in answer.structured["hint"]
+
+
+def test_a_read_that_took_too_long_is_not_told_of_writes() -> None:
+    RELEASE.clear()
+    answer = call_tool(_desk(call_timeout=0.01), ME, "stuck")
+    RELEASE.set()
+    assert answer.code == "TIMEOUT"
+    assert "write" not in answer.structured["hint"]
 
 
 def test_while_stopping_every_call_is_refused(desk: Desk) -> None:

@@ -429,7 +429,7 @@ def test_a_resource_over_the_bound_is_cut_at_a_line_and_says_so(tmp_path: Path, 
     cut = talk(app, era, read)
     *lines, note = cut.split("\n")
     assert text.startswith("\n".join(lines) + "\n")
-    assert "cut here" in note
+    assert f"cut here, after line {len(lines)}:" in note
     assert 450 < tokens.count(cut) <= 500
 
 
@@ -454,7 +454,9 @@ def test_a_file_of_long_lines_is_not_cut_in_silence(tmp_path: Path, text: str) -
     begun, _, note = cut.rpartition("\n")
     assert text.startswith(begun)
     assert begun
-    assert "cut here" in note
+    whole = text.startswith(begun + "\n")
+    line = begun.count("\n") + 1
+    assert f"cut here, {'after' if whole else 'within'} line {line}:" in note
     assert tokens.count(cut) <= 500
 
 

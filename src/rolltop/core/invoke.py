@@ -148,7 +148,9 @@ async def _run(desk: Desk, offer: Offer, scope: Scope, arguments: object, report
             raise Stopping(begun=True) from None
         raise TimedOut(
             f"{offer.name} passed its limit of {allowed:g} s",
-            hint="Ask for less, or read back what a write may already have kept.",
+            hint="Ask for less, or call again."
+            if offer.tool.reads
+            else "Ask for less, or read back what a write may already have kept.",
         ) from None
     finally:
         desk.deadlines.discard(deadline)

@@ -163,11 +163,21 @@ def _within(found: Contents, limit: int) -> str:
     text, more = found
     if not limit or (not more and tokens.count(text) <= limit):
         return text
-    note = "[cut here: the resource is longer than max_result_tokens; a tool reads the rest]"
-    end = tokens.prefix(text, limit - tokens.count(note) - _SEAM)
+    longest = _cut_note("within", text.count("\n") + 1)
+    end = tokens.prefix(text, limit - tokens.count(longest) - _SEAM)
     if end < len(text):
         end = text.rfind("\n", 0, end) + 1 or end
-    return text[:end].rstrip("\n") + "\n" + note
+    shown = text[:end].rstrip("\n")
+    where = "after" if text.startswith("\n", len(shown)) else "within"
+    note = _cut_note(where, shown.count("\n") + 1)
+    return f"{shown}\n{note}"
+
+
+def _cut_note(where: str, line: int) -> str:
+    return (
+        f"[cut here, {where} line {line}: the resource is longer than max_result_tokens; "
+        "a tool reads the rest]"
+    )
 
 
 def _completed(values: Sequence[str]) -> CompleteResult:

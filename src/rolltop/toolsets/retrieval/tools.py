@@ -62,8 +62,8 @@ async def repo_smart_search(
     """Find the functions, classes, sections and paragraphs that best answer a few words.
 
     Takes a question, words, a camelCase or snake_case name, a file name. why: what matched. order
-    path arranges each page by path. meta.unread: files that hold some of it too and were left out:
-    not indexed yet, or too many for signs or a long number.
+    path arranges each page by path. Pages end after 120 places. meta.unread: files that hold some
+    of it too and were left out: not indexed yet, or too many for signs or a long number.
     """
     return await service.smart_search(call, service.Ranked(query, file_glob, order), repo, limit)
 
