@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from itertools import count
 from typing import Final
 
 import pytest
@@ -74,6 +76,15 @@ def test_published_files_are_valid(language: str) -> None:
     }
     assert len(files) >= 20
     assert not faults
+
+
+@pytest.mark.parametrize("language", ["c", "h", "cpp"])
+def test_what_else_a_machine_does_makes_no_file_invalid(
+    monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    files = real_files(language)
+    monkeypatch.setattr(time, "monotonic", map(float, count()).__next__)
+    assert all(check(Cell(language, content)).valid for content in files.values())
 
 
 @pytest.mark.parametrize("language", DAMAGE)
