@@ -143,6 +143,7 @@ class Looks:
         self._found: Final = found
         self._unsure: Final = None if tree.index is None else tree.index.unsure()
         """The paths of the files of which it is not known whether they are text; None: of any."""
+        self._whole: Mapping[str, Whole] | None = None
         self._looked: Collection[Entry] = ()
         """Files that need no other look."""
         self._tree: Final = tree
@@ -251,8 +252,10 @@ class Looks:
 
     def _look_into(self, group: list[Entry]) -> _Look:
         """Begin a look at a group, at directories where they hold no other files."""
-        index = self._tree.index
-        known = _NONE if index is None else index.whole_folders()
+        if self._whole is None:  # asked for once: others may be listing files meanwhile
+            index = self._tree.index
+            self._whole = _NONE if index is None else index.whole_folders()
+        known = self._whole
         around = [entry[0].rpartition("/")[0] for entry in group]
         whole = {
             folder: known[folder]
