@@ -75,8 +75,9 @@ async def wait_for_cancel(call: Call) -> dict[str, Any]:
 
 async def hold_loop(call: Call) -> dict[str, Any]:
     """Let nothing else run where calls are answered, from when stdin has ended."""
-    (reader,) = [thread for thread in threading.enumerate() if thread.name == "rolltop-stdin"]
-    await call.work(reader.join)
+    for thread in threading.enumerate():
+        if thread.name == "rolltop-stdin":  # on a busy machine it may have ended by now
+            await call.work(thread.join)
     threading.Event().wait()
     return {}
 
