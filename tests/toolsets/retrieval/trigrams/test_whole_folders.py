@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.toolsets.retrieval.exact import looking, ripgrep, search
+from rolltop.toolsets.retrieval.exact.expression import expression
 from rolltop.toolsets.retrieval.models import Query
 from tests.campaign import examples
 from tests.core.roots.test_roots_locate import unprivileged
@@ -159,6 +161,16 @@ def test_directories_are_named_in_place_of_their_files(
 
 
 @both_ways
+def test_files_of_long_names_are_given_a_few_at_a_time(
+    filled: Indexed, runs: Runs, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    monkeypatch.setattr(looking, "ARGUMENT_BYTES", 64)
+    assert found(filled, query) == MATCHING
+    assert len(runs.named) > FILES
+    assert all(len(named) <= 4 for named in runs.named)
+
+
+@both_ways
 def test_a_directory_of_which_a_part_is_asked_for_is_not_named(
     filled: Indexed, runs: Runs, query: Query
 ) -> None:
@@ -191,6 +203,26 @@ def test_a_file_that_was_away_for_a_moment_is_found(
 
     runs.before, runs.after = before, lambda: back(code)
     assert found(filled, query) == MATCHING
+
+
+def test_directories_that_another_search_has_listed_since_are_not_relied_on(
+    filled: Indexed, code: Path
+) -> None:
+    earlier, later = (filled.indexes.look(filled.roots.named[0]) for _ in range(2))
+    earlier.candidates(SHORT)
+    assert len(earlier.whole_folders()) == 3
+    (code / "a" / "f3.c").rename(code / "a" / "f3b.c")
+    later.candidates(SHORT)
+    assert not earlier.whole_folders()
+    assert "b" in later.whole_folders()
+
+
+def test_files_are_read_no_further_than_to_their_first_match(code: Path) -> None:
+    (code / "long.c").write_text("q;\n" * (1 << 20))
+    run = ripgrep.names_run(expression(SHORT), [b""], str(code), in_folders=True)
+    searched = re.search(rb"(\d+) bytes searched", run.result(60)[0])
+    assert searched is not None
+    assert int(searched[1]) < 1 << 20
 
 
 @both_ways

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter, deque
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice, repeat, takewhile
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,6 +40,8 @@ _FEW: Final = 256
 """Files that are looked at by themselves sooner than among all texts in memory."""
 _NAMED_BY_FOLDERS: Final = 1024
 """Files from which on a look names directories: ripgrep lists them faster than it takes names."""
+_LEAST_IN_FOLDER: Final = 4
+"""Files of a directory from which on it is named in place of them."""
 _BESIDE_TEXTS: Final = 1024
 """Files that are looked at along with texts in memory."""
 _MOST_LINES: Final = 20
@@ -260,7 +262,7 @@ class Looks:
         whole = {
             folder: known[folder]
             for folder, count in Counter(around).items()
-            if folder in known and known[folder].files == count
+            if count >= _LEAST_IN_FOLDER and folder in known and known[folder].files == count
         }
         others = [entry for entry, folder in zip(group, around, strict=True) if folder not in whole]
         return self._look_at(group, others, whole)
@@ -351,13 +353,14 @@ class Looks:
     def _groups(self, entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         """Yield the files in groups that are looked at together: growing, and short to name."""
         sizes = _LISTED_AT_ONCE if self._lists else _LOOKED_AT_ONCE
+        left: list[Entry] = []
         for size in chain(sizes, repeat(sizes[-1])):
-            group = list(islice(entries, size))
+            group = [*left, *islice(entries, max(0, size - len(left)))]
             if not group:
                 return
             ripgrep.check_time(self._deadline)
             fits = _how_many_fit(group)
-            entries = chain(group[fits:], entries) if fits < len(group) else entries
+            left = group[fits:]
             yield group[:fits]
 
 
@@ -405,11 +408,12 @@ def named_together(entries: Iterator[Entry], most: int) -> dict[bytes, Entry]:
 
 def _how_many_fit(entries: Sequence[Entry]) -> int:
     """Return how many of some files ripgrep can be given by their names: at least the first."""
-    whole = encoded("".join(map(_PATH, entries)))
-    if len(whole) + POINTER * len(entries) <= ARGUMENT_BYTES:
+    room = ARGUMENT_BYTES - POINTER * len(entries)
+    paths = [entry[0] for entry in entries]
+    if sum(map(len, paths)) <= room and len(encoded("".join(paths))) <= room:
         return len(entries)
-    lengths = accumulate(len(encoded(entry.relative)) + POINTER for entry in entries)
-    return max(1, sum(length <= ARGUMENT_BYTES for length in lengths))
+    lengths = accumulate(len(encoded(path)) + POINTER for path in paths)
+    return max(1, sum(1 for _ in takewhile(ARGUMENT_BYTES.__ge__, lengths)))
 
 
 def _named(entries: Iterable[Entry], names: Collection[bytes]) -> dict[bytes, Entry]:

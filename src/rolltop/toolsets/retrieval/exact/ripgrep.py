@@ -198,7 +198,9 @@ def names_run(
     files = [b"./" + name for name in names]
     more = _IN_FOLDERS if in_folders else ()
     if lines is None:
-        return Run(found, ("--files-with-matches", *more), files, directory=directory)
+        # Where it counts, ripgrep reads files to their ends unless one line is all that is wanted.
+        options = ("--files-with-matches", "--max-count=1", *more)
+        return Run(found, options, files, directory=directory)
     return _lines_run(found, lines, files, more, directory=directory)
 
 

@@ -74,7 +74,8 @@ class Catalogue:
         self._top_state: tuple[object, ...] = ()
         self._broken_off = False
         """Whether the last look did not come to its end."""
-        self._wholes: tuple[list[Entry], Mapping[str, Whole]] | None = None
+        self._wholes: Mapping[str, Whole] | None = None
+        """Of the files as they are listed now."""
 
     def begin(self) -> Ticket | None:
         """Begin to look, where others do that: `files` is then answered the sooner."""
@@ -102,18 +103,22 @@ class Catalogue:
             skipped.links += [f"{self._root}/{link}" for link in found.links]
             return found.entries
 
-    def whole_folders(self) -> Mapping[str, Whole]:
-        """Return the directories of which all is chosen, as they were when last looked at.
+    def whole_folders(self, entries: list[Entry]) -> Mapping[str, Whole]:
+        """Return the directories of which every file is chosen, as they were with these files.
 
         By their paths from the root; one that was changed too lately to tell is not among them.
+        None are where `files` has found others since, or is looking: nobody waits for that.
         """
-        with self._lock:
-            if self._top is None:
+        if not self._lock.acquire(blocking=False):
+            return {}
+        try:
+            if self._top is None or self._top.listed().entries is not entries:
                 return {}
-            entries = self._top.listed().entries
-            if self._wholes is None or self._wholes[0] is not entries:
-                self._wholes = entries, dict(self._found_whole(self._top))
-            return self._wholes[1]
+            if self._wholes is None:
+                self._wholes = dict(self._found_whole(self._top))
+            return self._wholes
+        finally:
+            self._lock.release()
 
     def _found_whole(self, top: Folder) -> Iterator[tuple[str, Whole]]:
         for folder in top.all():
@@ -352,6 +357,7 @@ class Catalogue:
 
     def _changed(self, folder: Folder) -> None:
         """Take note that what is known of all files is out of date where the folder lies."""
+        self._wholes = None
         if self._top is not None:
             self._top.changed(folder)
 

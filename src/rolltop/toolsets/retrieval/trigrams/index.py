@@ -154,9 +154,12 @@ class RootIndex:
             return False
         return True if known else None
 
-    def whole_folders(self) -> Mapping[str, Whole]:
-        """Return the directories of which all is chosen, by their paths from the root."""
-        return self._catalogue.whole_folders()
+    def whole_folders(self, entries: list[Entry]) -> Mapping[str, Whole]:
+        """Return the directories of which all is chosen, by their paths from the root.
+
+        None where the files have been listed anew since.
+        """
+        return self._catalogue.whole_folders(entries)
 
     def unsure(self, entries: list[Entry]) -> Collection[str] | None:
         """Return the paths of those of the files that the index does not hold as they are.

@@ -182,8 +182,8 @@ class Look:
         return None if self._walks else self._index.texts(self._listed(), most_bytes)
 
     def whole_folders(self) -> Mapping[str, Whole]:
-        """Return the directories that can be looked at as such, none where `files` walks."""
-        return {} if self._walks else self._index.whole_folders()
+        """Return the directories that can be looked at as such, none where that is not known."""
+        return {} if self._entries is None else self._index.whole_folders(self._entries)
 
     def marks(self, most_bytes: int) -> Marks | None:
         """Return the marks of the files that may be searched, None where `files` walks."""
