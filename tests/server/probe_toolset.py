@@ -83,7 +83,7 @@ async def hold_loop(call: Call) -> dict[str, Any]:
     """Let nothing else run where calls are answered, from when stdin has ended."""
     readers = [thread for thread in threading.enumerate() if thread.name == "rolltop-stdin"]
     if not readers and not _serves():
-        return {}
+        raise RuntimeError("no server runs in this process")
     for reader in readers:  # on a busy machine it may have ended by now
         await call.work(reader.join)
     threading.Event().wait()
