@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema fix bench campaigns nightly \
-	conformance lock clean
+	conformance faults browsers syscalls lock clean
 
 python := .venv/bin/python
 pytest := $(python) -m pytest -n 2 --dist loadgroup
@@ -18,7 +18,7 @@ setup: ## make .venv, with .venv/bin/rolltop, from the pinned requirements
 	@sh scripts/setup.sh
 
 demo: setup ## one story through a real client, on this repository's own files
-	@.venv/bin/rolltop demo
+	@$(python) examples/demo.py
 
 test: setup ## all tests, small random campaigns, with each part's time against its budget
 	@$(pytest)
@@ -53,15 +53,28 @@ schema: setup ## write anew the scripts that make a new store, from the migratio
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks
 
-campaigns: setup ## all tests, full random campaigns
+campaigns: setup ## the random campaigns at full size
 	@TEST_CAMPAIGN=full $(pytest)
 
-nightly: campaigns conformance ## the full campaigns and the independent MCP programs
+faults: setup ## the store on a disk that fails; as root, with /dev/fuse and Debian's packages
+	@sh scripts/libfuse.sh
+	@$(python) -m pytest -o 'python_files=fault_*.py' tests/torture
+
+syscalls: setup ## by strace: nothing is written outside our directories, nobody is called
+	@sh scripts/strace.sh
+	@$(pytest) -o 'python_files=witness_*.py' tests/e2e
+
+nightly: campaigns conformance browsers faults syscalls ## the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
 	@$(python) -m tests.conformance.programs
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/conformance
+
+browsers: setup ## pages in Chromium, and processes behind nginx; as root it installs both from Debian
+	@sh scripts/browsers.sh
+	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/browsers.txt
+	@$(python) -m pytest -o 'python_files=witness_*.py' tests/browsers
 
 lock: setup ## compile requirements/*.txt from pyproject.toml
 	@sh scripts/lock.sh

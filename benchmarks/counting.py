@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import Table, interleaved, ratio, time_of
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from tests.vocabularies import reference
 
 WANTED = 10_000_000
@@ -26,11 +26,11 @@ def corpus() -> list[str]:
     return texts
 
 
-def _ours(texts: list[str], encoding: tokens.Encoding) -> float:
-    return time_of(lambda: [tokens.count(text, encoding) for text in texts])
+def _ours(texts: list[str], encoding: token_counter.TokenEncoding) -> float:
+    return time_of(lambda: [token_counter.count(text, encoding) for text in texts])
 
 
-def _theirs(texts: list[str], encoding: tokens.Encoding) -> float:
+def _theirs(texts: list[str], encoding: token_counter.TokenEncoding) -> float:
     engine = reference(encoding)
     return time_of(lambda: [len(engine.encode_ordinary(text)) for text in texts])
 
@@ -40,7 +40,7 @@ def tables() -> list[Table]:
     texts = corpus()
     size = sum(len(text.encode()) for text in texts)
     rows: list[tuple[str, ...]] = []
-    for encoding in tokens.ENCODINGS:
+    for encoding in token_counter.ENCODINGS:
         ours, theirs = interleaved(
             [partial(_ours, texts, encoding), partial(_theirs, texts, encoding)], 5
         )

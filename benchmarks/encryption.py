@@ -19,10 +19,10 @@ from benchmarks.measure import Table, Times, interleaved, megabytes, ratio, time
 from benchmarks.notes import Words
 from benchmarks.wire import ROLLTOP, Wire
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.db.reencryption import reencrypt
+from rolltop.core.db.rekey import rekey_store
 from rolltop.core.settings.core import STORE_NAME
-from rolltop.toolsets.notes.models import Notebook
-from rolltop.toolsets.notes.service import changes
+from rolltop.toolsets.notes.models import NewNote
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def tables() -> list[Table]:
         _fill(plain)
         shutil.copytree(plain, encrypted)
         url = f"sqlite:///{encrypted / STORE_NAME}"
-        took = time_of(lambda: reencrypt(url, None, KEY))
+        took = time_of(lambda: rekey_store(url, None, KEY))
         sizes = [(place / STORE_NAME).stat().st_size for place in (plain, encrypted)]
         rows = [
             *_calls(plain, encrypted),
@@ -68,11 +68,11 @@ def _fill(data: Path) -> None:
     database, owner = stores.opened(data)
 
     def notes(tx: Tx) -> None:
-        made = [changes.New(words.note()) for _ in range(500)]
-        changes.create_all(tx, Notebook(), made, source="import")
+        made = [NewNote(words.note()) for _ in range(500)]
+        Notebook(tx).create(made, source="import")
 
     for _ in range(0, NOTES, 500):
-        database.write_now(owner, notes)
+        database.write_sync(owner, notes)
     database.close()
 
 

@@ -9,10 +9,14 @@ from rolltop.__main__ import main
 from rolltop.toolsets.retrieval import jobs
 
 
-def _nothing(_desk: object) -> None:
+def _do_nothing(_app: object) -> None:
     pass
 
 
+def _has_pending(_app: object) -> bool:
+    return False
+
+
 if __name__ == "__main__":
-    jobs.ranking = SimpleNamespace(update=_nothing)
+    jobs.ranking = SimpleNamespace(update_index=_do_nothing, has_pending=_has_pending)
     sys.exit(main())

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import notes_sync
 from benchmarks.measure import Table, Times, time_of
 from benchmarks.wire import EMPTY, ROLLTOP, Wire
-from rolltop.core.accounts import ensure_default
+from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM, Database, Tx
-from rolltop.core.scope import Scope
-from rolltop.toolsets.notes.models import Content, Notebook
-from rolltop.toolsets.notes.service import changes
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -105,14 +105,14 @@ def _filled(size: int) -> Generator[Wire]:
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'desk.db'}")
         database.open()
-        owner = Scope.of(database.write_now(SYSTEM, ensure_default).id)
+        owner = Principal.for_user(database.write_sync(SYSTEM, ensure_default_user).id)
 
         def fill(tx: Tx) -> None:
-            made = [changes.New(words.note()) for _ in range(500)]
-            changes.create_all(tx, Notebook(), made, source="import")
+            made = [NewNote(words.note()) for _ in range(500)]
+            Notebook(tx).create(made, source="import")
 
         for _ in range(0, size, 500):
-            database.write_now(owner, fill)
+            database.write_sync(owner, fill)
         database.close()
         with Wire(ROLLTOP, Path(folder), ROLLTOP_DATA_DIR=folder) as wire:
             wire.initialize()

@@ -13,21 +13,25 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measure import Table, Times
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.scope import Scope
-from rolltop.toolsets.notes.clients.http import Bounds, Exchange
-from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simplenote
-from rolltop.toolsets.notes.models import Account, Content, Notebook
-from rolltop.toolsets.notes.service import notebooks
-from rolltop.toolsets.notes.service.remote import cycle, writing
-from rolltop.toolsets.notes.service.remote.link import Link
-from rolltop.toolsets.notes.store import accounts
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
+from rolltop.toolsets.notes.clients.simperium import (
+    Credentials,
+    SimplenoteBackend,
+    SimplenoteEndpoints,
+)
+from rolltop.toolsets.notes.edits import Edit
+from rolltop.toolsets.notes.models import Account, Content
+from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.sync import push, service
+from rolltop.toolsets.notes.sync.connection import AccountConnection
 from tests.simperium import API_KEY, APP_ID, Simperium
 from tests.simperium.http import Served
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from rolltop.core.db import Tx
+    from rolltop.toolsets.notes.store.notebooks import Notebook
 
 NOTES = int(os.environ.get("BENCH_SYNCED_NOTES", "10000"))
 CHANGED = 500
@@ -77,13 +81,13 @@ async def _measured(pipe: Connection, folder: Path) -> list[tuple[str, ...]]:
     url = pipe.recv()
     database = Database(f"sqlite:///{folder / 'desk.db'}")
     database.open()
-    scope = Scope.of(database.write_now(SYSTEM, add_user, EMAIL).id)
-    notebook = Notebook(notebooks.key_of(EMAIL))
-    database.write_now(scope, accounts.put, Account(notebook.account, username=EMAIL))
-    exchange = Exchange(Bounds())
-    places = Places(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
-    backend = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, "bench")
-    link = Link(database, scope, notebook, backend, "bench")
+    scope = Principal.for_user(database.write_sync(SYSTEM, add_user, EMAIL).id)
+    key = notebooks.account_key(EMAIL)
+    database.write_sync(scope, notebooks.upsert_account, Account(key, username=EMAIL))
+    exchange = HttpClient(RequestLimits())
+    places = SimplenoteEndpoints(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
+    backend = SimplenoteBackend(places, Credentials(EMAIL, "", PASSWORD), exchange, "bench")
+    link = AccountConnection(database, scope, key, 100, backend, "bench")
     rows: list[tuple[str, ...]] = []
     for name, told, promise in (
         (f"full sync of {NOTES:,} notes", "count", "≤ 10 s, ≤ 110 requests"),
@@ -91,7 +95,7 @@ async def _measured(pipe: Connection, folder: Path) -> list[tuple[str, ...]]:
         ("sync of nothing", "count", ""),
     ):
         before = _asked(pipe, told)
-        seconds = await _timed(cycle.sync(link, INTERVAL))
+        seconds = await _timed(service.run_sync(link, INTERVAL))
         rows.append((name, f"{seconds:.2f} s", str(_asked(pipe, "count") - before), promise))
     before = _asked(pipe, "count")
     times = [await _timed(_write(link, number)) for number in range(WRITES)]
@@ -109,11 +113,11 @@ async def _timed(work: Any) -> float:
     return loop.time() - started
 
 
-async def _write(link: Link, number: int) -> None:
-    def decide(_tx: Tx) -> writing.Change:
-        return writing.Change(None, Content(_note(number)["content"]))
+async def _write(link: AccountConnection, number: int) -> None:
+    def plan(_notebook: Notebook) -> Edit:
+        return Edit(None, Content(_note(number)["content"]))
 
-    await writing.write(link, None, decide, offline=False)
+    await push.write_note(link, None, plan, offline=False)
 
 
 def _asked(pipe: Connection, told: str) -> int:

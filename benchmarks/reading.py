@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Table, Times, megabytes, time_of
 from benchmarks.wire import ROLLTOP, Wire
-from rolltop.core import tokens
+from rolltop.core import token_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,7 @@ def _long_documents() -> Iterator[Path]:
             return
         if path.suffix in suffixes and path.is_file() and path.stat().st_size > 2 * _PLENTY:
             text = path.read_text(encoding="utf-8", errors="replace")
-            if tokens.count(text) > _PLENTY:
+            if token_counter.count(text) > _PLENTY:
                 found += 1
                 yield path
 

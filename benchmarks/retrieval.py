@@ -22,7 +22,7 @@ from benchmarks.families import memory, processor_time, until_at_rest
 from benchmarks.measure import Table, Times, interleaved, load, megabytes, time_of
 from benchmarks.source_trees import large_tree, python_library
 from benchmarks.wire import ROLLTOP, Wire
-from rolltop.toolsets.retrieval.exact.ripgrep import program
+from rolltop.toolsets.retrieval.grep.ripgrep import ripgrep_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,6 @@ _LARGE_RUNS: Final = 3
 LIMIT: Final = 200
 EXACT: Final = (sys.executable, str(Path(__file__).with_name("exact_server.py")), "serve")
 _STRICT: Final[dict[str, str]] = {}
-_NOTED: Final = {"ROLLTOP_RETRIEVAL_WATCH": "true"}
 _COLD: Final = {"ROLLTOP_RETRIEVAL_INDEX": "false"}
 _WAITED: Final = (0.0, 1.0, 3.0)
 """Seconds from a server's start to its first search."""
@@ -123,9 +122,8 @@ class Bench:
         folder.mkdir()
         self.strict: Final = self._served(_STRICT)
         self._built: Final = until_at_rest(self.strict.process.pid)
-        self.noted: Final = self._served(_NOTED)
         self.cold: Final = self._served(_COLD)
-        for wire in (self.strict, self.noted, self.cold):
+        for wire in (self.strict, self.cold):
             wire.call("repo_search", query="some text that is nowhere")
             until_at_rest(wire.process.pid, still=3)
 
@@ -135,7 +133,7 @@ class Bench:
 
     def __exit__(self, *failed: object) -> None:
         """End the servers."""
-        for wire in (self.strict, self.noted, self.cold):
+        for wire in (self.strict, self.cold):
             wire.__exit__(*failed)
 
     def _served(self, settings: dict[str, str]) -> Wire:
@@ -175,18 +173,16 @@ class Bench:
         """Compare searches with ripgrep."""
         rows = [(asked.label, *self._row(asked)) for asked in queries]
         rows.append(
-            ("memory of the server, by notes", "", "", "", megabytes(self._memory(self.strict)),
-             megabytes(self._memory(self.noted))),
+            ("memory of the server", "", "", "", megabytes(self._memory(self.strict))),
         )  # fmt: skip
         return Table(
             f"retrieval: exact search of {title}",
             f"The first {LIMIT} lines of each query; ripgrep prints all, to nowhere. {self._runs} "
             "runs in turn; × says how many times ripgrep's time or speed. Cold: no index and no "
-            "list of files. Warm: as it comes, each file's state looked at. By notes: "
-            "`retrieval.watch`, the kernel's notes of changes relied on. The figure after the "
+            "list of files. Warm: as it comes, each file's state looked at. The figure after the "
             "comma is processor time, of ours as a multiple of ripgrep's: what else runs on the "
             f"machine does not change it. {load()}",
-            ("query", "lines", "ripgrep", "cold, its time", "warm, its speed", "by notes"),
+            ("query", "lines", "ripgrep", "cold, its time", "warm, its speed"),
             rows,
         )
 
@@ -230,7 +226,7 @@ class Bench:
 
     def _row(self, asked: Asked) -> tuple[str, ...]:
         lines = _ripgrep(self.tree, asked).count(b"\n")
-        for wire in (self.strict, self.noted, self.cold):
+        for wire in (self.strict, self.cold):
             answered = _search(wire, asked)
             count = len(answered["result"])
             assert count == min(lines, LIMIT) or answered["meta"]["truncated"], (asked, count)
@@ -238,10 +234,10 @@ class Bench:
             Cost(partial(_ripgrep, self.tree, asked), _children_time),
             *(
                 Cost(partial(_search, wire, asked), partial(processor_time, wire.process.pid))
-                for wire in (self.cold, self.strict, self.noted)
+                for wire in (self.cold, self.strict)
             ),
         ]
-        rg, cold, warm, noted = interleaved(costs, self._runs)
+        rg, cold, warm = interleaved(costs, self._runs)
         spent, *shares = (cost.spent / (self._runs + 1) for cost in costs)
         cpu = [f"{share / spent:.2f}" for share in shares]
         return (
@@ -249,7 +245,6 @@ class Bench:
             f"{rg.cell()}, {spent * 1e3:.0f} ms",
             f"{cold.median / rg.median:.2f} ×, {cpu[0]} ×",
             f"{_speed(rg.median / warm.median)} ({warm.cell()}), {cpu[1]} ×",
-            f"{_speed(rg.median / noted.median)} ({noted.cell()}), {cpu[2]} ×",
         )
 
     def starts(self, title: str, asked: Asked) -> Table:
@@ -279,21 +274,20 @@ class Bench:
         """Edit files, find what was written at once, and see what reading them in costs."""
         self.cold.__exit__()
         rows: list[tuple[str, ...]] = []
-        for label, wire in (("looking", self.strict), ("by notes", self.noted)):
-            for count in (1, 100, 1_000):
-                with Edited(self.tree, count) as edited:
-                    rows.append((label, f"{edited.count:,}", *self._after_edits(wire, edited)))
+        for count in (1, 100, 1_000):
+            with Edited(self.tree, count) as edited:
+                rows.append((f"{edited.count:,}", *self._after_edits(self.strict, edited)))
         return Table(
             "retrieval: after edits of the large tree",
             "A line with a new text is appended to files, and the text is searched at once, "
-            "before the edits are in the index. The cost is the servers' processor time until they "
-            "rest: two of them, of which one reads each edited file in.",
-            ("", "edited files", "first search", "a search of a rare text then", "reading them in"),
+            "before the edits are in the index. The cost is the server's processor time until it "
+            "rests.",
+            ("edited files", "first search", "a search of a rare text then", "reading them in"),
             rows,
         )
 
     def _after_edits(self, wire: Wire, edited: Edited) -> tuple[str, ...]:
-        pids = (self.strict.process.pid, self.noted.process.pid)
+        pids = (self.strict.process.pid,)
         asked = Asked("new", edited.text)
         before = sum(map(processor_time, pids))
         first = time_of(lambda: self._found_all(wire, asked, edited.count))
@@ -386,6 +380,6 @@ def _extent(wire: Wire) -> tuple[int, int]:
 def _ripgrep(tree: Path, asked: Asked) -> bytes:
     flags = [] if asked.regex else ["--fixed-strings"]
     flags += ["--ignore-case"] if asked.case == "ignore" else []
-    command = [program(), "--no-config", "--no-require-git", "--line-number", *flags]
+    command = [ripgrep_path(), "--no-config", "--no-require-git", "--line-number", *flags]
     done = subprocess.run([*command, "-e", asked.query, tree], capture_output=True, check=False)
     return done.stdout

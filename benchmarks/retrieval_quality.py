@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.measure import Table
 from benchmarks.retrieval_rivals import SPLITTERS, Grep, PlainRanking, files_of, lines_of
 from benchmarks.retrieval_trees import Span, testing_trees, tuning_trees
-from rolltop.core import embed, tokens
-from rolltop.core.budget import compact
-from rolltop.core.roots import Roots
-from rolltop.toolsets.retrieval import rank
-from rolltop.toolsets.retrieval.rank.vectors import key_of, packed
-from rolltop.toolsets.retrieval.rank.weighing import CHOSEN
+from rolltop.core import embedding, token_counter
+from rolltop.core.pagination import compact_json
+from rolltop.toolsets.retrieval.index.indexer import Indexer
+from rolltop.toolsets.retrieval.index.vectors import Vectors, key_of, pack_vectors
+from rolltop.toolsets.retrieval.models import TermFiles
+from rolltop.toolsets.retrieval.ranked import Meaning, RankedTree, search
+from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN
+from rolltop.workspace import Roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.retrieval_trees import Question, QuestionTree
-    from rolltop.core.embed import Embedder
-    from rolltop.core.roots import Entry
-    from rolltop.toolsets.retrieval.models import Place
-    from rolltop.toolsets.retrieval.rank.weighing import Weights
+    from rolltop.core.embedding import Embedder
+    from rolltop.toolsets.retrieval.models import RankedResult
+    from rolltop.toolsets.retrieval.ranked.bm25f import Weights
+    from rolltop.workspace import FileStat
 
 DEEPEST: Final = 10
 NEAR: Final = 5
@@ -63,7 +65,7 @@ class Ours:
     """The product's ranked search over a tree of files on disk."""
 
     def __init__(self, tree: QuestionTree, folder: Path) -> None:
-        """Write the tree, and cut all of it into units."""
+        """Write the tree, and index all of it."""
         top = folder / "tree"
         for path, text in tree.files.items():
             file = top / path
@@ -71,9 +73,9 @@ class Ours:
             file.write_text(text, encoding="utf-8", errors="replace", newline="")
         self._roots: Final = Roots.open({"tree": top}, base=folder)
         self._root: Final = self._roots.named[0]
-        self._indexes: Final = rank.UnitIndexes(self._roots, folder / "kept")
-        self._vectors: Final = rank.Vectors(folder / "kept", "vectors")
-        self._entries: Final[list[Entry]] = list(self._roots.walk(self._root))
+        self._indexes: Final = Indexer(self._roots, folder / "kept")
+        self._vectors: Final = Vectors(folder / "kept", "vectors")
+        self._entries: Final[list[FileStat]] = list(self._roots.walk(self._root))
         self._texts: Final = {path: text.lower() for path, text in tree.files.items()}
         self._build()
 
@@ -84,45 +86,52 @@ class Ours:
 
     def mean(self, texts: Sequence[str]) -> None:
         """Make the vectors that searches for these texts lack."""
-        embedder = embed.embedder()
+        embedder = embedding.get_embedder()
         assert embedder is not None, "the extra semantic is not installed"
         for text in texts:
             meaning = self._meaning(embedder, text)
             self.search(text, meaning=meaning)
             lacking = meaning.lacking.get(self._root.name, [])
             keys = [key_of(embedder.version, one) for one in lacking]
-            made = dict(zip(keys, packed(embedder.embed(lacking)), strict=True)) if lacking else {}
+            made = (
+                dict(zip(keys, pack_vectors(embedder.embed(lacking)), strict=True))
+                if lacking
+                else {}
+            )
             self._vectors.put(made, (), sys.maxsize, ahead=False)
 
-    def search_meaning(self, text: str) -> list[Place]:
+    def search_meaning(self, text: str) -> list[RankedResult]:
         """Return the best places by words and meaning, with the vectors there are."""
-        embedder = embed.embedder()
+        embedder = embedding.get_embedder()
         assert embedder is not None
         return self.search(text, meaning=self._meaning(embedder, text))
 
-    def _meaning(self, embedder: Embedder, text: str) -> rank.Meaning:
+    def _meaning(self, embedder: Embedder, text: str) -> Meaning:
         vectors = {self._root.name: self._vectors}
-        return rank.Meaning(embedder.version, lambda: embedder.embed([text])[0], vectors)
+        return Meaning(embedder.version, lambda: embedder.embed([text])[0], vectors)
 
     def search(
-        self, text: str, weights: Weights = CHOSEN, meaning: rank.Meaning | None = None
-    ) -> list[Place]:
+        self, text: str, weights: Weights = CHOSEN, meaning: Meaning | None = None
+    ) -> list[RankedResult]:
         """Return the best places."""
-        tree = rank.Tree(
+        tree = RankedTree(
             self._roots,
-            self._indexes.units(self._root),
+            self._indexes.state(self._root),
             self._indexes.file(self._root),
             self._entries,
             lambda _path: True,
             lambda text, entries: [one for one in entries if text in self._texts[one.relative]],
+            lambda texts, _entries, _: TermFiles(
+                {t: set() for t in texts}, dict.fromkeys(texts, 0.0), 0
+            ),
         )
-        return rank.search(
+        return search(
             [tree], text, limit=LIMIT, deadline=inf, weights=weights, meaning=meaning
         ).places
 
     def _build(self) -> None:
-        """Keep every file's units: each has to have settled first."""
-        units = self._indexes.units(self._root)
+        """Index every file: each has to be stable first."""
+        units = self._indexes.state(self._root)
         end = time.monotonic() + _SETTLES
         while units.stale(self._entries, self._indexes.file(self._root, begin=True)):
             assert time.monotonic() < end, "the index did not take all files"
@@ -194,7 +203,7 @@ def _rivals(tree: QuestionTree) -> list[tuple[str, list[list[Span]]]]:
     return found
 
 
-def _span(place: Place) -> Span:
+def _span(place: RankedResult) -> Span:
     return Span(place.path, place.line, place.end_line)
 
 
@@ -269,7 +278,7 @@ def _leads(ours: Sequence[float], theirs: Sequence[float]) -> tuple[str, ...]:
 
 
 def _token_cells(
-    tree: QuestionTree, places: Sequence[Sequence[Place]], ranks: Measured
+    tree: QuestionTree, places: Sequence[Sequence[RankedResult]], ranks: Measured
 ) -> tuple[str, ...]:
     grep = Grep(tree)
     theirs = [grep.tokens(question) for question in tree.questions]
@@ -283,20 +292,20 @@ def _token_cells(
     return _quarters(ours), _quarters(theirs), f"{ratio:.1f}", f"{cheaper} of {len(ours)}"
 
 
-def _cost(tree: QuestionTree, question: Question, found: list[Place], at: int | None) -> int:
+def _cost(tree: QuestionTree, question: Question, found: list[RankedResult], at: int | None) -> int:
     """Return the tokens of the entries down to the right place and of its text."""
     if not tree.places and at is not None:  # the first entry of the right file
         at = next(n for n, one in enumerate(found) if _is_file(question, _span(one)))
     entries = found if at is None else found[: at + 1]
-    spent = sum(tokens.count(compact(_entry(place))) for place in entries)
+    spent = sum(token_counter.count(compact_json(_entry(place))) for place in entries)
     if at is None:
         return spent
     place = found[at]
     lines = tree.files[place.path].split("\n")[place.line - 1 : place.end_line]
-    return spent + tokens.count("\n".join(lines))
+    return spent + token_counter.count("\n".join(lines))
 
 
-def _entry(place: Place) -> dict[str, object]:
+def _entry(place: RankedResult) -> dict[str, object]:
     return {"repo": place.repo, **vars(place), "why": list(place.why)}
 
 

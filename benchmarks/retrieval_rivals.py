@@ -8,8 +8,8 @@ from math import log
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.retrieval_trees import Span
-from rolltop.core import tokens
-from rolltop.core.search.words import words
+from rolltop.core import token_counter
+from rolltop.core.fulltext.analyzer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _NAIVE: Final = re.compile(r"\w+")
 _K1: Final = 1.2
 _B: Final = 0.75
 _DEEPEST: Final = 20
-_MOST_LINES: Final = 200
+_MAX_LINES: Final = 200
 """Lines of grep's answer that are looked at."""
 
 _SHORTEST_GREPPED: Final = 3
@@ -33,7 +33,7 @@ def naive(text: str) -> list[str]:
     return _NAIVE.findall(text.lower())
 
 
-SPLITTERS: Final[dict[str, Splitter]] = {"the product's words": words, "naive words": naive}
+SPLITTERS: Final[dict[str, Splitter]] = {"the product's words": tokenize, "naive words": naive}
 
 
 class PlainRanking:
@@ -116,11 +116,11 @@ class Grep:
             for number, line in enumerate(self._lowered[path].split("\n"), 1):
                 if word in line:
                     shown.append(f"{path}:{number}:{line[:400]}")
-            if len(shown) >= _MOST_LINES:
+            if len(shown) >= _MAX_LINES:
                 break
-        return tokens.count("\n".join(shown[:_MOST_LINES]))
+        return token_counter.count("\n".join(shown[:_MAX_LINES]))
 
     def _cost(self, path: str) -> int:
         if path not in self._costs:
-            self._costs[path] = tokens.count(self._texts[path])
+            self._costs[path] = token_counter.count(self._texts[path])
         return self._costs[path]

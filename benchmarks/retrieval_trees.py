@@ -19,7 +19,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.text.outline import kind_of, outline
+from rolltop.documents.outline import detect_file_type, parse_outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,7 +148,7 @@ def _sections(name: str, files: dict[str, str]) -> QuestionTree:
 
 def _titled(path: str, text: str) -> Iterator[tuple[Question, Span]]:
     lines = text.split("\n")
-    found = outline(text, kind_of(path, text)).sections
+    found = parse_outline(text, detect_file_type(path, text)).sections
     for at, section in enumerate(found):
         own_end = found[at + 1].start_line - 1 if at + 1 < len(found) else section.end_line
         body = "\n".join(lines[section.start_line : own_end])

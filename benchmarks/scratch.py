@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import stores
 from benchmarks.measure import Table, interleaved, ratio, time_of
 from benchmarks.wire import EMPTY, ROLLTOP, Wire
-from rolltop.core.embed import embedder
+from rolltop.core.embedding import get_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from rolltop.toolsets.scratch.models.inputs import CellInput
 
 RUNS = 200
 FEW = 100
@@ -140,13 +142,13 @@ class _Pad:
         _done(self._wire, "scratch_namespace", action="delete", namespace=name)
         return seconds
 
-    def _cell(self) -> dict[str, str]:
+    def _cell(self) -> CellInput:
         self._turn += 1
         return stores.cells(1_000_000 + self._turn, 1)[0]
 
 
 def _searches(many: Path) -> Table:
-    model = embedder()
+    model = get_embedder()
     assert model is not None, "the extra `semantic` is not installed"
     stores.give_vectors(many, model.version, model.dims)
     with _server(many, ROLLTOP_SCRATCH_SEMANTIC_SEARCH="on") as wire, Wire(EMPTY, many) as empty:

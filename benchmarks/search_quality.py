@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final, get_args
 from benchmarks import stores
 from benchmarks.measure import Table
 from benchmarks.search_pairs import DOCUMENTS, QUERIES, testing_sets, tuning_sets
-from rolltop.core import search
+from rolltop.core import fulltext
 from rolltop.core.db import SYSTEM
-from rolltop.core.embed import embedder
+from rolltop.core.embedding import get_embedder
 
 if TYPE_CHECKING:
     from benchmarks.search_pairs import PairSet
     from rolltop.core.db import Database
-    from rolltop.core.embed import Embedder
+    from rolltop.core.embedding import Embedder
 
-MODES: Final[tuple[search.Mode, ...]] = get_args(search.Mode)
+MODES: Final[tuple[fulltext.QueryMode, ...]] = get_args(fulltext.QueryMode)
 DEEPEST: Final = 10
 NEAR: Final = 5
 _BATCH: Final = 64
@@ -48,7 +48,7 @@ class Quality:
 
 def tables() -> list[Table]:
     """Return the tables of the sets kept for testing and of those used for tuning."""
-    model = embedder()
+    model = get_embedder()
     assert model is not None, "the extra `semantic` is not installed"
     return [
         _table("search quality: sets kept for testing", testing_sets(), model),
@@ -70,23 +70,23 @@ def _table(title: str, sets: list[PairSet], model: Embedder) -> Table:
     return Table(title, _HOW, ("set", "mode", "nDCG@10", "recall@5"), rows)
 
 
-def _measured(pairs: PairSet, model: Embedder) -> dict[search.Mode, Quality]:
+def _measured(pairs: PairSet, model: Embedder) -> dict[fulltext.QueryMode, Quality]:
     with tempfile.TemporaryDirectory() as folder:
         database, scope = stores.opened(Path(folder))
         documents = [
-            search.Document("document", str(number), part, text)
+            fulltext.IndexDocument("document", str(number), part, text)
             for number, pair in enumerate(pairs.pairs)
-            for part, text in enumerate(search.chunks(pair.document))
+            for part, text in enumerate(fulltext.chunks(pair.document))
         ]
-        database.write_now(scope, search.put, documents)
+        database.write_sync(scope, fulltext.put, documents)
         _embed(database, model)
-        ranks: dict[search.Mode, list[int | None]] = {mode: [] for mode in MODES}
+        ranks: dict[fulltext.QueryMode, list[int | None]] = {mode: [] for mode in MODES}
         for number, pair in enumerate(pairs.pairs[:QUERIES]):
             vector = model.embed([pair.query])[0]
             for mode in MODES:
-                hits = database.read_now(
+                hits = database.read_sync(
                     scope,
-                    search.query,
+                    fulltext.query,
                     pair.query,
                     kinds=["document"],
                     filters={},
@@ -102,9 +102,9 @@ def _measured(pairs: PairSet, model: Embedder) -> dict[search.Mode, Quality]:
 
 
 def _embed(database: Database, model: Embedder) -> None:
-    while texts := database.read_now(SYSTEM, search.pending, model.version, _BATCH):
+    while texts := database.read_sync(SYSTEM, fulltext.pending_texts, model.version, _BATCH):
         made = model.embed([text.text for text in texts])
-        database.write_now(SYSTEM, search.store_vectors, model.version, texts, made)
+        database.write_sync(SYSTEM, fulltext.store_vectors, model.version, texts, made)
 
 
 def _mean(values: list[float]) -> tuple[float, float]:

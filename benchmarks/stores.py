@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rolltop.core import search
-from rolltop.core.accounts import ensure_default
+from rolltop.core import fulltext
+from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from rolltop.core.settings.core import STORE_NAME
-from rolltop.toolsets.scratch.models.records import Limits
-from rolltop.toolsets.scratch.service import drafts, pads
+from rolltop.toolsets.scratch.models.records import PadLimits
+from rolltop.toolsets.scratch.service import cell_input, pads
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models.inputs import CellInput
 
 WORDS: Final = 30
 """Words of one cell."""
@@ -31,7 +32,7 @@ _SYLLABLES: Final = (
 )
 _AT_ONCE: Final = 50  # pads in one transaction
 _TEXTS_AT_ONCE: Final = 4000
-_LIMITS: Final = Limits(pads=0, cells=0, cell_bytes=0, policy="discard", namespace="default")
+_LIMITS: Final = PadLimits(pads=0, cells=0, cell_bytes=0, policy="discard", namespace="default")
 
 
 @cache
@@ -57,22 +58,22 @@ def text(number: int) -> str:
     return "".join(f"{' '.join(chosen[at : at + 10])}.\n" for at in range(0, WORDS, 10))
 
 
-def cells(first: int, count: int) -> list[dict[str, str]]:
+def cells(first: int, count: int) -> list[CellInput]:
     """Return cells as a caller sends them."""
     return [{"language": "txt", "content": text(number)} for number in range(first, first + count)]
 
 
-def opened(data: Path) -> tuple[Database, Scope]:
+def opened(data: Path) -> tuple[Database, Principal]:
     """Return the store of a data directory and its default user's scope."""
     database = Database(f"sqlite:///{data / STORE_NAME}")
-    return database, Scope.of(database.write_now(SYSTEM, ensure_default).id)
+    return database, Principal.for_user(database.write_sync(SYSTEM, ensure_default_user).id)
 
 
 def fill(data: Path, count: int, each: int) -> None:
     """Add `count` pads of `each` cells to the store of a data directory."""
     database, scope = opened(data)
     for start in range(0, count, _AT_ONCE):
-        database.write_now(scope, _create, range(start, min(start + _AT_ONCE, count)), each)
+        database.write_sync(scope, _create, range(start, min(start + _AT_ONCE, count)), each)
     database.close()
 
 
@@ -82,16 +83,16 @@ def give_vectors(data: Path, version: str, dims: int) -> None:
     random = np.random.default_rng(7)
     scale = (1 / np.arange(1, dims + 1) ** 0.6).astype(np.float32)
     centres = random.standard_normal((200, dims), dtype=np.float32) * scale
-    while texts := database.read_now(SYSTEM, search.pending, version, _TEXTS_AT_ONCE):
+    while texts := database.read_sync(SYSTEM, fulltext.pending_texts, version, _TEXTS_AT_ONCE):
         made = centres[random.integers(0, 200, len(texts))]
         made += random.standard_normal(made.shape, dtype=np.float32) * scale
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        database.write_now(SYSTEM, search.store_vectors, version, texts, made)
+        database.write_sync(SYSTEM, fulltext.store_vectors, version, texts, made)
     database.close()
 
 
 def _create(tx: Tx, numbers: range, each: int) -> None:
     for number in numbers:
-        given = drafts.pad_fields({"title": f"pad {number}"}, None, None, "default")
-        made = drafts.drafts(cells(number * each, each), _LIMITS)
-        pads.create(tx, None, given, (), made, _LIMITS, {})
+        given = cell_input.parse_pad_fields({"title": f"pad {number}"}, None, None, "default")
+        made = cell_input.parse_cells(cells(number * each, each), _LIMITS)
+        pads.create_pad(tx, None, given, (), made, _LIMITS, {})

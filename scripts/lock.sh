@@ -17,8 +17,9 @@ compile() { # compile FILE ARGUMENTS…
 # dev holds everything, and the others may not differ from it.
 compile dev pyproject.toml --all-extras --group dev "$@"
 compile core pyproject.toml --constraint requirements/dev.txt "$@"
+compile checkers pyproject.toml --extra checkers --constraint requirements/dev.txt "$@"
 compile documents pyproject.toml --extra documents --constraint requirements/dev.txt "$@"
-compile encryption pyproject.toml --extra encryption --constraint requirements/dev.txt "$@"
 compile semantic pyproject.toml --extra semantic --constraint requirements/dev.txt "$@"
 compile conformance --group conformance --constraint requirements/dev.txt "$@"
+compile browsers --group browsers --constraint requirements/dev.txt "$@"
 printf 'uv\n' | compile uv - --constraint requirements/dev.txt "$@"

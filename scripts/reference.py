@@ -11,18 +11,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core import budget, tokens
-from rolltop.core.arguments import describe
+from rolltop.core import pagination, token_counter
+from rolltop.core.arguments import describe_schema
+from rolltop.core.dispatch import ToolRegistry
 from rolltop.core.errors import RolltopError
-from rolltop.core.registry import Registry
-from rolltop.core.scope import READ, WRITE, Scope
+from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.settings import CORE_SETTINGS, Setting
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rolltop.core.registry import Offer
+    from rolltop.core.dispatch import RegisteredTool
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"
@@ -30,7 +30,7 @@ README: Final = ROOT / "README.md"
 README_BEGIN: Final = "<!-- tools: written by make docs -->\n"
 README_END: Final = "<!-- /tools -->\n"
 MADE: Final = "<!-- Written by `make docs` from the declarations in the source. -->"
-EVERYONE: Final = Scope("", "", rights=frozenset({READ, WRITE}))
+EVERYONE: Final = Principal("", "", permissions=frozenset({READ, WRITE}))
 FAULT: Final = "A fault of ours; the message holds a reference to the line in the log."
 UNTRUSTED: Final = {
     "no": "nothing",
@@ -59,11 +59,11 @@ def page(title: str, introduction: str, lines: Iterable[str]) -> str:
     return "\n".join([f"# {title}", "", MADE, "", introduction, "", *lines]).rstrip("\n") + "\n"
 
 
-def cost(offers: Iterable[Offer]) -> int:
+def cost(offers: Iterable[RegisteredTool]) -> int:
     """What the tools cost a model to know, in tokens: name, description and input schema."""
     return sum(
-        tokens.count(
-            budget.compact(
+        token_counter.count(
+            pagination.compact_json(
                 {
                     "name": offer.name,
                     "description": offer.description,
@@ -77,14 +77,14 @@ def cost(offers: Iterable[Offer]) -> int:
 
 def tools() -> str:
     """The page of all tools."""
-    offers = Registry(TOOLSETS).listed(EVERYONE)
+    offers = ToolRegistry(TOOLSETS).list_tools(EVERYONE)
     introduction = (
         f"{len(offers)} tools, {cost(offers):,} tokens to list (name, description, input schema)."
     )
     return page("Tools", introduction, tool_sections(offers))
 
 
-def tool_sections(offers: Sequence[Offer]) -> Iterator[str]:
+def tool_sections(offers: Sequence[RegisteredTool]) -> Iterator[str]:
     """The lines of every toolset, each with its tools."""
     for toolset in TOOLSETS:
         yield f"## {toolset.name}"
@@ -96,7 +96,7 @@ def tool_sections(offers: Sequence[Offer]) -> Iterator[str]:
                 yield from tool_section(offer)
 
 
-def tool_section(offer: Offer) -> Iterator[str]:
+def tool_section(offer: RegisteredTool) -> Iterator[str]:
     """The lines of one tool."""
     tool = offer.tool
     yield f"### {offer.name}"
@@ -104,15 +104,15 @@ def tool_section(offer: Offer) -> Iterator[str]:
     yield offer.description
     yield ""
     hints = {
-        "reads only": tool.reads,
+        "reads only": tool.is_read_only,
         "destructive": tool.destructive,
-        "idempotent": tool.idempotent and not tool.reads,
+        "idempotent": tool.idempotent and not tool.is_read_only,
         "reaches outside": tool.open_world,
     }
     said = ", ".join(hint for hint, holds in hints.items() if holds) or "writes"
     yield f"*{offer.title}*: {said}; {cost([offer]):,} tokens."
-    for seed in tool.seeds:
-        fixed = ", ".join(f"{name}={value}" for name, value in seed.fixed.items())
+    for seed in tool.aliases:
+        fixed = ", ".join(f"{name}={value}" for name, value in seed.fixed_arguments.items())
         yield f"Also called {code(seed.name)}{f' (fixes {fixed})' if fixed else ''}."
     yield ""
     yield from parameters(offer.parameters.schema)
@@ -131,7 +131,7 @@ def parameters(schema: dict[str, Any]) -> Iterator[str]:
         (
             (
                 code(name),
-                describe(part, schema),
+                describe_schema(part, schema),
                 "required" if name in required else code(part.get("default", "")),
                 str(part.get("description", "")),
             )
@@ -148,7 +148,7 @@ def readme() -> str:
         raise ValueError(f"README.md has no place for the tools: {README_BEGIN}…{README_END}")
     rows = (
         (code(offer.name), first_sentence(offer.description), f"{cost([offer]):,}")
-        for offer in Registry(TOOLSETS).listed(EVERYONE)
+        for offer in ToolRegistry(TOOLSETS).list_tools(EVERYONE)
     )
     lines = table(("tool", "what it does", "tokens to list"), rows)
     return "\n".join([before + begin, *lines, end + after])
@@ -189,7 +189,7 @@ def setting_row(setting: Setting) -> tuple[str, ...]:
     return (
         code(setting.key),
         setting.help,
-        setting.allowed,
+        setting.allowed_values,
         default,
         ", ".join(map(code, names)),
         UNTRUSTED[setting.untrusted],
@@ -220,7 +220,7 @@ def error_sections() -> Iterator[str]:
     codes = {RolltopError.default_code: FAULT}
     for kind in tree:
         codes.setdefault(kind.default_code, first_line(kind))  # the kinds below share its code
-    for title, known in [("core", codes), *((t.name, t.codes) for t in TOOLSETS)]:
+    for title, known in [("core", codes), *((t.name, t.error_codes) for t in TOOLSETS)]:
         yield f"## {title}"
         yield ""
         yield from table(("code", "meaning"), ((code(name), said) for name, said in known.items()))

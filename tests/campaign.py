@@ -6,10 +6,13 @@ TEST_CAMPAIGN is `small` (the test command), `full` (the nightly run) or a facto
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pytest
 
 VARIABLE: Final = "TEST_CAMPAIGN"
-NAMED_FACTORS: Final = {"small": 1.0, "full": 20.0}
+NAMED_FACTORS: Final = {"small": 1.0, "full": 10.0}
 
 
 def factor() -> float:
@@ -39,3 +42,20 @@ def examples(small: int) -> int:
 def is_full() -> bool:
     """Whether the run is at least as large as the nightly one."""
     return factor() >= NAMED_FACTORS["full"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave only modules with a random campaign in a full run: it makes no others larger."""
+    if not is_full():
+        return
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (kept if _has_campaign(item) else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = kept
+
+
+def _has_campaign(item: pytest.Item) -> bool:
+    module: object = getattr(item, "module", None)
+    return any(value is examples or value is factor for value in vars(module).values())

@@ -12,7 +12,13 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest_plugins = ["tests.databases", "tests.forks", "tests.loopback_only", "tests.time_budgets"]
+pytest_plugins = [
+    "tests.campaign",
+    "tests.databases",
+    "tests.forks",
+    "tests.loopback_only",
+    "tests.time_budgets",
+]
 
 # How fast a shared machine draws examples says nothing about the product.
 settings.register_profile(

@@ -22,7 +22,7 @@ from psycopg import sql
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.postgresql import PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
@@ -225,15 +225,15 @@ def database(database_url: str, make_database: MakeDatabase) -> Database:
 
 
 @pytest.fixture
-def me(database: Database) -> Scope:
+def me(database: Database) -> Principal:
     """Return the scope of one user of `database`."""
-    return Scope.of(database.write_now(SYSTEM, add_user, "me@example.org").id)
+    return Principal.for_user(database.write_sync(SYSTEM, add_user, "me@example.org").id)
 
 
 @pytest.fixture
-def them(database: Database) -> Scope:
+def them(database: Database) -> Principal:
     """Return the scope of another user of `database`."""
-    return Scope.of(database.write_now(SYSTEM, add_user, "them@example.org").id)
+    return Principal.for_user(database.write_sync(SYSTEM, add_user, "them@example.org").id)
 
 
 def _empty(connection: psycopg.Connection) -> None:

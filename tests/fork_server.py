@@ -23,32 +23,34 @@ from importlib import import_module
 from select import select
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.registry import Registry
+from rolltop.core.dispatch import ToolRegistry
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PIPES: Final = 4
-_LONGEST_ORDER: Final = 1 << 20
+_MAX_ORDER_BYTES: Final = 1 << 20
 _WANTED: Final = (
     "numpy",
     "psycopg",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite.pysqlite",
     "rolltop.core.accounts",
-    "rolltop.core.db.migrate",
-    "rolltop.core.db.opened",
-    "rolltop.core.search.searching",
-    "rolltop.core.search.writing",
-    "rolltop.server.adapter",
+    "rolltop.core.db.migrator",
+    "rolltop.core.db.store",
+    "rolltop.core.fulltext.hybrid_query",
+    "rolltop.core.fulltext.indexer",
+    "rolltop.server.mcp_server",
     "rolltop.server.http",
     "rolltop.server.stdio",
     "rolltop.server.subscriptions",
     "rolltop.toolsets.notes.service",
     "rolltop.toolsets.reader.service",
-    "rolltop.toolsets.retrieval.service",
-    "rolltop.toolsets.scratch.service.answers",
+    "rolltop.toolsets.retrieval.service.directories",
+    "rolltop.toolsets.retrieval.service.file_lines",
+    "rolltop.toolsets.retrieval.service.ranking",
+    "rolltop.toolsets.scratch.service.scratch_service",
     "rolltop.toolsets.tasks.service",
     "tests.campaign",
     "tests.core.example_toolset",
@@ -84,15 +86,15 @@ class Forks:
         while True:
             ready, _, _ = select([self._orders, self._ended], [], [])
             if self._ended in ready:
-                self._ended.recv(_LONGEST_ORDER)
+                self._ended.recv(_MAX_ORDER_BYTES)
                 self._bury()
             if self._orders in ready:
-                line, pipes, _, _ = socket.recv_fds(self._orders, _LONGEST_ORDER, _PIPES)
+                line, pipes, _, _ = socket.recv_fds(self._orders, _MAX_ORDER_BYTES, _PIPES)
                 if not line:
                     self._leave()
                     return None
                 while not line.endswith(b"\n"):
-                    line += self._orders.recv(_LONGEST_ORDER)
+                    line += self._orders.recv(_MAX_ORDER_BYTES)
                 if not self._fork(pipes):
                     return Order(**json.loads(line))
 
@@ -123,6 +125,7 @@ class Forks:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup and CI systems ignore it
         for end in (self._orders, self._ended, self._wake):
             end.close()
         for pipe in self._told_on.values():
@@ -162,9 +165,9 @@ def main() -> None:
     """Import, then fork for each order."""
     for name in _WANTED:
         import_module(name)
-    import_module("rolltop.core.tokens").count("zqxjkvb")
-    for offer in Registry(TOOLSETS).offered:
-        offer.parameters.prepare()
+    import_module("rolltop.core.token_counter").count("zqxjkvb")
+    for offer in ToolRegistry(TOOLSETS).all_tools:
+        offer.parameters.build_model()
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()  # the collector of a forked process leaves alone what all share

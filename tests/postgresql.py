@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _NOBODY: Final = 65534  # PostgreSQL refuses to run as root
-_LONGEST_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
+_MAX_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
 _SETTINGS: Final = {
     "listen_addresses": "",
     "max_connections": "120",
@@ -33,7 +33,7 @@ _SETTINGS: Final = {
 def new_folder() -> Path:
     """Return a new folder below which another user may be given a folder of its own."""
     for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108  # mkdtemp is safe there
-        if len(place) <= _LONGEST_SOCKET_FOLDER and _open_to_all(Path(place).resolve()):
+        if len(place) <= _MAX_SOCKET_FOLDER and _open_to_all(Path(place).resolve()):
             folder = Path(tempfile.mkdtemp(prefix="rolltop-tests-", dir=place)).resolve()
             folder.chmod(0o755)
             return folder

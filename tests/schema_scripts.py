@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import NullPool, create_engine, event
 
-from rolltop.core.db import migrate, script, versions
-from rolltop.core.db.address import parse
+from rolltop.core.db import migrator, revisions, schema_script
+from rolltop.core.db.url import parse_url
 from tests.postgresql import new_folder, running
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from rolltop.core.db.versions import Branch
+    from rolltop.core.db.revisions import MigrationBranch
 
 LOOKING: Final = ("SELECT", "PRAGMA", "SHOW")
 EMPTY: Final = re.compile(r"[ \t]+$|\n\s*(?=\n)", re.MULTILINE)
 
 
-def scripts(connection: Connection) -> Iterator[tuple[Branch, str]]:
+def scripts(connection: Connection) -> Iterator[tuple[MigrationBranch, str]]:
     """Yield each branch with the script that its revisions amount to on an empty store.
 
     Raises ValueError where a revision sends values apart from its statement.
@@ -35,21 +35,21 @@ def scripts(connection: Connection) -> Iterator[tuple[Branch, str]]:
     ran: list[str] = []
 
     def keep(_connection: Connection, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
-        if statement.lstrip().startswith(LOOKING) or versions.VERSION_TABLE in statement:
+        if statement.lstrip().startswith(LOOKING) or revisions.VERSION_TABLE in statement:
             return
         if values:
             raise ValueError(f"write the values into the statement: {statement}")
         ran.append(EMPTY.sub("", statement.strip()))
 
     event.listen(connection, "before_cursor_execute", keep)
-    known = versions.branches()
+    known = revisions.branches()
     for branch in known:
-        migrate.upgrade(connection, known, branch)
-        yield branch, script.written(ran)
+        migrator.upgrade(connection, known, branch)
+        yield branch, schema_script.render_script(ran)
         ran.clear()
 
 
-def without_script(_branch: Branch, _kind: str) -> None:
+def without_script(_branch: MigrationBranch, _kind: str) -> None:
     """Stand in for `script.statements`, so that new stores are made by the revisions."""
 
 
@@ -61,7 +61,7 @@ def write(url: str) -> None:
             kind = connection.dialect.name
             for old in branch.folder.glob(f"*.{kind}.sql"):
                 old.unlink()
-            script.place(branch, kind).write_text(text, encoding="utf-8")
+            schema_script.script_path(branch, kind).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
     folder = new_folder()
     try:
         with running(folder) as server:
-            write(parse(server.url("postgres")).url)
+            write(parse_url(server.url("postgres")).url)
     finally:
         shutil.rmtree(folder)
 

@@ -10,7 +10,7 @@ from tests.time_budgets import part_of
 
 @pytest.mark.parametrize(
     ("given", "expected", "full"),
-    [("small", 50, False), ("full", 1000, True), ("0.1", 5, False), ("0.001", 1, False)],
+    [("small", 50, False), ("full", 500, True), ("0.1", 5, False), ("0.001", 1, False)],
 )
 def test_a_campaign_grows_with_the_setting(
     monkeypatch: pytest.MonkeyPatch, given: str, expected: int, *, full: bool
@@ -33,9 +33,9 @@ def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, giv
         ("tests/toolsets/notes/formats/test_json.py::test_a", "notes"),
         ("tests/toolsets/test_all.py::test_a", "foundation"),
         ("tests/toolsets/tasks/test_store.py::test_a", "foundation"),
-        ("tests/toolsets/reader/formats/test_pdf.py::test_a", "foundation"),
-        ("tests/core/test_budget.py::TestFit::test_a", "foundation"),
-        ("tests/core/search/test_index.py::test_a", "scratch"),
+        ("tests/documents/extractors/test_pdf.py::test_a", "foundation"),
+        ("tests/core/test_pagination.py::TestFit::test_a", "foundation"),
+        ("tests/core/fulltext/test_index.py::test_a", "scratch"),
         ("tests/cli/test_notes.py::test_a", "notes"),
         ("tests/cli/test_demo.py::test_a", "foundation"),
     ],

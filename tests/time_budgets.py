@@ -21,7 +21,7 @@ SECONDS: Final = {FOUNDATION: 150.0}
 TOOLSET_SECONDS: Final = 90.0
 OF_THE_FOUNDATION: Final = frozenset({"tasks", "reader"})
 ELSEWHERE: Final = {
-    "tests/core/search/": "scratch",  # the index was made with scratch, its first user
+    "tests/core/fulltext/": "scratch",  # the index was made with scratch, its first user
     "tests/simperium/": "notes",
     "tests/cli/test_notes.py": "notes",
 }

@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from rolltop import cli
-from rolltop.core.leaving import leave
+from rolltop.core.process_exit import leave
 
 
 def main() -> NoReturn:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.cli import options, tokens
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -112,8 +112,8 @@ def test_a_token_needs_its_user(shell: Shell) -> None:
 
 
 def test_forms_of_an_expiry() -> None:
-    assert str(tokens.expiry("2030-01-31")) == "2030-01-31 00:00:00+00:00"
-    assert str(tokens.expiry("2030-01-31T12:00+02:00")) == "2030-01-31 10:00:00+00:00"
-    assert tokens.expiry("1h") < tokens.expiry("2d")
-    with pytest.raises(ConfigInvalid):
-        tokens.expiry("tomorrow")
+    assert str(tokens.parse_expiry("2030-01-31")) == "2030-01-31 00:00:00+00:00"
+    assert str(tokens.parse_expiry("2030-01-31T12:00+02:00")) == "2030-01-31 10:00:00+00:00"
+    assert tokens.parse_expiry("1h") < tokens.parse_expiry("2d")
+    with pytest.raises(InvalidConfig):
+        tokens.parse_expiry("tomorrow")

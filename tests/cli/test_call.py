@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.cli.call import WrongUsage, from_pairs
+from rolltop.cli.call import UsageError, parse_pairs
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Outcome, Shell
@@ -56,8 +56,8 @@ def answer(outcome: Outcome) -> dict[str, Any]:
     ],
 )
 def test_a_value_is_taken_as_its_parameter_wants_it(pair: str, value: object) -> None:
-    (name,) = from_pairs([pair], SCHEMA)
-    assert from_pairs([pair], SCHEMA)[name] == value
+    (name,) = parse_pairs([pair], SCHEMA)
+    assert parse_pairs([pair], SCHEMA)[name] == value
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_a_value_is_taken_as_its_parameter_wants_it(pair: str, value: object) ->
     ],
 )
 def test_a_pair_that_cannot_be_sent(pairs: list[str], said: str) -> None:
-    with pytest.raises(WrongUsage, match=said):
-        from_pairs(pairs, SCHEMA)
+    with pytest.raises(UsageError, match=said):
+        parse_pairs(pairs, SCHEMA)
 
 
 def test_a_task_from_the_shell_and_back(shell: Shell) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.cli.options import declared
-from rolltop.cli.serve import address
-from rolltop.core.errors import ConfigInvalid
+from rolltop.cli.options import declared_settings
+from rolltop.cli.serve import parse_address
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import Setting, Settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> Non
     shell.set("DOCS_ROOT", str(shell.folder))
     outcome = shell("config", "--json", "--set", "http.port=0", "--read-only")
     listed = {setting["key"]: setting for setting in json.loads(outcome.out)}
-    assert list(listed) == [setting.key for setting in declared()]
+    assert list(listed) == [setting.key for setting in declared_settings()]
     assert all(setting["help"] and setting["allowed"] for setting in listed.values())
     found = {key: (listed[key]["value"], listed[key]["source"]) for key in listed}
     assert found["call_timeout"] == ("2m", str(path))
@@ -32,12 +32,12 @@ def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> Non
     assert found["threads"] == ("16", "default")
 
 
-NUMBERS = [s for s in declared() if s.kind in {"integer", "number", "duration", "size"}]
+NUMBERS = [s for s in declared_settings() if s.kind in {"integer", "number", "duration", "size"}]
 
 
 @pytest.mark.parametrize("setting", NUMBERS, ids=lambda setting: setting.key)
 def test_a_number_that_is_too_large_is_told_the_largest(shell: Shell, setting: Setting) -> None:
-    for number in (setting.most + 1, 2**63 - 1, 10**26):
+    for number in (setting.max_value + 1, 2**63 - 1, 10**26):
         refused = shell("config", "--set", f"{setting.key}={number:.0f}")
         assert refused.code == 2
         assert "at most" in refused.err
@@ -52,7 +52,7 @@ def test_tools_work_with_every_number_at_its_largest(shell: Shell) -> None:
     (shell.folder / "page.md").write_text("# A page\n\nWith words.\n")
     shell.set("DOCS_ROOT", str(shell.folder))
     for setting in NUMBERS:
-        largest = f"{setting.most:.0f}" + ("s" if setting.kind == "duration" else "")
+        largest = f"{setting.max_value:.0f}" + ("s" if setting.kind == "duration" else "")
         shell.set(setting.variable, largest)
     for call in (
         ["smart_read", "file_path=page.md"],
@@ -68,7 +68,7 @@ def test_tools_work_with_every_number_at_its_largest(shell: Shell) -> None:
 def test_the_plain_listing_says_the_same(shell: Shell) -> None:
     shell.set("LOG_LEVEL", "Debug")
     out = shell("config").out
-    for setting in declared():
+    for setting in declared_settings():
         assert f"\n{setting.key} =" in f"\n{out}"
         assert setting.variable in out
     (about,) = shell("config", "log_level").out.split("log_level = debug\n")[1:]
@@ -76,9 +76,9 @@ def test_the_plain_listing_says_the_same(shell: Shell) -> None:
 
 
 def test_every_default_is_a_value_that_may_be_set(shell: Shell) -> None:
-    settings = Settings.defaults(declared())
-    for setting in declared():
-        shown = settings.masked(setting.key)
+    settings = Settings.defaults(declared_settings())
+    for setting in declared_settings():
+        shown = settings.masked_text(setting.key)
         if shown:
             again = shell("config", "--json", setting.key, "--set", f"{setting.key}={shown}")
             assert again.code == 0, setting.key
@@ -138,10 +138,10 @@ def test_the_users_file_and_the_one_asked_for(shell: Shell) -> None:
     ],
 )
 def test_forms_of_an_address(text: str, settings: dict[str, str]) -> None:
-    assert address(text) == settings
+    assert parse_address(text) == settings
 
 
 @pytest.mark.parametrize("text", ["a:b", "::1", "[::1", "host:1:2"])
 def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(ConfigInvalid):
-        address(text)
+    with pytest.raises(InvalidConfig):
+        parse_address(text)

@@ -1,4 +1,4 @@
-"""`rolltop demo`: the whole story, by a real client on a real server."""
+"""`make demo`: the whole story, by a real client on a real server."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from tests.cli.conftest import REPOSITORY, SOURCE
+import pytest
+
+from tests.cli.conftest import REPOSITORY, SOURCE, Outcome
 from tests.forks import Forked
 
 if TYPE_CHECKING:
-    import pytest
+    from pathlib import Path
 
     from tests.cli.conftest import Shell
 
@@ -50,9 +52,19 @@ TOLD = (
 that two change, of which nothing is lost."""
 
 
+def start_demo(folder: Path) -> Forked:
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{REPOSITORY}"}
+    return Forked(["-m", "examples.demo"], folder=folder, environment=environment)
+
+
+def run_demo(folder: Path) -> Outcome:
+    demo = start_demo(folder)
+    out, err = demo.communicate(b"")
+    return Outcome(demo.wait(), out, err)
+
+
 def test_a_reader_of_the_story_may_leave_early(shell: Shell) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    with Forked(["-m", "rolltop", "demo"], folder=shell.folder, environment=environment) as demo:
+    with start_demo(shell.folder) as demo:
         assert demo.stdout.readline()
         demo.stdout.close()
         assert demo.wait() == 1
@@ -62,7 +74,7 @@ def test_a_reader_of_the_story_may_leave_early(shell: Shell) -> None:
 def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
     shell.set("ROLLTOP_THREADS", "nonsense")  # one's own settings do not disturb it
     shell.set("SIMPLENOTE_USERNAME", "ada@example.org")
-    outcome = shell.process("demo")
+    outcome = run_demo(shell.folder)
     assert outcome.err == ""
     assert outcome.code == 0
     for tool in TOOLS:
@@ -87,10 +99,8 @@ def test_the_story_is_told_where_there_is_no_repository(shell: Shell) -> None:
     assert list(shell.folder.iterdir()) == []
 
 
-def test_the_story_is_told_on_the_repositorys_own_documents(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    outcome = shell.process("demo")
+@pytest.mark.usefixtures("shell")
+def test_the_story_is_told_on_the_repositorys_own_documents() -> None:
+    outcome = run_demo(REPOSITORY)
     assert (outcome.code, outcome.err) == (0, "")
     assert re.search(r"list_sections\(file_path=…/[\w-]+\.md\)", outcome.out)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core.registry import Registry
-from rolltop.core.scope import Scope
+from rolltop.core.dispatch import ToolRegistry
+from rolltop.core.principal import Principal
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
-    from rolltop.core.registry import Offer
+    from rolltop.core.dispatch import RegisteredTool
     from tests.cli.conftest import Shell
 
 MARKER = "zebra-crossing"
-OFFERS = Registry(TOOLSETS).listed(Scope.of(""))
+OFFERS = ToolRegistry(TOOLSETS).list_tools(Principal.for_user(""))
 
 
 def value(part: dict[str, Any], schema: dict[str, Any]) -> object:
@@ -34,7 +34,7 @@ def value(part: dict[str, Any], schema: dict[str, Any]) -> object:
 
 
 @pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.name)
-def test_no_tool_writes_callers_text_to_the_log(shell: Shell, offer: Offer) -> None:
+def test_no_tool_writes_callers_text_to_the_log(shell: Shell, offer: RegisteredTool) -> None:
     log = shell.folder.parent / "rolltop.log"
     (shell.folder / f"{MARKER}.md").write_text(f"# {MARKER}\n\nA {MARKER} here.\n")
     for name, text in {

@@ -44,7 +44,16 @@ def test_help_and_version_load_nothing_heavy() -> None:
         timeout=60,
         env={"PYTHONPATH": str(SOURCE)},
     )
-    heavy = {"mcp", "pydantic", "sqlalchemy", "sqlite3", "asyncio", "anyio", "platformdirs"}
+    heavy = {
+        "mcp",
+        "pydantic",
+        "sqlalchemy",
+        "sqlcipher3",
+        "sqlite3",
+        "asyncio",
+        "anyio",
+        "platformdirs",
+    }
     assert not heavy & set(ended.stderr.split())
 
 

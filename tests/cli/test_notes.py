@@ -15,7 +15,7 @@ import keyring.core
 import pytest
 
 from rolltop.cli import options
-from rolltop.toolsets.notes.clients.tokens import FILE_NAME
+from rolltop.toolsets.notes.clients.token_store import FILE_NAME
 from tests import forks
 from tests.cli.conftest import SOURCE
 from tests.server.processes import PATIENCE, Lines
@@ -124,7 +124,7 @@ def test_local_notes_go_up_only_when_that_was_said(
     shell("call", "note_save", "text=mine")
     unasked = shell("notes", "login", ADA)
     assert unasked.code == 1
-    assert "1 local note, and nobody" in unasked.err
+    assert "1 local note: should" in unasked.err
     assert "--with-local" in unasked.err
     assert not served.simperium.codes
     assert "1 local note is sent" in log_in(shell, served, monkeypatch, ADA, "--with-local")

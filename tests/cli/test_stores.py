@@ -161,6 +161,6 @@ def test_without_the_extra_a_key_stops_the_start(
     shell.set("DB_ENCRYPTION_KEY", FIRST)
     outcome = shell("serve")
     assert outcome.code == 2
-    assert "rolltop[encryption]" in outcome.err
+    assert "pip install sqlcipher3" in outcome.err
     assert outcome.err.count("\n") == 1
     assert not shell.data.exists()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core import tokens
-from rolltop.core.budget import compact
+from rolltop.core import token_counter
+from rolltop.core.pagination import compact_json
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def test_each_tool_is_listed_with_its_tokens_and_the_sum(shell: Shell) -> None:
     assert list(costs) == [tool["name"] for tool in listed]
     for tool in listed:
         seen = {key: tool[key] for key in ("name", "description", "inputSchema")}
-        assert costs[tool["name"]] == tokens.count(compact(seen))
+        assert costs[tool["name"]] == token_counter.count(compact_json(seen))
     total = int(last.split()[0].replace(",", ""))
     assert abs(total - sum(costs.values())) <= len(costs) + 2
 

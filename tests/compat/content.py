@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.accounts import create_token, ensure_default
+from rolltop.core.accounts import create_token, ensure_default_user
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
 
 Call = tuple[str, dict[str, Any]]
 PASSING: Final = {"last_access_at", "stale", "score"}
@@ -76,7 +76,7 @@ def fill(database: Database) -> None:
         _data(desk, scope, name, arguments)
     (task, *_others) = _data(desk, scope, "list_tasks", {})
     _data(desk, scope, "complete_task", {"task_id": task["task_id"]})
-    database.write_now(SYSTEM, create_token, scope.user_id, "laptop", read_only=True)
+    database.write_sync(SYSTEM, create_token, scope.user_id, "laptop", read_only=True)
 
 
 def answers(database: Database, tools: Collection[str] | None = None) -> dict[str, Any]:
@@ -103,12 +103,12 @@ def missing(expected: Any, found: Any) -> list[str]:
     return [] if expected == found else [f"{expected!r} became {found!r}"]
 
 
-def _default(database: Database) -> tuple[Desk, Scope]:
-    user = database.write_now(SYSTEM, ensure_default)
-    return make_desk(database), Scope.of(user.id)
+def _default(database: Database) -> tuple[AppContext, Principal]:
+    user = database.write_sync(SYSTEM, ensure_default_user)
+    return make_desk(database), Principal.for_user(user.id)
 
 
-def _data(desk: Desk, scope: Scope, name: str, arguments: Mapping[str, Any]) -> Any:
+def _data(desk: AppContext, scope: Principal, name: str, arguments: Mapping[str, Any]) -> Any:
     answer = call_tool(desk, scope, name, **arguments)
     assert not answer.is_error, answer.text
     return answer.structured.get("data", answer.structured)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Final
+
+from sqlcipher3 import dbapi2 as sqlite3
 
 import rolltop
 from rolltop.core.db import Database

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from sqlalchemy import inspect
+from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.accounts import list_tokens, list_users
 from rolltop.core.db import SYSTEM, Tx
-from rolltop.core.db.versions import VERSION_TABLE
+from rolltop.core.db.revisions import VERSION_TABLE
 from tests.compat.content import answers, missing
 from tests.compat.dump import STORES
 
@@ -73,11 +73,11 @@ def test_a_released_store_is_migrated_and_keeps_what_it_held(
     database = make_database(url)
     said = json.loads(dump.with_suffix(".json").read_text(encoding="utf-8"))
     assert missing(said, answers(database, said)) == []
-    (user,) = database.read_now(SYSTEM, list_users)
-    (token,) = database.read_now(SYSTEM, list_tokens, user.id)
+    (user,) = database.read_sync(SYSTEM, list_users)
+    (token,) = database.read_sync(SYSTEM, list_tokens, user.id)
     assert (user.email, token.name, token.read_only) == ("default@localhost", "laptop", True)
     new = make_database(new_url(dump.stem, tmp_path, request))
-    assert database.read_now(SYSTEM, schema) == new.read_now(SYSTEM, schema), (
+    assert database.read_sync(SYSTEM, schema) == new.read_sync(SYSTEM, schema), (
         f"{VERSION_TABLE} says the schema is today's, but it is not: "
         "a revision was changed after its release"
     )

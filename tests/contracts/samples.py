@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
 
 LONG_DOCUMENT = "huge.md"
 _DESCRIPTION = "Wörter “quoted” \\ and \t tabs 😀 — " * 50
@@ -25,8 +25,8 @@ _DESCRIPTION = "Wörter “quoted” \\ and \t tabs 😀 — " * 50
 class Stage:
     """A desk, its caller, and a folder that is the root `docs`."""
 
-    desk: Desk
-    scope: Scope
+    desk: AppContext
+    scope: Principal
     folder: Path
 
     def call(self, name: str, **arguments: Any) -> Any:

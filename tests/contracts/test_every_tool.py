@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import budget, tokens
+from rolltop.core import pagination, token_counter
 from rolltop.core.accounts import add_user
-from rolltop.core.arguments import Parameters
+from rolltop.core.arguments import Parameters, output_schema
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.registry import Registry, Selection, UnknownTool
-from rolltop.core.roots import Roots
-from rolltop.core.schemas import output_schema
-from rolltop.core.scope import Scope
+from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
+from rolltop.core.principal import Principal
 from rolltop.toolsets import TOOLSETS
+from rolltop.workspace import Roots
 from tests import witnesses
 from tests.contracts.samples import SAMPLES, Stage, fill
 from tests.desks import call_tool, make_desk
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rolltop.core.toolset import Tool, Toolset
+    from rolltop.core.tools import Tool, Toolset
 
 PAIRS = [(toolset, tool) for toolset in TOOLSETS for tool in toolset.tools]
 every_tool = pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     store, folder = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("docs")
     database = Database(f"sqlite:///{store / 'desk.db'}")
     database.open()
-    me = Scope.of(database.write_now(SYSTEM, add_user, "me@example.org").id)
+    me = Principal.for_user(database.write_sync(SYSTEM, add_user, "me@example.org").id)
     made = Stage(make_desk(database, roots=Roots.open({"docs": folder}, base=folder)), me, folder)
     fill(made)
     yield made
@@ -72,7 +71,7 @@ def test_a_tool_that_needs_no_store_answers_without_one(
     (tmp_path / "no").touch()
     bare = make_desk(gone, roots=stage.desk.roots)
     arguments = SAMPLES[tool.name](stage)
-    answer = call_tool(bare, Scope.of(""), tool.name, **arguments)
+    answer = call_tool(bare, Principal.for_user(""), tool.name, **arguments)
     with_store = call_tool(stage.desk, stage.scope, tool.name, **arguments)
     assert not answer.is_error, answer.structured
     assert answer.structured.keys() == with_store.structured.keys()
@@ -86,14 +85,14 @@ def test_a_tool_says_what_it_is(toolset: Toolset, tool: Tool) -> None:
     assert tool.title
     assert 0 < len(tool.description) <= 1000
     assert len(tool.description.split(".")[0]) <= 120
-    assert not (tool.reads and tool.destructive)
+    assert not (tool.is_read_only and tool.destructive)
     schema = _schema(toolset, tool)
     assert schema["additionalProperties"] is False
     assert '"title":' not in json.dumps(schema).replace('"title": {', "")
 
 
 def test_the_list_of_tools_is_small() -> None:
-    offers = Registry(TOOLSETS).listed(Scope.of("me"))
+    offers = ToolRegistry(TOOLSETS).list_tools(Principal.for_user("me"))
     listed = [
         {"name": o.name, "description": o.description, "inputSchema": o.parameters.schema}
         for o in offers
@@ -102,8 +101,8 @@ def test_the_list_of_tools_is_small() -> None:
     for toolset in TOOLSETS:
         names = {tool.name for tool in toolset.tools}
         own = [offer for offer in listed if offer["name"] in names]
-        assert tokens.count(budget.compact(own)) <= most[toolset.name]
-    assert tokens.count(budget.compact(listed)) <= 6000
+        assert token_counter.count(pagination.compact_json(own)) <= most.get(toolset.name, 900)
+    assert token_counter.count(pagination.compact_json(listed)) <= 6000
 
 
 @every_tool
@@ -113,7 +112,7 @@ def test_an_answer_fits_its_schema_and_is_the_same_as_text(
     answer = call_tool(stage.desk, stage.scope, tool.name, **SAMPLES[tool.name](stage))
     assert not answer.is_error, answer.text
     assert json.loads(answer.text) == answer.structured
-    assert answer.text == budget.compact(answer.structured)
+    assert answer.text == pagination.compact_json(answer.structured)
     witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
@@ -127,18 +126,18 @@ def test_no_answer_is_over_its_budget(
         stage.desk.database, roots=stage.desk.roots, settings={"max_result_tokens": limit}
     )
     answers = [call_tool(desk, stage.scope, tool.name, **arguments)]
-    if tool.bounded:
+    if tool.accepts_max_tokens:
         bounded = {**arguments, "max_tokens": limit}
         answers.append(call_tool(stage.desk, stage.scope, tool.name, **bounded))
     for answer in answers:
-        assert tokens.count(answer.text) <= limit
+        assert token_counter.count(answer.text) <= limit
         witnesses.validate(answer.structured, output_schema(toolset, tool))
 
 
 @every_tool
 def test_a_cut_answer_carries_a_call_that_works(stage: Stage, toolset: Toolset, tool: Tool) -> None:
     arguments = SAMPLES[tool.name](stage)
-    if not tool.bounded:
+    if not tool.accepts_max_tokens:
         return
     answer = call_tool(stage.desk, stage.scope, tool.name, **arguments, max_tokens=1000)
     for _ in range(5):
@@ -170,8 +169,8 @@ def test_each_bad_argument_is_named_and_nothing_is_coerced(
     for name, arguments in cases:
         answer = call_tool(stage.desk, stage.scope, tool.name, **arguments)
         assert answer.is_error, (name, answer.text)
-        assert answer.code in toolset.codes
-        fault = tool.faults.get(name)
+        assert answer.code in toolset.error_codes
+        fault = tool.argument_errors.get(name)
         assert name in answer.text or (fault and fault.message), (name, answer.text)
         assert "pydantic" not in answer.text
         witnesses.validate(answer.structured, output_schema(toolset, tool))
@@ -181,12 +180,12 @@ def test_each_bad_argument_is_named_and_nothing_is_coerced(
 def test_a_user_who_was_deleted_meanwhile_is_no_fault_of_ours(
     stage: Stage, toolset: Toolset, tool: Tool
 ) -> None:
-    nobody = Scope.of(str(uuid.uuid4()))
+    nobody = Principal.for_user(str(uuid.uuid4()))
     answer = call_tool(stage.desk, nobody, tool.name, **SAMPLES[tool.name](stage))
     assert answer.code != "INTERNAL_ERROR"
     assert "user_id" not in answer.text.partition('"hint"')[2]
     if tool.name in {"add_task", "list_tasks", "next_task", "scratch_create"}:
-        assert answer.code == toolset.unavailable_code
+        assert answer.code == "UNAVAILABLE"
         assert "user" in answer.text
         assert "deleted" in answer.text
     witnesses.validate(answer.structured, output_schema(toolset, tool))
@@ -309,24 +308,26 @@ def test_the_status_of_tasks_may_be_asked_for_as_their_state(stage: Stage) -> No
 
 
 def test_no_tool_is_named_that_does_something_else(stage: Stage) -> None:
-    registry = Registry(TOOLSETS)
+    registry = ToolRegistry(TOOLSETS)
     for wrong in ("finish_task", "remove_task", "get_task", "create_task", "read_file"):
         with pytest.raises(UnknownTool) as caught:
             registry.find(wrong, stage.scope)
-        assert caught.value.nearest is None
+        assert caught.value.suggestion is None
 
 
 def test_read_only_lists_reading_tools_only() -> None:
-    offers = Registry(TOOLSETS, Selection(read_only=True)).listed(Scope.of("me"))
+    offers = ToolRegistry(TOOLSETS, ToolSelection(read_only=True)).list_tools(
+        Principal.for_user("me")
+    )
     assert offers
-    assert all(offer.tool.reads or offer.tool.actions for offer in offers)
+    assert all(offer.tool.is_read_only or offer.tool.actions for offer in offers)
 
 
 @every_tool
 def test_a_reading_tool_writes_nothing_of_the_users(
     stage: Stage, toolset: Toolset, tool: Tool
 ) -> None:
-    if not tool.reads:
+    if not tool.is_read_only:
         return
     before = call_tool(stage.desk, stage.scope, "list_tasks", limit=200).text
     call_tool(stage.desk, stage.scope, tool.name, **SAMPLES[tool.name](stage))

@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
 SERVER_ONLY = {"mcp", "mcp_types", "sse_starlette", "starlette", "uvicorn"}
-DATABASE_ONLY = {"alembic", "apsw", "psycopg", "psycopg_pool", "sqlcipher3", "sqlite3"}
-LAYERS = ("rolltop.core", "rolltop.toolsets", "rolltop.server")
+DATABASE_ONLY = {"alembic", "psycopg", "psycopg_pool", "sqlcipher3", "sqlite3"}
+LAYERS = (
+    "rolltop.core",
+    "rolltop.workspace",
+    "rolltop.documents",
+    "rolltop.toolsets",
+    "rolltop.app",
+    "rolltop.server",
+)
 
 LIST_TOOLS = """
 import sys
@@ -92,14 +99,14 @@ def test_late_imports_keep_the_same_rules() -> None:
     ("importer", "imported", "allowed"),
     [
         ("rolltop.server.stdio", "mcp.server", True),
-        ("rolltop.core.invoke", "mcp.types", False),
+        ("rolltop.core.dispatch", "mcp.types", False),
         ("rolltop.core.db.engine", "sqlite3", True),
         ("rolltop.toolsets.tasks.store", "sqlite3", False),
         ("rolltop.toolsets.tasks.tools", "rolltop.toolsets.tasks.service", True),
         ("rolltop.toolsets.tasks.tools", "rolltop.toolsets.reader.service", False),
-        ("rolltop.core.invoke", "rolltop.toolsets", False),
-        ("rolltop.cli", "rolltop.server.assembly", True),
-        ("rolltop.core.tokens", "splintr", True),
+        ("rolltop.core.dispatch", "rolltop.toolsets", False),
+        ("rolltop.cli", "rolltop.app", True),
+        ("rolltop.core.token_counter", "splintr", True),
     ],
 )
 def test_rule_for_late_imports(importer: str, imported: str, *, allowed: bool) -> None:
@@ -116,3 +123,25 @@ def test_listing_all_tools_loads_nothing_heavy() -> None:
         check=False,
     )
     assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr
+
+
+IMPORT_ALL = """
+import builtins, importlib, pkgutil
+UNIX = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+find = builtins.__import__
+
+def refuse(name, globals=None, *rest):
+    if name in UNIX and globals and globals["__name__"].startswith("rolltop."):
+        raise ImportError(name)
+    return find(name, globals, *rest)
+
+builtins.__import__ = refuse
+import rolltop
+for module in pkgutil.walk_packages(rolltop.__path__, "rolltop."):
+    if not module.name.endswith((".env", "__main__")):
+        importlib.import_module(module.name)
+"""
+
+
+def test_no_module_needs_what_only_unix_has() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORT_ALL], check=True, timeout=120)

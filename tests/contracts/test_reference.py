@@ -21,7 +21,7 @@ def test_every_tool_and_each_of_its_names_is_on_the_page() -> None:
     for toolset in TOOLSETS:
         for tool in toolset.tools:
             assert f"### {tool.name}\n" in text
-            assert all(f"`{seed.name}`" in text for seed in tool.seeds)
+            assert all(f"`{seed.name}`" in text for seed in tool.aliases)
 
 
 def test_every_setting_is_on_the_page_with_its_environment_variable() -> None:
@@ -35,4 +35,4 @@ def test_every_code_is_on_the_page() -> None:
     text = page("errors.md")
     for toolset in TOOLSETS:
         section = text.partition(f"\n## {toolset.name}\n")[2].partition("\n## ")[0]
-        assert all(f"| `{code}` |" in section for code in toolset.codes)
+        assert all(f"| `{code}` |" in section for code in toolset.error_codes)

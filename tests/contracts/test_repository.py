@@ -25,11 +25,12 @@ FILES: Final = sorted(path.name for path in (ROOT / "requirements").glob("*.txt"
 CORE: Final = list(PROJECT["dependencies"])
 WANTED: Final[dict[str, list[str]]] = {
     "core.txt": CORE,
+    "checkers.txt": [*CORE, *EXTRAS["checkers"]],
     "documents.txt": [*CORE, *EXTRAS["documents"]],
-    "encryption.txt": [*CORE, *EXTRAS["encryption"]],
     "semantic.txt": [*CORE, *EXTRAS["semantic"]],
     "dev.txt": [*CORE, *(line for lines in EXTRAS.values() for line in lines), *GROUPS["dev"]],
     "conformance.txt": GROUPS["conformance"],
+    "browsers.txt": GROUPS["browsers"],
     "uv.txt": ["uv"],
 }
 
@@ -60,7 +61,7 @@ def test_requirements_hold_what_the_project_declares(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_pins_the_same_versions(name: str) -> None:
-    whole = pinned("dev.txt") | pinned("conformance.txt")
+    whole = pinned("dev.txt") | pinned("conformance.txt") | pinned("browsers.txt")
     assert {package: whole[package] for package in pinned(name)} == pinned(name)
 
 

@@ -1,4 +1,4 @@
-"""Functions up to 40 lines, files up to 500: what was longer once may only get shorter."""
+"""Functions up to 60 lines, files up to 600: what was longer once may only get shorter."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
 
-FUNCTION_LINES = 40
-FILE_LINES = 500
+FUNCTION_LINES = 60
+FILE_LINES = 600
 EXCEPTIONS = tomllib.loads(Path(__file__).with_name("sizes.toml").read_text(encoding="utf-8"))
 
 
@@ -80,7 +80,7 @@ def test_exceptions_are_as_small_as_what_they_excuse() -> None:
 
 
 def test_only_a_tools_docstring_is_not_counted() -> None:
-    body = "\n".join(f"    x{number} = {number}" for number in range(50))
+    body = "\n".join(f"    x{number} = {number}" for number in range(70))
     tree = ast.parse(f'def f():\n    """One\n\n    more.\n    """\n{body}\n')
-    assert list(functions(tree)) == [("f", 55)]
-    assert list(functions(tree, product_text=True)) == [("f", 51)]
+    assert list(functions(tree)) == [("f", 75)]
+    assert list(functions(tree, product_text=True)) == [("f", 71)]

@@ -16,8 +16,8 @@ from sqlalchemy import select
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM
 from rolltop.core.db.schema import metadata
-from rolltop.core.roots import Roots
 from rolltop.toolsets import TOOLSETS
+from rolltop.workspace import Roots
 from tests.contracts.samples import SAMPLES, Stage, write_long_document
 from tests.contracts.statements import owned_tables, unbound, watched
 from tests.desks import call_tool, make_desk
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.db import Database, Tx
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 # How another tenant's id is made for each parameter that takes one.
 FOREIGN: dict[str, Callable[[Stage], Any]] = {
@@ -67,14 +67,14 @@ TAKING = [
 
 
 @pytest.fixture
-def mine(database: Database, me: Scope, tmp_path: Path) -> Stage:
+def mine(database: Database, me: Principal, tmp_path: Path) -> Stage:
     desk = make_desk(database, roots=Roots.open({"docs": tmp_path}, base=tmp_path))
     write_long_document(tmp_path / "huge.md")
     return Stage(desk, me, tmp_path)
 
 
 @pytest.fixture
-def theirs(mine: Stage, them: Scope) -> Stage:
+def theirs(mine: Stage, them: Principal) -> Stage:
     return Stage(mine.desk, them, mine.folder)
 
 
@@ -91,7 +91,7 @@ def everything_of(stage: Stage) -> dict[str, list[Any]]:
             if name in owned_tables()
         }
 
-    return stage.desk.database.read_now(SYSTEM, rows)
+    return stage.desk.database.read_sync(SYSTEM, rows)
 
 
 def alike(nothing: Any, foreign: Any) -> Any:

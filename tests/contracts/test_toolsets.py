@@ -12,7 +12,7 @@ from rolltop.toolsets import TOOLSETS
 from tests.contracts.sources import toolset_names
 
 if TYPE_CHECKING:
-    from rolltop.core.toolset import Toolset
+    from rolltop.core.tools import Toolset
 
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 
@@ -26,7 +26,7 @@ def test_tool_names_are_unique_canonical_and_seed_names_together() -> None:
         name
         for toolset in TOOLSETS
         for tool in toolset.tools
-        for name in [tool.name, *(seed.name for seed in tool.seeds)]
+        for name in [tool.name, *(seed.name for seed in tool.aliases)]
     )
     assert [name for name, times in names.items() if times > 1] == []
 
@@ -40,11 +40,14 @@ class TestToolset:
             assert tool.title, tool.name
             assert 0 < len(tool.description) <= 1000, (tool.name, len(tool.description))
 
+    def test_the_service_is_a_module_of_the_toolset(self, toolset: Toolset) -> None:
+        assert f"{toolset.service}.".startswith((f"rolltop.toolsets.{toolset.name}.", "."))
+
     def test_every_code_is_upper_case_and_explained(self, toolset: Toolset) -> None:
-        for code, explanation in toolset.codes.items():
+        for code, explanation in toolset.error_codes.items():
             assert CODE.fullmatch(code), code
             assert explanation.strip(), code
 
     def test_the_codes_every_toolset_answers_are_listed(self, toolset: Toolset) -> None:
-        always = {toolset.timeout_code, toolset.unavailable_code, toolset.argument_code}
-        assert always <= set(toolset.codes)
+        always = {"TIMEOUT", "UNAVAILABLE", "INTERNAL_ERROR", toolset.argument_code}
+        assert always <= set(toolset.error_codes)

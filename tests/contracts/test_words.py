@@ -1,4 +1,4 @@
-"""Words that may not stand in the source: vague names, hosts, waits, skips, SQL made of strings."""
+"""What may not stand in the source: hosts, waits, skips, SQL made of strings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from tests.contracts.sources import ROOT, files, modules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tests.contracts.sources import Module
 
 pytestmark = pytest.mark.xdist_group("sources")  # one process parses them
-
-VAGUE = {"manager", "helper", "util", "utils", "utility", "handler", "base", "common", "misc"}
 
 # Written in halves, so that this file passes its own test.
 NOWHERE = [
@@ -44,46 +41,6 @@ WAITS_AND_SKIPS = {
 SQL = re.compile(
     r"\b(select|insert\s+into|update|delete\s+from|create|drop|alter)\b", re.IGNORECASE
 )
-
-
-def words(name: str) -> list[str]:
-    """The words of an identifier, in lower case: `HTTPHandler_base` is http, handler, base."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", " ", name)
-    return spaced.lower().split()
-
-
-def named(module: Module) -> Iterator[str]:
-    """The names of a file's classes and functions, tests left out, and of what its top assigns."""
-    for node in module.nodes:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
-            not node.name.startswith("test_")
-        ):
-            yield node.name
-    for statement in module.tree.body:
-        if isinstance(statement, ast.Assign):
-            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id
-
-
-def test_names_say_what_a_thing_is() -> None:
-    vague = [
-        f"{module.path}: {name}"
-        for module in modules()
-        for name in [*module.path.removesuffix(".py").split("/"), *named(module)]
-        if VAGUE & set(words(name))
-    ]
-    assert vague == []
-
-
-@pytest.mark.parametrize("name", ["StoreManager", "http_handler", "BaseStore", "utils"])
-def test_vague_names_are_found(name: str) -> None:
-    assert VAGUE & set(words(name))
-
-
-@pytest.mark.parametrize("name", ["database", "Base32", "commonmark", "handle", "managed"])
-def test_names_that_only_contain_one_are_not(name: str) -> None:
-    assert not VAGUE & set(words(name))
 
 
 def test_no_file_names_a_registry_or_a_workplace() -> None:
@@ -183,7 +140,7 @@ def test_everything_public_says_what_it_answers() -> None:
 def test_no_pattern_has_a_possessive_group() -> None:
     """Python before 3.11.5 matches them wrongly (gh-106052); of one character they are fine.
 
-    `patterns.repeated` makes those that it matches rightly.
+    `patterns.repetition` makes those that it matches rightly.
     """
     found = [
         f"{module.path}:{node.lineno}"

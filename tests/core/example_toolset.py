@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
-from rolltop.core.budget import Continuation, Page, Text
 from rolltop.core.errors import Conflict, RolltopError, Unavailable
-from rolltop.core.toolset import Actions, SeedName, Tool, Toolset
+from rolltop.core.pagination import Continuation, Page, TextPage
+from rolltop.core.tools import Actions, Alias, Tool, Toolset
 
 if TYPE_CHECKING:
-    from rolltop.core.call import Call
+    from rolltop.core.context import CallContext
 
 RELEASE = threading.Event()
 """Set it to let a `stuck` call end."""
@@ -37,12 +37,12 @@ class Problem(TypedDict):
     hint: str
 
 
-async def say(call: Call, text: str) -> dict[str, Any]:
+async def say(call: CallContext, text: str) -> dict[str, Any]:
     """Answer the text."""
-    return {"said": f"{text} for {call.scope.user_id}"}
+    return {"said": f"{text} for {call.principal.user_id}"}
 
 
-async def count(call: Call, last: int, note: str = "") -> Page:
+async def count(call: CallContext, last: int, note: str = "") -> Page:
     """Answer numbers up to the last; a note may be long."""
     del note
     start = int(call.cursor or 0)
@@ -50,15 +50,15 @@ async def count(call: Call, last: int, note: str = "") -> Page:
     return Page(items, lambda part: {"items": part}, lambda i: str(items[i]["n"] + 1))
 
 
-async def recite(call: Call, lines: int, char_start: int = 0) -> Text:
+async def recite(call: CallContext, lines: int, char_start: int = 0) -> TextPage:
     """Answer many lines."""
     del call
     text = "".join(f"line {n}\n" for n in range(lines))[char_start:]
-    return Text(text, lambda part: {"said": part}, lambda end: {"char_start": char_start + end})
+    return TextPage(text, lambda part: {"said": part}, lambda end: {"char_start": char_start + end})
 
 
 async def fail(
-    call: Call, how: Literal["conflict", "unavailable", "fault", "wait", "nothing"]
+    call: CallContext, how: Literal["conflict", "unavailable", "fault", "wait", "nothing"]
 ) -> dict[str, Any]:
     """Fail in one of several ways."""
     del call
@@ -73,14 +73,14 @@ async def fail(
     return None  # type: ignore[return-value]  # a tool that breaks its contract
 
 
-async def stuck(call: Call) -> dict[str, Any]:
+async def stuck(call: CallContext) -> dict[str, Any]:
     """Hold a worker thread until released."""
-    await call.work(RELEASE.wait)
+    await call.run_in_thread(RELEASE.wait)
     return {"said": "released"}
 
 
 async def keep_things(
-    call: Call, action: Literal["list", "save"], name: str = ""
+    call: CallContext, action: Literal["list", "save"], name: str = ""
 ) -> dict[str, Any]:
     """List or save things."""
     del call
@@ -100,11 +100,19 @@ EXAMPLE = Toolset(
     name="example",
     summary="Tools for tests.",
     tools=(
-        Tool("say", say, "Say", Echo, reads=True, idempotent=True),
-        Tool("count", count, "Count", Echo, reads=True, bounded=True, continues=True),
-        Tool("recite", recite, "Recite", Echo, reads=True, bounded=True),
+        Tool("say", say, "Say", Echo, is_read_only=True, idempotent=True),
+        Tool(
+            "count",
+            count,
+            "Count",
+            Echo,
+            is_read_only=True,
+            accepts_max_tokens=True,
+            accepts_cursor=True,
+        ),
+        Tool("recite", recite, "Recite", Echo, is_read_only=True, accepts_max_tokens=True),
         Tool("fail", fail, "Fail", Echo),
-        Tool("stuck", stuck, "Stuck", Echo, reads=True),
+        Tool("stuck", stuck, "Stuck", Echo, is_read_only=True),
         Tool(
             "keep_things",
             keep_things,
@@ -112,14 +120,14 @@ EXAMPLE = Toolset(
             Echo,
             destructive=True,
             actions=Actions("action", ("list",)),
-            seeds=(
-                SeedName("list_things", {"action": "list"}, "List things", "List things."),
-                SeedName("save_thing", {"action": "save"}, "Save a thing", "Save a thing."),
+            aliases=(
+                Alias("list_things", {"action": "list"}, "List things", "List things."),
+                Alias("save_thing", {"action": "save"}, "Save a thing", "Save a thing."),
             ),
         ),
     ),
-    codes={"INVALID_ARGUMENT": "An argument is wrong.", "CONFLICT": "It changed."},
+    error_codes={"INVALID_ARGUMENT": "An argument is wrong.", "CONFLICT": "It changed."},
     shape_error=_shape,
     error_output=Problem,
-    continued=_continued,
+    with_continuation=_continued,
 )

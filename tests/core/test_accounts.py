@@ -13,13 +13,13 @@ from sqlalchemy import select
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens
-from rolltop.core.errors import Conflict, Invalid, NotFound
+from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.accounts import AccessToken, User
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
     from tests.databases import Clock, MakeDatabase
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -32,26 +32,26 @@ def new_token(
     *,
     read_only: bool = False,
 ) -> tuple[str, AccessToken]:
-    return database.write_now(
+    return database.write_sync(
         SYSTEM, accounts.create_token, user_id, "laptop", expires_at, read_only=read_only
     )
 
 
 def owner(database: Database, plain: str) -> tuple[User, AccessToken] | None:
-    return database.read_now(SYSTEM, accounts.token_owner, plain)
+    return database.read_sync(SYSTEM, accounts.find_token_owner, plain)
 
 
 def tokens(database: Database, user_id: str) -> list[AccessToken]:
-    return database.read_now(SYSTEM, accounts.list_tokens, user_id)
+    return database.read_sync(SYSTEM, accounts.list_tokens, user_id)
 
 
 def test_the_default_user_is_made_once(database: Database, clock: Clock) -> None:
-    made = database.write_now(SYSTEM, accounts.ensure_default)
+    made = database.write_sync(SYSTEM, accounts.ensure_default_user)
     clock.advance(days=1)
-    assert database.write_now(SYSTEM, accounts.ensure_default) == made
+    assert database.write_sync(SYSTEM, accounts.ensure_default_user) == made
     assert made.email == "default@localhost"
     assert made.last_login_at is None
-    assert database.read_now(SYSTEM, accounts.list_users) == [made]
+    assert database.read_sync(SYSTEM, accounts.list_users) == [made]
 
 
 def test_racing_processes_make_one_default_user(
@@ -61,31 +61,31 @@ def test_racing_processes_make_one_default_user(
     databases = [make_database(database_url) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         futures = [
-            pool.submit(database.write_now, SYSTEM, accounts.ensure_default)
+            pool.submit(database.write_sync, SYSTEM, accounts.ensure_default_user)
             for database in databases
         ]
     assert len({future.result() for future in futures}) == 1
 
 
 def test_a_user_is_found_by_address_in_any_case_and_by_id_in_any_case(database: Database) -> None:
-    user = database.write_now(SYSTEM, accounts.add_user, "  Ada.Lovelace@Example.ORG ")
+    user = database.write_sync(SYSTEM, accounts.add_user, "  Ada.Lovelace@Example.ORG ")
     assert user.email == "ada.lovelace@example.org"
     for email in (
         "ada.lovelace@example.org",
         "ADA.LOVELACE@EXAMPLE.ORG",
         " ada.lovelace@example.org",
     ):
-        assert database.read_now(SYSTEM, accounts.user_by_email, email) == user
+        assert database.read_sync(SYSTEM, accounts.find_user_by_email, email) == user
     for user_id in (user.id, user.id.upper()):
-        assert database.read_now(SYSTEM, accounts.user_by_id, user_id) == user
+        assert database.read_sync(SYSTEM, accounts.find_user_by_id, user_id) == user
 
 
 @pytest.mark.parametrize("text", ["", "ada", "\0@x", "\ud800@x", "' OR 1=1 --", "x" * 5000])
 def test_nobody_is_found_by_what_is_no_address_or_id(database: Database, text: str) -> None:
-    database.write_now(SYSTEM, accounts.ensure_default)
-    assert database.read_now(SYSTEM, accounts.user_by_email, text) is None
-    assert database.read_now(SYSTEM, accounts.user_by_id, text) is None
-    assert database.read_now(SYSTEM, accounts.user_by_id, NOBODY.replace("-", "")) is None
+    database.write_sync(SYSTEM, accounts.ensure_default_user)
+    assert database.read_sync(SYSTEM, accounts.find_user_by_email, text) is None
+    assert database.read_sync(SYSTEM, accounts.find_user_by_id, text) is None
+    assert database.read_sync(SYSTEM, accounts.find_user_by_id, NOBODY.replace("-", "")) is None
 
 
 @pytest.mark.parametrize(
@@ -106,34 +106,34 @@ def test_nobody_is_found_by_what_is_no_address_or_id(database: Database, text: s
     ],
 )
 def test_what_is_no_address_is_refused(database: Database, email: str) -> None:
-    with pytest.raises(Invalid, match="not an e-mail address"):
-        database.write_now(SYSTEM, accounts.add_user, email)
-    assert database.read_now(SYSTEM, accounts.list_users) == []
+    with pytest.raises(InvalidArgument, match="not an e-mail address"):
+        database.write_sync(SYSTEM, accounts.add_user, email)
+    assert database.read_sync(SYSTEM, accounts.list_users) == []
 
 
 def test_the_longest_address_is_kept_and_one_more_refused(database: Database) -> None:
     longest = "ä" * 252 + "@x"
-    assert database.write_now(SYSTEM, accounts.add_user, longest).email == longest
-    with pytest.raises(Invalid):
-        database.write_now(SYSTEM, accounts.add_user, "ä" + longest)
+    assert database.write_sync(SYSTEM, accounts.add_user, longest).email == longest
+    with pytest.raises(InvalidArgument):
+        database.write_sync(SYSTEM, accounts.add_user, "ä" + longest)
 
 
 def test_a_taken_address_is_a_conflict(database: Database) -> None:
-    database.write_now(SYSTEM, accounts.add_user, "ada@x")
+    database.write_sync(SYSTEM, accounts.add_user, "ada@x")
     with pytest.raises(Conflict, match="ada@x already"):
-        database.write_now(SYSTEM, accounts.add_user, "ADA@x")
+        database.write_sync(SYSTEM, accounts.add_user, "ADA@x")
 
 
 def test_users_are_listed_by_code_point(database: Database) -> None:
     emails = ["z@x", "ä@x", "a-b@x", "a@x", "a.b@x", "\U0001f600@x", "\uffee@x"]
     for email in emails:
-        database.write_now(SYSTEM, accounts.add_user, email)
-    listed = database.read_now(SYSTEM, accounts.list_users)
+        database.write_sync(SYSTEM, accounts.add_user, email)
+    listed = database.read_sync(SYSTEM, accounts.list_users)
     assert [user.email for user in listed] == sorted(emails)
 
 
 def test_a_token_leads_to_its_owner_and_only_its_hash_is_kept(
-    database: Database, me: Scope, them: Scope
+    database: Database, me: Principal, them: Principal
 ) -> None:
     plain, token = new_token(database, me.user_id, read_only=True)
     other, _other = new_token(database, them.user_id)
@@ -148,96 +148,98 @@ def test_a_token_leads_to_its_owner_and_only_its_hash_is_kept(
     def kept(tx: Tx) -> list[str]:
         return [str(value) for row in tx.execute(select(access_tokens)) for value in row]
 
-    values = database.read_now(SYSTEM, kept)
+    values = database.read_sync(SYSTEM, kept)
     assert hashlib.sha256(plain.encode()).hexdigest() in values
     assert not any(plain in value for value in values)
 
 
 @pytest.mark.parametrize("given", ["", "rt_", "rt_" + "A" * 43, "\0", "\ud800", "ü" * 10_000])
-def test_what_is_no_token_has_no_owner(database: Database, me: Scope, given: str) -> None:
+def test_what_is_no_token_has_no_owner(database: Database, me: Principal, given: str) -> None:
     new_token(database, me.user_id)
     assert owner(database, given) is None
 
 
-def test_an_expired_token_has_no_owner(database: Database, me: Scope, clock: Clock) -> None:
+def test_an_expired_token_has_no_owner(database: Database, me: Principal, clock: Clock) -> None:
     plain, _token = new_token(database, me.user_id, clock.now + timedelta(hours=1))
     clock.advance(minutes=59, seconds=59)
     assert owner(database, plain) is not None
-    assert database.read_now(SYSTEM, accounts.any_token)
+    assert database.read_sync(SYSTEM, accounts.has_valid_token)
     clock.advance(seconds=1)
     assert owner(database, plain) is None
-    assert not database.read_now(SYSTEM, accounts.any_token)
+    assert not database.read_sync(SYSTEM, accounts.has_valid_token)
 
 
 def test_a_revoked_token_has_no_owner_and_keeps_the_moment(
-    database: Database, me: Scope, clock: Clock
+    database: Database, me: Principal, clock: Clock
 ) -> None:
     plain, token = new_token(database, me.user_id)
     moment = clock.advance(hours=1)
-    revoked = database.write_now(SYSTEM, accounts.revoke_token, me.user_id, token.id)
+    revoked = database.write_sync(SYSTEM, accounts.revoke_token, me.user_id, token.id)
     assert revoked.revoked_at == moment
     clock.advance(hours=1)
-    again = database.write_now(SYSTEM, accounts.revoke_token, me.user_id, token.id.upper())
+    again = database.write_sync(SYSTEM, accounts.revoke_token, me.user_id, token.id.upper())
     assert again == revoked
     assert owner(database, plain) is None
     assert tokens(database, me.user_id) == [revoked]
-    assert not database.read_now(SYSTEM, accounts.any_token)
+    assert not database.read_sync(SYSTEM, accounts.has_valid_token)
 
 
-def test_nobody_revokes_anothers_token(database: Database, me: Scope, them: Scope) -> None:
+def test_nobody_revokes_anothers_token(database: Database, me: Principal, them: Principal) -> None:
     plain, token = new_token(database, me.user_id)
     for user_id, token_id in ((them.user_id, token.id), (me.user_id, NOBODY), (me.user_id, "x")):
         with pytest.raises(NotFound):
-            database.write_now(SYSTEM, accounts.revoke_token, user_id, token_id)
+            database.write_sync(SYSTEM, accounts.revoke_token, user_id, token_id)
     assert owner(database, plain) is not None
     assert tokens(database, them.user_id) == []
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\nb", "a\0b"])
-def test_a_token_needs_a_printable_name(database: Database, me: Scope, name: str) -> None:
-    with pytest.raises(Invalid, match="printable"):
-        database.write_now(SYSTEM, accounts.create_token, me.user_id, name)
+def test_a_token_needs_a_printable_name(database: Database, me: Principal, name: str) -> None:
+    with pytest.raises(InvalidArgument, match="printable"):
+        database.write_sync(SYSTEM, accounts.create_token, me.user_id, name)
 
 
 def test_a_token_needs_a_user_and_a_later_expiry(
-    database: Database, me: Scope, clock: Clock
+    database: Database, me: Principal, clock: Clock
 ) -> None:
     with pytest.raises(NotFound):
         new_token(database, NOBODY)
-    with pytest.raises(Invalid, match="expired"):
+    with pytest.raises(InvalidArgument, match="expired"):
         new_token(database, me.user_id, clock.now)
     assert tokens(database, me.user_id) == []
 
 
-def test_a_use_is_noted_at_most_once_a_minute(database: Database, me: Scope, clock: Clock) -> None:
+def test_a_use_is_noted_at_most_once_a_minute(
+    database: Database, me: Principal, clock: Clock
+) -> None:
     _plain, token = new_token(database, me.user_id)
     assert token.needs_touch(clock.now)
     first = clock.now
-    assert database.write_now(SYSTEM, accounts.touch_token, token.id)
+    assert database.write_sync(SYSTEM, accounts.touch_token, token.id)
     clock.advance(seconds=59)
     (used,) = tokens(database, me.user_id)
     assert not used.needs_touch(clock.now)
-    assert not database.write_now(SYSTEM, accounts.touch_token, token.id)
-    user = database.read_now(SYSTEM, accounts.user_by_id, me.user_id)
+    assert not database.write_sync(SYSTEM, accounts.touch_token, token.id)
+    user = database.read_sync(SYSTEM, accounts.find_user_by_id, me.user_id)
     assert user is not None
     assert user.last_login_at == used.last_used_at == first
     second = clock.advance(seconds=1)
     assert used.needs_touch(second)
-    assert database.write_now(SYSTEM, accounts.touch_token, token.id)
+    assert database.write_sync(SYSTEM, accounts.touch_token, token.id)
     assert tokens(database, me.user_id)[0].last_used_at == second
-    assert not database.write_now(SYSTEM, accounts.touch_token, NOBODY)
+    assert not database.write_sync(SYSTEM, accounts.touch_token, NOBODY)
 
 
 def test_deleting_a_user_takes_all_the_user_owns_and_nothing_else(
-    database: Database, me: Scope, them: Scope
+    database: Database, me: Principal, them: Principal
 ) -> None:
     plain, _token = new_token(database, me.user_id)
     new_token(database, me.user_id)
     kept, _token = new_token(database, them.user_id)
-    counts = database.write_now(SYSTEM, accounts.delete_user, me.user_id)
+    counts = database.write_sync(SYSTEM, accounts.delete_user, me.user_id)
     assert counts["access_tokens"] == 2
-    assert database.read_now(SYSTEM, accounts.user_by_id, me.user_id) is None
+    assert database.read_sync(SYSTEM, accounts.find_user_by_id, me.user_id) is None
     assert owner(database, plain) is None
     assert owner(database, kept) is not None
     with pytest.raises(NotFound):
-        database.write_now(SYSTEM, accounts.delete_user, me.user_id)
+        database.write_sync(SYSTEM, accounts.delete_user, me.user_id)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from rolltop.core import budget
-from rolltop.core.arguments import OTHER_NAMES, Parameters, shown, storable
-from rolltop.core.errors import Invalid, InvalidText
-from rolltop.core.toolset import MISSING, Actions, Fault, Tool
+from rolltop.core import pagination
+from rolltop.core.arguments import PARAMETER_SYNONYMS, Parameters, require_storable, value_preview
+from rolltop.core.errors import InvalidArgument, InvalidText
+from rolltop.core.tools import MISSING, Actions, ArgumentErrorCode, Tool
 from tests.campaign import examples
 
 if TYPE_CHECKING:
-    from rolltop.core.call import Call
+    from rolltop.core.context import CallContext
 
 
 @with_config(ConfigDict(extra="forbid", strict=True))
@@ -36,14 +36,14 @@ _STEP = (
 )
 
 
-async def _walk(call: Call, steps: list[_Step], last: _Step | None = None) -> dict[str, Any]:
+async def _walk(call: CallContext, steps: list[_Step], last: _Step | None = None) -> dict[str, Any]:
     """Walk."""
     del call, steps, last
     return {}
 
 
 async def _find(  # one parameter of each kind
-    call: Call,
+    call: CallContext,
     query: Annotated[str, Field(description="Words to find.")],
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
     order: Literal["rank", "path"] = "rank",
@@ -57,18 +57,18 @@ async def _find(  # one parameter of each kind
 
 
 def _parameters(**declared: Any) -> Parameters:
-    tool = Tool("find", _find, "Find", dict, reads=True, **declared)
+    tool = Tool("find", _find, "Find", dict, is_read_only=True, **declared)
     return Parameters(tool, code="INVALID_ARGUMENT")
 
 
-def _refused(arguments: object, **declared: Any) -> Invalid:
-    with pytest.raises(Invalid) as caught:
-        _parameters(**declared).check(arguments)
+def _refused(arguments: object, **declared: Any) -> InvalidArgument:
+    with pytest.raises(InvalidArgument) as caught:
+        _parameters(**declared).validate(arguments)
     return caught.value
 
 
 def test_schema_is_strict_and_carries_no_noise() -> None:
-    schema = _parameters(bounded=True, continues=True).schema
+    schema = _parameters(accepts_max_tokens=True, accepts_cursor=True).schema
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["query"]
     assert schema["properties"] == {
@@ -84,7 +84,7 @@ def test_schema_is_strict_and_carries_no_noise() -> None:
 
 
 def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
-    checked = _parameters().check({"query": "x", "tags": None, "limit": 3})
+    checked = _parameters().validate({"query": "x", "tags": None, "limit": 3})
     assert checked == {"query": "x", "limit": 3}
 
 
@@ -135,12 +135,12 @@ def test_each_kind_of_bad_value_is_named(arguments: object, message: str) -> Non
 )
 def test_a_field_of_an_entry_is_named_with_what_it_allows(step: object, message: str) -> None:
     parameters = Parameters(Tool("walk", _walk, "Walk", dict), code="INVALID_ARGUMENT")
-    with pytest.raises(Invalid) as caught:
-        parameters.check({"steps": [{"what": "go", "times": 1}, step]})
+    with pytest.raises(InvalidArgument) as caught:
+        parameters.validate({"steps": [{"what": "go", "times": 1}, step]})
     assert caught.value.message == message
     assert caught.value.hint == f"Call walk again with steps as a list of objects {_STEP}."
-    with pytest.raises(Invalid) as alone:
-        parameters.check({"steps": [], "last": step})
+    with pytest.raises(InvalidArgument) as alone:
+        parameters.validate({"steps": [], "last": step})
     assert alone.value.message == message.replace("steps[1]", "last")
 
 
@@ -162,35 +162,35 @@ def test_another_word_is_not_taken_for_a_name(name: str) -> None:
 
 def test_what_is_done_otherwise_is_said_instead_of_guessed() -> None:
     elsewhere = {"weigh": "Call weigh_all for that."}
-    error = _refused({"query": "x", "weigh": 3}, elsewhere=elsewhere)
+    error = _refused({"query": "x", "weigh": 3}, argument_hints=elsewhere)
     assert error.message == 'Unknown argument "weigh" for find'
     assert error.hint.startswith("Call weigh_all for that. find takes: query, ")
 
 
 def test_common_other_names_are_accepted_but_not_twice() -> None:
-    assert _parameters().check({"q": "x", "max_results": 5}) == {"query": "x", "limit": 5}
+    assert _parameters().validate({"q": "x", "max_results": 5}) == {"query": "x", "limit": 5}
     assert _refused({"query": "x", "q": "y"}).message == 'query is given twice, once as "q"'
     assert _refused({"q": "y", "query": "x"}).message == 'query is given twice, once as "q"'
     assert _refused({"q": "x", "search": "y"}).message == 'query is given twice, once as "search"'
 
 
 def test_other_names_never_appear_in_the_schema() -> None:
-    listed = set(_parameters(bounded=True, continues=True).schema["properties"])
-    assert not listed & {name for own in listed for name in OTHER_NAMES.get(own, ())}
+    listed = set(_parameters(accepts_max_tokens=True, accepts_cursor=True).schema["properties"])
+    assert not listed & {name for own in listed for name in PARAMETER_SYNONYMS.get(own, ())}
 
 
 def test_a_fault_gives_the_pages_code_and_text() -> None:
     faults = {
-        "limit": Fault("INVALID_LIMIT"),
-        "query": Fault("QUERY_EMPTY", "A query is needed", frozenset({MISSING})),
+        "limit": ArgumentErrorCode("INVALID_LIMIT"),
+        "query": ArgumentErrorCode("QUERY_EMPTY", "A query is needed", frozenset({MISSING})),
     }
-    assert _refused({"query": "x", "limit": 0}, faults=faults).code == "INVALID_LIMIT"
-    missing = _refused({}, faults=faults)
+    assert _refused({"query": "x", "limit": 0}, argument_errors=faults).code == "INVALID_LIMIT"
+    missing = _refused({}, argument_errors=faults)
     assert (missing.code, missing.message) == ("QUERY_EMPTY", "A query is needed")
-    assert _refused({"query": 5}, faults=faults).code == "INVALID_ARGUMENT"
+    assert _refused({"query": 5}, argument_errors=faults).code == "INVALID_ARGUMENT"
 
 
-async def _manage(call: Call, action: Literal["list", "save", "drop"]) -> dict[str, Any]:
+async def _manage(call: CallContext, action: Literal["list", "save", "drop"]) -> dict[str, Any]:
     """Manage things."""
     del call, action
     return {}
@@ -200,18 +200,18 @@ def test_read_only_keeps_only_the_reading_actions() -> None:
     tool = Tool("manage", _manage, "Manage", dict, actions=Actions("action", ("list",)))
     reading = Parameters(tool, code="X", only_reading=True)
     assert reading.schema["properties"]["action"]["enum"] == ["list"]
-    assert reading.check({"action": "list"}) == {"action": "list"}
-    with pytest.raises(Invalid, match="this connection is read-only"):
-        reading.check({"action": "save"})
+    assert reading.validate({"action": "list"}) == {"action": "list"}
+    with pytest.raises(InvalidArgument, match="this connection is read-only"):
+        reading.validate({"action": "save"})
 
 
 def test_a_value_is_shown_short_and_sendable() -> None:
-    assert len(shown("x" * 500)) == 60
-    assert shown("a\ud800b").encode() == '"a\ufffdb"'.encode()
+    assert len(value_preview("x" * 500)) == 60
+    assert value_preview("a\ud800b").encode() == '"a\ufffdb"'.encode()
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
-    assert shown(deep) == "a list"
+    assert value_preview(deep) == "a list"
 
 
 json_values = st.recursive(
@@ -225,12 +225,12 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(["query", "limit", "order", "tags", "q"]), json_values))
 def test_whatever_is_sent_is_taken_as_it_is_or_refused_in_our_words(given_: dict[str, Any]) -> None:
     try:
-        checked = _parameters().check(given_)
-    except Invalid as error:
+        checked = _parameters().validate(given_)
+    except InvalidArgument as error:
         text = error.message + error.hint
         assert "pydantic" not in text
         assert len(text) < 400
-        assert budget.sendable(text) == text
+        assert pagination.replace_surrogates(text) == text
     else:
         assert isinstance(checked["query"], str)
         assert type(checked.get("limit", 1)) is int
@@ -239,10 +239,10 @@ def test_whatever_is_sent_is_taken_as_it_is_or_refused_in_our_words(given_: dict
 @pytest.mark.parametrize("bad", ["a\x00b", "a\ud800b", "\udfff"])
 def test_text_the_store_cannot_keep_is_refused(bad: str) -> None:
     with pytest.raises(InvalidText) as caught:
-        storable(bad, "title")
+        require_storable(bad, "title")
     assert caught.value.code == "INVALID_TEXT"
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
 def test_every_other_text_is_storable(text: str) -> None:
-    assert storable(text) == text
+    assert require_storable(text) == text

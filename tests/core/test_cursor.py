@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolltop.core import cursor
-from rolltop.core.errors import Invalid
+from rolltop.core.errors import InvalidArgument
 
 scalars = st.none() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 
@@ -22,19 +22,19 @@ def test_a_cursor_round_trips_and_is_url_safe(values: list[object]) -> None:
 
 @given(st.text(max_size=60))
 def test_any_other_text_is_refused_with_the_code(text: str) -> None:
-    with pytest.raises(Invalid) as caught:
-        cursor.decode("tasks", text, code="CURSOR_INVALID")
-    assert caught.value.code == "CURSOR_INVALID"
+    with pytest.raises(InvalidArgument) as caught:
+        cursor.decode("tasks", text, code="INVALID_CURSOR")
+    assert caught.value.code == "INVALID_CURSOR"
 
 
 def test_a_cursor_of_another_list_is_refused() -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidArgument):
         cursor.decode("tasks", cursor.encode("files", [1]))
 
 
 def test_a_cursor_of_a_list_narrowed_otherwise_is_refused() -> None:
-    kinds = [cursor.narrowed("tasks", *values) for values in ((), ("a",), ("", "a"), (["a"],))]
-    assert kinds[0] == cursor.narrowed("tasks", None, "", [], 0) == "tasks"
+    kinds = [cursor.filtered_kind("tasks", *values) for values in ((), ("a",), ("", "a"), (["a"],))]
+    assert kinds[0] == cursor.filtered_kind("tasks", None, "", [], 0) == "tasks"
     assert len(set(kinds)) == len(kinds)
     for kind in kinds:
         text = cursor.encode(kind, [1])
@@ -43,12 +43,12 @@ def test_a_cursor_of_a_list_narrowed_otherwise_is_refused() -> None:
             if other == kind:
                 assert cursor.decode(other, text) == [1]
                 continue
-            with pytest.raises(Invalid):
+            with pytest.raises(InvalidArgument):
                 cursor.decode(other, text)
 
 
 def test_hostile_cursors_are_refused() -> None:
     nested = cursor.encode("tasks", [1])
     for hostile in (nested * 2000, "[" * 100_000, "é", nested + "\n", ""):
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidArgument):
             cursor.decode("tasks", hostile)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import CORE_SETTINGS, Setting, Settings, load
 
 DECLARED = (
@@ -171,11 +171,11 @@ def test_a_bad_value_names_key_source_and_what_is_allowed(
     places: Places, key: str, text: str
 ) -> None:
     setting = next(s for s in DECLARED if key.startswith(s.key))
-    with pytest.raises(ConfigInvalid) as raised:
+    with pytest.raises(InvalidConfig) as raised:
         places.load(command_line={key: text})
     message = raised.value.message
     assert message.startswith(f"{setting.key} (command line) cannot be ")
-    assert setting.allowed in message
+    assert setting.allowed_values in message
     assert "\n" not in message
 
 
@@ -186,7 +186,7 @@ def test_bounds_are_said_as_a_person_writes_them(places: Places) -> None:
         ("http.max_body", "at least 1KiB, at most 1048576GiB"),
         ("http.port", "at least 0, at most 65535"),
     ):
-        with pytest.raises(ConfigInvalid, match=said):
+        with pytest.raises(InvalidConfig, match=said):
             places.load(command_line={key: "x"})
 
 
@@ -210,7 +210,7 @@ def test_bounds_are_said_as_a_person_writes_them(places: Places) -> None:
 )
 def test_toml_values_are_not_coerced(places: Places, line: str) -> None:
     path = places.user_file(line)
-    with pytest.raises(ConfigInvalid, match="must be") as raised:
+    with pytest.raises(InvalidConfig, match="must be") as raised:
         places.load()
     assert str(path) in raised.value.message
 
@@ -256,7 +256,7 @@ def test_roots_of_all_sources_are_joined_by_name(places: Places) -> None:
     "text", [".=/d", "..=/d", "docs=/d, ..=/e", "a/b=/d", "=/d", "docs=", "one=/a, one=/b"]
 )
 def test_a_table_has_names_that_paths_can_begin_with_each_once(places: Places, text: str) -> None:
-    with pytest.raises(ConfigInvalid, match=r"^retrieval.roots \(command line\).*name = path"):
+    with pytest.raises(InvalidConfig, match=r"^retrieval.roots \(command line\).*name = path"):
         places.load(command_line={"retrieval.roots": text})
     assert places.load(command_line={"retrieval.roots": "...=/d, .x=/e, y.=/f"})["retrieval.roots"]
 
@@ -264,7 +264,7 @@ def test_a_table_has_names_that_paths_can_begin_with_each_once(places: Places, t
 @pytest.mark.parametrize("name", [".", ".."])
 def test_nor_does_a_file_name_an_entry_so(places: Places, name: str) -> None:
     places.user_file(f'[retrieval.roots]\n"{name}" = "/d"\n')
-    with pytest.raises(ConfigInvalid, match="each once"):
+    with pytest.raises(InvalidConfig, match="each once"):
         places.load()
 
 
@@ -279,37 +279,39 @@ def test_nor_does_a_file_name_an_entry_so(places: Places, name: str) -> None:
 )
 def test_an_unknown_key_names_the_nearest(places: Places, key: str, nearest: str) -> None:
     meant = f"; did you mean {nearest}?" if nearest else ""
-    with pytest.raises(ConfigInvalid) as raised:
+    with pytest.raises(InvalidConfig) as raised:
         places.load(command_line={key: "1"})
     assert raised.value.message == f"{key} (command line) is no setting of Rolltop{meant}"
     path = places.user_file(f"{key} = 1")
-    with pytest.raises(ConfigInvalid) as raised:
+    with pytest.raises(InvalidConfig) as raised:
         places.load()
     assert raised.value.message == f"{key} ({path}) is no setting of Rolltop{meant}"
 
 
-def test_an_unknown_variable_of_ours_stops_the_start(places: Places) -> None:
-    with pytest.raises(ConfigInvalid, match="did you mean ROLLTOP_HTTP_PORT") as raised:
-        places.load({"ROLLTOP_HTTP_PROT": "secret value"})
-    assert "secret value" not in raised.value.message
-    for other in ("ROLLTOP_HTTP_RATE_LIMIT", "ROLLTOP_HTTP_FOO", "ROLLTOP_X", "ROLLTOP_"):
-        with pytest.raises(ConfigInvalid) as raised:
-            places.load({other: "1"})
-        assert "did you mean" not in raised.value.message
-    assert places.load({"HTTP_PROT": "somebody else's"})["http.port"] == 8765
+def test_an_unknown_variable_of_ours_is_a_warning_with_the_nearest_name(places: Places) -> None:
+    (notice,) = places.load({"ROLLTOP_HTTP_PROT": "secret value"}).notices
+    assert notice.level == "warn"
+    assert "ROLLTOP_HTTP_PROT" in notice.text
+    assert "did you mean ROLLTOP_HTTP_PORT?" in notice.text
+    assert "secret value" not in notice.text
+    for other in ("ROLLTOP_HTTP_RATE_LIMIT", "ROLLTOP_HTTP_FOO", "ROLLTOP_TOKEN", "ROLLTOP_"):
+        (notice,) = places.load({other: "1"}).notices
+        assert "did you mean" not in notice.text
+    settings = places.load({"HTTP_PROT": "somebody else's"})
+    assert (settings["http.port"], settings.notices) == (8765, ())
 
 
 @pytest.mark.parametrize("text", ["= 1", "a = [", "x = " + "[" * 5000, '"\ud800" = 1'])
 def test_a_broken_file_of_the_users_own_stops_the_start(places: Places, text: str) -> None:
     path = places.user / "rolltop.toml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ConfigInvalid) as raised:
+    with pytest.raises(InvalidConfig) as raised:
         places.load()
     assert str(path) in raised.value.message
 
 
 def test_a_configuration_file_that_is_asked_for_must_exist(places: Places) -> None:
-    with pytest.raises(ConfigInvalid, match="does not exist"):
+    with pytest.raises(InvalidConfig, match="does not exist"):
         places.load(config=Path("missing.toml"))
 
 
@@ -403,10 +405,10 @@ def test_secrets_are_masked_everywhere(places: Places) -> None:
     url = "postgresql://me:s3cr3t/@x@host/db?sslpassword=hidden&a=1"
     settings = places.load({"DATABASE_URL": url, "ROLLTOP_NOTES_TOKEN": "s3cr3t"})
     assert settings["database_url"] == url
-    shown = settings.masked("database_url")
+    shown = settings.masked_text("database_url")
     assert shown == "postgresql://me:********@host/db?sslpassword=********&a=1"
-    assert settings.masked("notes.token") == "********"
-    with pytest.raises(ConfigInvalid) as raised:
+    assert settings.masked_text("notes.token") == "********"
+    with pytest.raises(InvalidConfig) as raised:
         places.load(command_line={"notes.token": "s3cr3t\0"})
     assert "s3cr3t" not in raised.value.message
 
@@ -415,7 +417,7 @@ def test_values_are_shown_as_a_person_writes_them(places: Places) -> None:
     settings = places.load(
         command_line={"toolsets": "a,b", "retrieval.roots": "docs=/d", "call_timeout": "120s"}
     )
-    shown = {key: settings.masked(key) for key in settings}
+    shown = {key: settings.masked_text(key) for key in settings}
     assert shown["toolsets"] == "a, b"
     assert shown["retrieval.roots"] == "docs=/d"
     assert (shown["call_timeout"], shown["http.max_body"]) == ("2m", "32MiB")
@@ -425,15 +427,15 @@ def test_values_are_shown_as_a_person_writes_them(places: Places) -> None:
 def test_the_store_lies_in_the_data_directory(places: Places) -> None:
     settings = places.load({"ROLLTOP_DATA_DIR": "/var/my data?"})
     assert settings["database_url"] == "sqlite:////var/my%20data%3F/desk.db"
-    assert settings.with_({"data_dir": Path("/x")})["database_url"] == "sqlite:////x/desk.db"
+    assert settings.replace({"data_dir": Path("/x")})["database_url"] == "sqlite:////x/desk.db"
 
 
 def test_settings_with_changes_leave_the_original_alone() -> None:
     settings = Settings.defaults(DECLARED)
-    assert settings.with_({"threads": 2})["threads"] == 2
+    assert settings.replace({"threads": 2})["threads"] == 2
     assert settings["threads"] == 16
     with pytest.raises(KeyError):
-        settings.with_({"thread": 2})
+        settings.replace({"thread": 2})
 
 
 def test_core_settings_are_declared_well() -> None:
@@ -445,7 +447,7 @@ def test_core_settings_are_declared_well() -> None:
     for setting in CORE_SETTINGS:
         assert setting.help.endswith("."), setting.key
         assert not callable(setting.default) or setting.computed, setting.key
-        shown = defaults.masked(setting.key)
+        shown = defaults.masked_text(setting.key)
         if shown:
             again = load(
                 CORE_SETTINGS,

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import CORE_SETTINGS, Setting, load
 from tests.campaign import examples
 
@@ -30,7 +30,7 @@ def test_any_text_is_a_value_or_one_clear_line(key: str, text: str) -> None:
             working_directory=NOWHERE,
             user_directory=NOWHERE,
         )
-    except ConfigInvalid as refused:
+    except InvalidConfig as refused:
         refusal = refused.message
     else:
         assert read.source(key) == "command line"
@@ -52,7 +52,7 @@ def test_what_is_shown_reads_back_as_the_same(seconds: int, size: int) -> None:
     again = load(
         CORE_SETTINGS,
         environment={},
-        command_line={key: read.masked(key) for key in given_values},
+        command_line={key: read.masked_text(key) for key in given_values},
         working_directory=NOWHERE,
         user_directory=NOWHERE,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.settings import CORE_SETTINGS, Settings
-from rolltop.server import assembly
+from rolltop.server import app
 from rolltop.toolsets import TOOLSETS
 from tests.core.example_toolset import EXAMPLE
 from tests.server.probe_toolset import PROBE
@@ -13,13 +13,13 @@ from tests.server.probe_toolset import PROBE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rolltop.server.assembly import App
+    from rolltop.server.app import ServerApp
 
 
-def make_app(folder: Path, *, http: bool = False, **changed: Any) -> App:
+def make_app(folder: Path, *, http: bool = False, **changed: Any) -> ServerApp:
     """Return an application on a store in the folder; `http__auth` stands for http.auth."""
     toolsets = (*TOOLSETS, EXAMPLE, PROBE)
     declared = (*CORE_SETTINGS, *(s for toolset in toolsets for s in toolset.settings))
     changes = {key.replace("__", "."): value for key, value in changed.items()}
-    settings = Settings.defaults(declared).with_({"data_dir": folder / "data", **changes})
-    return assembly.build(settings, http=http, toolsets=toolsets)
+    settings = Settings.defaults(declared).replace({"data_dir": folder / "data", **changes})
+    return app.build_server_app(settings, http=http, toolsets=toolsets)

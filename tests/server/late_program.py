@@ -10,25 +10,25 @@ from typing import Final
 from unittest import mock
 
 from rolltop.server import stdio
-from rolltop.server.ending import Ending
+from rolltop.server.shutdown import Shutdown
 from tests.server.program import main
 
 _HOUR: Final = 3600.0
 
 
-class _LongSince(Ending):
-    """An end that was wished for an hour before it is seen."""
+class _LongSince(Shutdown):
+    """A shutdown requested an hour before it is seen."""
 
-    async def wished(self) -> None:
-        await super().wished()
-        self.since -= _HOUR
+    async def wait(self) -> None:
+        await super().wait()
+        self.requested_at -= _HOUR
 
 
 if __name__ == "__main__":
     with (
-        mock.patch.object(stdio, "GRACE", _HOUR),
-        mock.patch.object(stdio, "_LIMIT", 2 * _HOUR),
-        mock.patch.object(stdio, "_LAST_ANSWERS", 2 * _HOUR),
-        mock.patch.object(stdio, "Ending", _LongSince),
+        mock.patch.object(stdio, "GRACE_SECONDS", _HOUR),
+        mock.patch.object(stdio, "EXIT_LIMIT", 2 * _HOUR),
+        mock.patch.object(stdio, "REFUSE_REST_SECONDS", 2 * _HOUR),
+        mock.patch.object(stdio, "Shutdown", _LongSince),
     ):
         sys.exit(main())

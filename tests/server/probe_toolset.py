@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from rolltop.core.errors import Invalid, NotFound, RolltopError
-from rolltop.core.toolset import Prompt, PromptArgument, Reference, Tool, Toolset
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.tools import Prompt, PromptArgument, ResourceTemplate, Tool, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rolltop.core.budget import Continuation
-    from rolltop.core.call import Call
+    from rolltop.core.context import CallContext
+    from rolltop.core.pagination import Continuation
 
 
 class Seen(TypedDict, total=False):
@@ -36,41 +37,41 @@ class Problem(TypedDict):
     code: str
 
 
-async def who_am_i(call: Call) -> dict[str, Any]:
+async def who_am_i(call: CallContext) -> dict[str, Any]:
     """Answer the caller's scope."""
-    scope = call.scope
+    scope = call.principal
     return {
         "user": scope.user_id,
         "actor": scope.actor,
-        "rights": sorted(scope.rights),
+        "rights": sorted(scope.permissions),
         "nothing": None,
     }
 
 
-async def announce(call: Call, thing: str) -> dict[str, Any]:
+async def announce(call: CallContext, thing: str) -> dict[str, Any]:
     """Say that a thing changed."""
-    call.desk.changed(call.scope, f"rolltop://thing/{thing}")
-    return {"user": call.scope.user_id}
+    call.app.notify_changed(call.principal, f"rolltop://thing/{thing}")
+    return {"user": call.principal.user_id}
 
 
-async def take_steps(call: Call, steps: int) -> dict[str, Any]:
+async def take_steps(call: CallContext, steps: int) -> dict[str, Any]:
     """Report each step from a worker thread."""
 
     def walk() -> None:
         for step in range(1, steps + 1):
-            call.report(step, steps, f"step {step}")
+            call.report_progress(step, steps, f"step {step}")
 
-    await call.work(walk)
+    await call.run_in_thread(walk)
     return {"steps": steps}
 
 
-async def wait_for_cancel(call: Call) -> dict[str, Any]:
+async def wait_for_cancel(call: CallContext) -> dict[str, Any]:
     """Never answer; say so when cancelled."""
-    call.report(1, None, "waiting")
+    call.report_progress(1, None, "waiting")
     try:
         await asyncio.Event().wait()
     finally:
-        call.desk.changed(call.scope, "rolltop://thing/cancelled")
+        call.app.notify_changed(call.principal, "rolltop://thing/cancelled")
     return {}
 
 
@@ -79,29 +80,40 @@ def _serves() -> bool:
     return "pytest" not in sys.modules
 
 
-async def hold_loop(call: Call) -> dict[str, Any]:
+async def hold_loop(call: CallContext) -> dict[str, Any]:
     """Let nothing else run where calls are answered, from when stdin has ended."""
     readers = [thread for thread in threading.enumerate() if thread.name == "rolltop-stdin"]
     if not readers and not _serves():
         raise RuntimeError("no server runs in this process")
     for reader in readers:  # on a busy machine it may have ended by now
-        await call.work(reader.join)
+        await call.run_in_thread(reader.join)
     threading.Event().wait()
     return {}
 
 
-async def _read(call: Call, name: str) -> str:
+async def hold_interpreter(call: CallContext) -> dict[str, Any]:
+    """Keep the interpreter's lock, in a regular expression that takes for ever."""
+    if not _serves():
+        raise RuntimeError("no server runs in this process")
+    call.app.notify_changed(call.principal, "rolltop://thing/held")
+    await call.run_in_thread(re.match, r"(?:a+)+b", "a" * 60)
+    return {}
+
+
+async def _read(call: CallContext, name: str) -> str:
     if name == "fault":
         raise RuntimeError("the password is swordfish")
     if name == "missing":
         raise NotFound("There is no such thing", hint="announce makes one.")
     if name == "large":
-        raise Invalid("The thing is too large", code="THING_TOO_LARGE", hint="Make it smaller.")
-    return f"{name} of {call.scope.user_id}"
+        raise InvalidArgument(
+            "The thing is too large", code="THING_TOO_LARGE", hint="Make it smaller."
+        )
+    return f"{name} of {call.principal.user_id}"
 
 
 async def _complete(
-    call: Call, variable: str, prefix: str, context: Mapping[str, str]
+    call: CallContext, variable: str, prefix: str, context: Mapping[str, str]
 ) -> list[str]:
     del call, context
     if prefix == "fault":
@@ -129,18 +141,19 @@ PROBE = Toolset(
     name="probe",
     summary="Probes for tests.",
     tools=(
-        Tool("who_am_i", who_am_i, "Who am I", Seen, reads=True),
+        Tool("who_am_i", who_am_i, "Who am I", Seen, is_read_only=True),
         Tool("announce", announce, "Announce", Seen),
-        Tool("take_steps", take_steps, "Take steps", Seen, reads=True),
-        Tool("wait_for_cancel", wait_for_cancel, "Wait", Seen, reads=True),
-        Tool("hold_loop", hold_loop, "Hold the loop", Seen, reads=True),
+        Tool("take_steps", take_steps, "Take steps", Seen, is_read_only=True),
+        Tool("wait_for_cancel", wait_for_cancel, "Wait", Seen, is_read_only=True),
+        Tool("hold_loop", hold_loop, "Hold the loop", Seen, is_read_only=True),
+        Tool("hold_interpreter", hold_interpreter, "Hold the interpreter", Seen, is_read_only=True),
     ),
-    codes={"INVALID_ARGUMENT": "An argument is wrong."},
+    error_codes={"INVALID_ARGUMENT": "An argument is wrong."},
     shape_error=_shape,
     error_output=Problem,
-    continued=_continued,
-    references=(
-        Reference(
+    with_continuation=_continued,
+    resource_templates=(
+        ResourceTemplate(
             "thing", "rolltop://thing/{name}", "Thing", "A thing.", "text/plain", _read, _complete
         ),
     ),

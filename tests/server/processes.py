@@ -150,7 +150,8 @@ class HttpServer(ServerProcess):
     """A server over HTTP on a port of its own choice."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        super().__init__("http", folder, {"http.port": 0, **_keys(settings)})
+        given = {"http.port": 0, "http.drain_seconds": 0, **_keys(settings)}
+        super().__init__("http", folder, given)
         self.url = self.stderr.until(r"started .*url=(\S+)")[1]
         self.host = urlsplit(self.url).netloc
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rolltop.core import logs
+from rolltop.core import logging
 from rolltop.core.errors import RolltopError
 from rolltop.core.settings import CORE_SETTINGS, load
-from rolltop.server import assembly
+from rolltop.server.app import build_server_app
 from rolltop.toolsets import TOOLSETS
 from tests.core.example_toolset import EXAMPLE
 from tests.server.probe_toolset import PROBE
@@ -30,8 +30,8 @@ def main() -> int:
             working_directory=Path.cwd(),
             user_directory=Path.cwd() / "nowhere",
         )
-        logs.configure(level=settings["log_level"], form="text", file=None)
-        app = assembly.build(settings, http=transport == "http", toolsets=toolsets)
+        logging.configure(level=settings["log_level"], form="text", file=None)
+        app = build_server_app(settings, http=transport == "http", toolsets=toolsets)
         if transport == "http":
             from rolltop.server import http  # noqa: PLC0415  # stdio loads no web server
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
-from tests.server.processes import LEGACY, MODERN, HttpServer, rpc_request
+from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, rpc_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +30,13 @@ class Accounts:
         self.database = Database(url, clock=lambda: datetime.now(UTC) + ahead)
 
     def user(self, email: str) -> str:
-        return self.database.write_now(SYSTEM, accounts.add_user, email).id
+        return self.database.write_sync(SYSTEM, accounts.add_user, email).id
 
     def token(self, user: str, name: str = "t", **options: Any) -> tuple[str, str]:
         """Return the plain token and its id."""
-        plain, token = self.database.write_now(SYSTEM, accounts.create_token, user, name, **options)
+        plain, token = self.database.write_sync(
+            SYSTEM, accounts.create_token, user, name, **options
+        )
         return plain, token.id
 
 
@@ -110,7 +114,7 @@ def test_a_token_stops_working_when_revoked_or_expired_and_the_door_stays_shut(
     with HttpServer(tmp_path) as server:
         assert status(server, authorization=f"Bearer {expired}") == 401
         assert status(server, authorization=f"Bearer {revoked}") == 200
-        store.database.write_now(SYSTEM, accounts.revoke_token, ada, revoked_id)
+        store.database.write_sync(SYSTEM, accounts.revoke_token, ada, revoked_id)
         assert status(server, authorization=f"Bearer {revoked}") == 401
     with HttpServer(tmp_path) as server:
         assert status(server, authorization=None) == 401
@@ -135,7 +139,7 @@ def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts)
             for arguments in ({"task_id": task}, {"task_id": task, "user_id": ada}):
                 refused = server.call("complete_task", era=era, token=his, **arguments)
                 assert refused["structuredContent"]["code"] == "NOT_FOUND"
-    [used] = store.database.read_now(SYSTEM, accounts.list_tokens, ada)
+    [used] = store.database.read_sync(SYSTEM, accounts.list_tokens, ada)
     assert used.id == token_id
     assert used.last_used_at is not None
 
@@ -198,3 +202,29 @@ def test_no_token_ever_reaches_the_log(tmp_path: Path, store: Accounts) -> None:
         log = "\n".join(server.stderr.seen)
     assert plain not in log
     assert "swordfish" not in log
+
+
+@pytest.mark.parametrize("how", ["revoked", "deleted"])
+def test_the_stream_of_a_revoked_token_ends(tmp_path: Path, store: Accounts, how: str) -> None:
+    user = store.user("ada@example.org")
+    plain, token_id = store.token(user)
+    kept, _ = store.token(store.user("bob@example.org"))
+    params = {"notifications": {"resourceSubscriptions": ["rolltop://thing/one"]}}
+    with HttpServer(tmp_path) as server, ExitStack() as opened:
+        streams: list[http.client.HTTPResponse] = []
+        for token in (plain, kept):
+            body, headers = rpc_request("subscriptions/listen", params, era=MODERN)
+            connection = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+            opened.callback(connection.close)
+            connection.request("POST", "/mcp", body, headers | {"authorization": f"Bearer {token}"})
+            streams.append(connection.getresponse())
+            assert b"acknowledged" in streams[-1].readline() + streams[-1].readline()
+        if how == "revoked":
+            store.database.write_sync(SYSTEM, accounts.revoke_token, user, token_id)
+        else:
+            store.database.write_sync(SYSTEM, accounts.delete_user, user)
+        assert b"complete" in streams[0].read()
+        server.call("announce", thing="one", era=MODERN, token=kept)
+        assert b"acknowledged" not in streams[1].readline()
+        for stream in streams:
+            stream.close()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ERAS = [LEGACY, MODERN]
 HALF = "\ud800"
-DEEP = json.loads("[" * 250 + "]" * 250)
+DEEP = json.loads("[" * 96 + "]" * 96)
 
 
 @pytest.fixture(scope="module")

@@ -9,26 +9,26 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
-HEAVY = ["sqlalchemy", "sqlite3", "psycopg", "alembic", "splintr", "markdown_it"]
+HEAVY = ["sqlalchemy", "sqlcipher3", "sqlite3", "psycopg", "alembic", "splintr", "markdown_it"]
 
 LISTING = """
 import json, sys
 from pathlib import Path
 from rolltop.core.settings import CORE_SETTINGS, Settings
-from rolltop.server import assembly
+import rolltop.app
 from rolltop.toolsets import TOOLSETS
 declared = [*CORE_SETTINGS, *(s for toolset in TOOLSETS for s in toolset.settings)]
-settings = Settings.defaults(declared).with_({"data_dir": Path("data")})
+settings = Settings.defaults(declared).replace({"data_dir": Path("data")})
 """
 SERVER = """
-import rolltop.server.stdio
-from rolltop.core.schemas import output_schema
-from rolltop.core.scope import Scope
-app = assembly.build(settings, http=False)
-for offer in app.desk.registry.listed(Scope.of("")):
+import rolltop.server.app, rolltop.server.stdio
+from rolltop.core.arguments import output_schema
+from rolltop.core.principal import Principal
+app = rolltop.server.app.build_server_app(settings, http=False)
+for offer in app.context.registry.list_tools(Principal.for_user("")):
     offer.parameters.schema, output_schema(offer.toolset, offer.tool)
 """
-DESK = "assembly.build_desk(settings)"
+DESK = "rolltop.app.build_context(settings)"
 REPORT = "\nprint(json.dumps(sorted(sys.modules)))"
 
 
@@ -54,5 +54,5 @@ def test_no_heavy_library_is_loaded_before_the_first_answer(tmp_path: Path) -> N
 
 def test_a_desk_is_made_without_the_sdk_and_the_web_stack(tmp_path: Path) -> None:
     loaded = loaded_by(DESK, tmp_path)
-    assert "rolltop.core.desk" in loaded
+    assert "rolltop.core.context" in loaded
     assert not loaded.intersection([*HEAVY, "mcp", "mcp_types", "starlette"])

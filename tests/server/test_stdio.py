@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import signal
-import sqlite3
+import threading
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlcipher3 import dbapi2 as sqlite3
 
 from tests.server.processes import (
     LEGACY,
@@ -20,11 +23,22 @@ from tests.server.processes import (
     modern_meta,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 IN_TIME = 2.5
 """Seconds: the promised two, and what it takes to see that a process ended."""
+
+
+def wait_until_held(pid: int) -> None:
+    """Return once a thread of the process has computed for two tenths of a second on end."""
+    before, end = cpu_ticks(pid), time.monotonic() + 20
+    while cpu_ticks(pid) < before + 20:
+        assert time.monotonic() < end
+        threading.Event().wait(0.01)
+
+
+def cpu_ticks(pid: int) -> int:
+    """Return the hundredths of a second that the process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def refusal(server: StdioServer, line: bytes | str) -> tuple[Any, int]:
@@ -138,7 +152,7 @@ def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None
     assert not any(answered[n]["result"]["isError"] for n in range(20))
 
 
-@pytest.mark.parametrize("how", ["end of stdin", signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", ["end of stdin", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_it_ends_in_time_with_a_stuck_thread_and_closes_the_store(
     tmp_path: Path, how: str | signal.Signals
 ) -> None:
@@ -169,6 +183,19 @@ def test_an_idle_server_ends_at_once(tmp_path: Path, number: signal.Signals) -> 
         server.stderr.until("started")
         server.process.send_signal(number)
         assert server.ends(within=IN_TIME) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_ends_in_time_while_a_thread_holds_the_interpreter(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with StdioServer(tmp_path) as server:
+        server.initialize()
+        server.call("who_am_i")
+        server.send("tools/call", {"name": "hold_interpreter", "arguments": {}}, id="held")
+        wait_until_held(server.process.pid)
+        server.process.send_signal(number)
+        assert server.ends(within=IN_TIME) == -signal.SIGKILL
 
 
 def test_a_call_in_flight_is_answered_and_a_new_one_is_told_that_the_server_stops(

@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 
 from tests.simperium.merging import Json, merge
 
-LARGEST_PAGE: Final = 1000
+MAX_PAGE: Final = 1000
 DEFAULT_PAGE: Final = 100
-_LONGEST_ID: Final = 256
+_MAX_ID_LENGTH: Final = 256
 
 
 class Rejected(Exception):
@@ -67,7 +67,7 @@ class Bucket:
         self, limit: int | None, mark: str | None, since: str | None, *, data: bool
     ) -> dict[str, Any]:
         """Return a page of the newest objects first. 404 for a cursor that is not known."""
-        size = min(limit or DEFAULT_PAGE, LARGEST_PAGE)
+        size = min(limit or DEFAULT_PAGE, MAX_PAGE)
         after = -1 if since is None else self._number(since)
         before = self.changes + 1 if mark is None else self._number(mark)
         there = (
@@ -103,7 +103,7 @@ class Bucket:
         self, name: str, posted: Any, base: int | None, ccid: str | None, *, replace: bool = False
     ) -> tuple[int, Json]:
         """Return the new version and the whole object. Fields left out stay as they were."""
-        if not isinstance(posted, dict) or not name or len(name) > _LONGEST_ID:
+        if not isinstance(posted, dict) or not name or len(name) > _MAX_ID_LENGTH:
             raise Rejected(400, "invalid")
         sent: Json = {str(key): value for key, value in cast("Json", posted).items()}
         if ccid is not None and ccid in self.ccids:

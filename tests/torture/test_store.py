@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
+from sqlcipher3 import dbapi2 as sqlite3
+
 from rolltop.core.accounts import list_users
 from rolltop.core.db import SYSTEM
-from rolltop.core.db.driver import CipherDriver
+from rolltop.core.db.driver import Driver
 from tests.campaign import examples
 from tests.core.db.encrypted import KEY, opened, url_of
 from tests.forks import Forked
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 WRITERS: Final = 4
 KILLED_WHILE_OPENING: Final = 0.25
-LONGEST_LIFE: Final = 120  # acknowledged writes
-LONGEST_DELAY: Final = 0.004  # seconds: several writes, so that a kill falls into any part of one
+MAX_LIFE: Final = 120  # acknowledged writes
+MAX_DELAY: Final = 0.004  # seconds: several writes, so that a kill falls into any part of one
 
 
 class Campaign:
@@ -53,8 +54,8 @@ class Campaign:
         while len(self.acknowledged) < self._wanted:
             life += 1
             opening = chance.random() < KILLED_WHILE_OPENING
-            writes = 0 if opening else chance.randint(1, LONGEST_LIFE)
-            self._live(f"w{slot}-{life}", writes, chance.uniform(0, LONGEST_DELAY))
+            writes = 0 if opening else chance.randint(1, MAX_LIFE)
+            self._live(f"w{slot}-{life}", writes, chance.uniform(0, MAX_DELAY))
 
     def _live(self, name: str, writes: int, delay: float) -> None:
         """Run one writer, kill it after so many writes, and note all it had acknowledged."""
@@ -75,7 +76,7 @@ class Campaign:
 
 def require_all(database: Database, campaign: Campaign) -> str:
     """Return the figures; fails if anything acknowledged is not there, or half of a pair."""
-    rows = {user.email for user in database.read_now(SYSTEM, list_users)}
+    rows = {user.email for user in database.read_sync(SYSTEM, list_users)}
     kept = {row.removesuffix("-1@x") for row in rows if row.endswith("-1@x")}
     lost = campaign.acknowledged - kept
     assert lost == set()
@@ -112,6 +113,6 @@ def test_nothing_acknowledged_is_lost_of_an_encrypted_store(
         figures = require_all(database, campaign)
     with capsys.disabled():
         print(f"\nencrypted: {figures}")  # noqa: T201  # as above
-    with closing(CipherDriver(KEY).connect(file)) as connection:
+    with closing(Driver(KEY).connect(file)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA cipher_integrity_check").fetchall() == []

@@ -56,7 +56,7 @@ def write_for_ever(url: str, name: str, passphrase: str = "") -> None:
         threading.Thread(target=look_around, args=(database.path.parent,), daemon=True).start()
     for number in itertools.count():
         pair = f"{name}-{number}"
-        database.write_now(SYSTEM, add_pair, pair)
+        database.write_sync(SYSTEM, add_pair, pair)
         say(pair)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from rolltop import __version__
-from rolltop.core.errors import ConfigInvalid, Invalid, RolltopError, Unavailable
+from rolltop.core.errors import InvalidArgument, InvalidConfig, RolltopError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,6 @@ COMMANDS: Final = {
     "notes login": ("rolltop.cli.notes", "Connect a Simplenote account by a mailed code."),
     "notes sync": ("rolltop.cli.notes", "Sync the notes with Simplenote now."),
     "notes status": ("rolltop.cli.notes", "Tell how the notes and their sync are doing."),
-    "demo": ("rolltop.cli.demo", "Watch a real client use a real server."),
 }
 """Each command with its module, which has `configure(parser)` and `run(arguments)`."""
 
@@ -44,9 +43,11 @@ SUCCESS: Final = 0
 FAILURE: Final = 1
 USAGE: Final = 2
 _INTERRUPTED: Final = 130
-_NO_ANSWER: Final = "Send it to /dev/null where no answer is wanted."
-_UNANSWERED: Final = "Start it in a terminal, or give it the answer: --help lists the options."
-_UNSEEN: Final = "The command may have done its work all the same: look before you start it again."
+_NO_OUTPUT_HINT: Final = "Send it to /dev/null where no answer is wanted."
+_NO_INPUT_HINT: Final = "Start it in a terminal, or give it the answer: --help lists the options."
+_OUTPUT_LOST_HINT: Final = (
+    "The command may have done its work all the same: look before you start it again."
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,19 +66,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     command.configure(parser)
     arguments = parser.parse_intermixed_args(given[len(name.split()) :])
     if sys.stdout is None and name != "serve":  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
-        return _failed(ConfigInvalid("stdout is closed, so nothing was done", hint=_NO_ANSWER))
+        return _report_failure(
+            InvalidConfig("stdout is closed, so nothing was done", hint=_NO_OUTPUT_HINT)
+        )
     try:
         code = command.run(arguments)
         _flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left
-        _drop_output()
+        _discard_output()
         return FAILURE
     except EOFError:
-        return _failed(Invalid("A question was asked and stdin has ended", hint=_UNANSWERED))
+        return _report_failure(
+            InvalidArgument("A question was asked and stdin has ended", hint=_NO_INPUT_HINT)
+        )
     except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
-        return _failed(_lost_output() or error)
+        return _report_failure(_output_failure() or error)
     return code
 
 
@@ -89,13 +94,13 @@ def _prepare_output() -> None:
         reconfigure(encoding=encoding, errors="backslashreplace")
 
 
-def _lost_output() -> Unavailable | None:
-    """Return the failure of stdout, None where it takes what is written to it."""
+def _output_failure() -> Unavailable | None:
+    """Return the failure of stdout; None if it can be written."""
     try:
         _flush()
     except OSError as error:
-        _drop_output()
-        return Unavailable(f"stdout cannot be written: {error.strerror}", hint=_UNSEEN)
+        _discard_output()
+        return Unavailable(f"stdout cannot be written: {error.strerror}", hint=_OUTPUT_LOST_HINT)
     return None
 
 
@@ -103,19 +108,19 @@ def _flush() -> None:
     print(end="", flush=True)  # noqa: T201  # which takes it that there may be no stdout
 
 
-def _drop_output() -> None:
+def _discard_output() -> None:
     """Let what is left of the output go nowhere: Python would complain of it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _failed(error: Exception) -> int:
+def _report_failure(error: Exception) -> int:
     """Print the one line of a failure and return its exit code."""
     if isinstance(error, RolltopError):
         end = "" if error.message.endswith((".", "?")) else "."
         line = f"{error.message}{end} {error.hint}".rstrip()
         print(f"rolltop: {line}", file=sys.stderr)  # noqa: T201  # the command's answer
         return error.exit_code
-    logs = import_module("rolltop.core.logs")
+    logs = import_module("rolltop.core.logging")
     logs.configure_once()
     reference = logs.fault(error)
     print(f"rolltop: something failed here (reference {reference}).", file=sys.stderr)  # noqa: T201  # as above

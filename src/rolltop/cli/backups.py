@@ -6,18 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options, users
-from rolltop.core.errors import Invalid, NotFound
-from rolltop.core.lazy import lazy
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core.db import address, encryption, opening, restoring
+    from rolltop.core.db import (
+        bootstrap,
+        encryption,
+        restore,
+        url,
+    )
 else:
-    address = lazy("rolltop.core.db.address")
+    url = lazy("rolltop.core.db.url")
     encryption = lazy("rolltop.core.db.encryption")
-    opening = lazy("rolltop.core.db.opening")
-    restoring = lazy("rolltop.core.db.restoring")
+    bootstrap = lazy("rolltop.core.db.bootstrap")
+    restore = lazy("rolltop.core.db.restore")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -38,30 +43,34 @@ def run(arguments: Namespace) -> int:
 
 
 def _backup(arguments: Namespace) -> int:
-    with users.store(arguments) as database:
-        if not database.is_there():
+    with users.open_store(arguments) as database:
+        if not database.exists():
             raise NotFound(f"There is no store {database.path} yet.", hint="Nothing is kept yet.")
         database.backup(arguments.file.absolute())
-    options.show(f"Wrote {arguments.file}. It opens with the key the store has, if it has one.")
+    options.print_line(
+        f"Wrote {arguments.file}. It opens with the key the store has, if it has one."
+    )
     return 0
 
 
 def _restore(arguments: Namespace) -> int:
     settings = options.read_settings(arguments)
-    url: str = settings["database_url"]
-    path = address.parse(url).path
-    if path is not None and not arguments.yes and opening.is_there(path):
+    database_url: str = settings["database_url"]
+    path = url.parse_url(database_url).path
+    if path is not None and not arguments.yes and bootstrap.store_exists(path):
         if not options.is_terminal():
-            raise Invalid(
+            raise InvalidArgument(
                 "Nobody is here to confirm that the store is to be replaced",
                 hint="Add --yes to replace it without being asked.",
             )
         question = f"Replace the store by what {arguments.file} holds? [y/N] "
         if input(question).strip().lower() not in {"y", "yes"}:
-            options.show("Nothing was replaced.")
+            options.print_line("Nothing was replaced.")
             return 1
-    kept = restoring.restore(url, arguments.file, encryption.configured(settings))
-    options.show(f"The store is what {arguments.file} holds.")
+    kept = restore.restore_backup(
+        database_url, arguments.file, encryption.encryption_from_settings(settings)
+    )
+    options.print_line(f"The store is what {arguments.file} holds.")
     if kept is not None:
-        options.show(f"What it was before is kept as {kept}.")
+        options.print_line(f"What it was before is kept as {kept}.")
     return 0

@@ -6,21 +6,21 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.cli import local, options
-from rolltop.cli.progress import ProgressBar
-from rolltop.core.lazy import lazy
-from rolltop.core.scope import Scope
+from rolltop.cli import local_context, options
+from rolltop.cli.progress_bar import ProgressBar
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
     from rolltop.core import arguments as core_arguments
-    from rolltop.core import registry
-    from rolltop.core.registry import Offer
+    from rolltop.core import dispatch
+    from rolltop.core.dispatch import RegisteredTool
 else:
     core_arguments = lazy("rolltop.core.arguments")
-    registry = lazy("rolltop.core.registry")
+    dispatch = lazy("rolltop.core.dispatch")
 
 _EPILOG: Final = (
     "A value is taken as text where the parameter is a text, and read as JSON elsewhere."
@@ -28,7 +28,7 @@ _EPILOG: Final = (
 )
 
 
-class WrongUsage(ValueError):
+class UsageError(ValueError):
     """Arguments that cannot be sent to the tool at all."""
 
 
@@ -47,52 +47,52 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print the tool's answer as JSON; return 0, 1 if it is an error, 2 for wrong usage."""
     settings = options.read_settings(arguments)
-    with local.opened(settings) as desk:
+    with local_context.open_context(settings) as context:
         try:
-            offer = desk.registry.find(arguments.tool, Scope.of(""))
-            given = _arguments(arguments, offer)
-        except registry.UnknownTool as unknown:
-            return _wrong(f"{unknown.message.rstrip('?')}; `rolltop tools` lists the tools.")
-        except WrongUsage as wrong:
-            return _wrong(str(wrong))
+            registered = context.registry.find(arguments.tool, Principal.for_user(""))
+            given = _arguments(arguments, registered)
+        except dispatch.UnknownTool as unknown:
+            return _usage_error(f"{unknown.message.rstrip('?')}; `rolltop tools` lists the tools.")
+        except UsageError as wrong:
+            return _usage_error(str(wrong))
         with ProgressBar(sys.stderr) as bar:
-            answer = local.answer(desk, offer, given, bar.report)
+            answer = local_context.call_tool(context, registered, given, bar.report)
     if sys.stdout.isatty():
-        options.show(json.dumps(answer.structured, ensure_ascii=False, indent=2))
+        options.print_line(json.dumps(answer.structured, ensure_ascii=False, indent=2))
     else:
-        options.show(answer.text)
+        options.print_line(answer.text)
     return 1 if answer.is_error else 0
 
 
-def from_pairs(pairs: list[str], schema: Mapping[str, Any]) -> dict[str, object]:
-    """Return the arguments that KEY=VALUE pairs stand for. Raises WrongUsage."""
+def parse_pairs(pairs: list[str], schema: Mapping[str, Any]) -> dict[str, object]:
+    """Return the arguments that KEY=VALUE pairs stand for. Raises UsageError."""
     given: dict[str, object] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise WrongUsage(f"{pair!r} has no =; write KEY=VALUE, or give --json an object.")
+            raise UsageError(f"{pair!r} has no =; write KEY=VALUE, or give --json an object.")
         if name in given:
-            raise WrongUsage(f"{name} is given twice.")
-        given[name] = _value(name, text, schema)
+            raise UsageError(f"{name} is given twice.")
+        given[name] = _parse_value(name, text, schema)
     return given
 
 
-def _arguments(arguments: Namespace, offer: Offer) -> object:
+def _arguments(arguments: Namespace, registered: RegisteredTool) -> object:
     if arguments.json is None:
-        return from_pairs(arguments.pairs, offer.parameters.schema)
+        return parse_pairs(arguments.pairs, registered.parameters.schema)
     if arguments.pairs:
-        raise WrongUsage("Give the arguments as KEY=VALUE or with --json, not both.")
+        raise UsageError("Give the arguments as KEY=VALUE or with --json, not both.")
     if arguments.json == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
-        raise WrongUsage("--json - reads stdin, and stdin is closed.")
+        raise UsageError("--json - reads stdin, and stdin is closed.")
     try:
         text = sys.stdin.buffer.read() if arguments.json == "-" else arguments.json
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise WrongUsage(f"--json got no JSON{place}.") from None
+        raise UsageError(f"--json got no JSON{place}.") from None
 
 
-def _value(name: str, text: str, schema: Mapping[str, Any]) -> object:
+def _parse_value(name: str, text: str, schema: Mapping[str, Any]) -> object:
     """Return a value as its parameter wants it; an unknown one goes as it reads best."""
     part = _parameter(name, schema)
     if part is not None and _is_text(part, schema):
@@ -102,8 +102,8 @@ def _value(name: str, text: str, schema: Mapping[str, Any]) -> object:
     except (ValueError, RecursionError):
         if part is None:
             return text
-        allowed = core_arguments.describe(part, dict(schema))
-        raise WrongUsage(f"{name}={text} is no JSON; {name} is {allowed}.") from None
+        allowed = core_arguments.describe_schema(part, dict(schema))
+        raise UsageError(f"{name}={text} is no JSON; {name} is {allowed}.") from None
 
 
 def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -111,7 +111,7 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     properties: Mapping[str, dict[str, Any]] = schema["properties"]
     if name in properties:
         return properties[name]
-    for own, others in core_arguments.OTHER_NAMES.items():
+    for own, others in core_arguments.PARAMETER_SYNONYMS.items():
         if own in properties and name in others:
             return properties[own]
     return None
@@ -125,6 +125,6 @@ def _is_text(part: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
     return part.get("type") == "string"
 
 
-def _wrong(line: str) -> int:
+def _usage_error(line: str) -> int:
     print(f"rolltop call: {line}", file=sys.stderr)  # noqa: T201  # a command's complaint
     return 2

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.core.lazy import lazy
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -36,35 +36,35 @@ def run(arguments: Namespace) -> int:
     keys: list[str] = arguments.keys or list(settings)
     for key in keys:
         if key not in settings:
-            raise core_settings.unknown("setting", key, "command line", settings)
+            raise core_settings.unknown_name_error("setting", key, "command line", settings)
     if arguments.json:
-        options.show(json.dumps([_described(settings, key) for key in keys], indent=2))
+        options.print_line(json.dumps([_setting_as_json(settings, key) for key in keys], indent=2))
         return 0
     for key in keys:
-        for line in _lines(settings, key):
-            options.show(line)
+        for line in _format_setting(settings, key):
+            options.print_line(line)
     return 0
 
 
-def _described(settings: Settings, key: str) -> dict[str, str]:
+def _setting_as_json(settings: Settings, key: str) -> dict[str, str]:
     setting = settings.declared[key]
     return {
         "key": key,
-        "value": settings.masked(key),
+        "value": settings.masked_text(key),
         "source": settings.source(key),
         "help": setting.help,
-        "allowed": setting.allowed,
+        "allowed": setting.allowed_values,
         "variable": setting.variable,
     }
 
 
-def _lines(settings: Settings, key: str) -> Iterator[str]:
+def _format_setting(settings: Settings, key: str) -> Iterator[str]:
     """Yield a setting as a line of TOML's kind and its explanation."""
     setting = settings.declared[key]
-    yield f"{key} = {settings.masked(key)}".rstrip()
+    yield f"{key} = {settings.masked_text(key)}".rstrip()
     seeds = [*setting.environment, *(name for name, _ in setting.entries)]
     names = " or ".join([setting.variable, *seeds])
-    about = f"{setting.help} It is {setting.allowed}. From: {settings.source(key)}. {names}"
+    about = f"{setting.help} It is {setting.allowed_values}. From: {settings.source(key)}. {names}"
     yield from textwrap.wrap(
         about, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
     )

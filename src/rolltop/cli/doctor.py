@@ -8,46 +8,47 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from rolltop.cli import clients, options
-from rolltop.cli.tools import listing
+from rolltop.cli import client_configs, options
+from rolltop.cli.tools import list_tools
 from rolltop.core.errors import RolltopError, Unavailable
-from rolltop.core.lazy import lazy
-from rolltop.core.scope import Scope
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator
 
+    from rolltop import app
     from rolltop.core import accounts, db
-    from rolltop.core.db import versions
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import revisions, sqlite
     from rolltop.core.settings import Settings
-    from rolltop.server import assembly
-    from rolltop.toolsets.notes.service import notebooks
-    from rolltop.toolsets.notes.service.remote import status
+    from rolltop.toolsets.notes.store import notebooks
+    from rolltop.toolsets.notes.sync import service as sync
 else:
     accounts = lazy("rolltop.core.accounts")
-    assembly = lazy("rolltop.server.assembly")
+    app = lazy("rolltop.app")
     db = lazy("rolltop.core.db")
-    versions = lazy("rolltop.core.db.versions")
-    notebooks = lazy("rolltop.toolsets.notes.service.notebooks")
-    status = lazy("rolltop.toolsets.notes.service.remote.status")
+    sqlite = lazy("rolltop.core.db.sqlite")
+    revisions = lazy("rolltop.core.db.revisions")
+    notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
+    sync = lazy("rolltop.toolsets.notes.sync.service")
 
-Mark = Literal["ok", "note", "wrong"]
+CheckStatus = Literal["ok", "note", "wrong"]
 
 _LISTING_LIMIT: Final = 6000
-_OUT_OF_REACH: Final = (
+_UNREACHABLE_HINT: Final = (
     "Look whether this user may write to it, and to the folder of a file, and who else uses it."
 )
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorResult:
     """One thing that was looked at: `note` is worth knowing, `wrong` must be mended."""
 
-    mark: Mark
+    status: CheckStatus
     about: str
-    said: str
+    message: str
     advice: str = ""
 
 
@@ -61,61 +62,65 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print what was found and what to do; return 1 if something is wrong."""
     wrong = 0
-    for finding in _findings(arguments):
-        options.show(f"{finding.mark:5}  {finding.about}: {finding.said}")
+    for finding in _run_checks(arguments):
+        options.print_line(f"{finding.status:5}  {finding.about}: {finding.message}")
         if finding.advice:
-            options.show(f"       → {finding.advice}")
-        wrong += finding.mark == "wrong"
-    options.show()
-    options.show("All is in order." if not wrong else f"{wrong} to mend.")
+            options.print_line(f"       → {finding.advice}")
+        wrong += finding.status == "wrong"
+    options.print_line()
+    options.print_line("All is in order." if not wrong else f"{wrong} to mend.")
     return 1 if wrong else 0
 
 
-def _findings(arguments: Namespace) -> Iterator[Finding]:
+def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
     try:
         settings = options.read_settings(arguments)
     except RolltopError as error:
-        yield _wrong("settings", error)
+        yield _failed_result("settings", error)
         return
     set_by = sorted({settings.source(key) for key in settings} - {"default"})
-    yield Finding("ok", "settings", f"from {', '.join(set_by)}" if set_by else "all by default")
+    yield DoctorResult(
+        "ok", "settings", f"from {', '.join(set_by)}" if set_by else "all by default"
+    )
     for notice in settings.notices:
-        yield Finding("note", "settings", notice.text)
+        yield DoctorResult("note", "settings", notice.text)
     try:
-        desk = assembly.build_desk(settings)
+        context = app.build_context(settings)
     except RolltopError as error:
-        yield _wrong("settings", error)
+        yield _failed_result("settings", error)
         return
     try:
-        for check in (_store, _account, _notes, _roots, _tools):
-            yield from _guarded(check, desk)
+        for check in (_check_store, _check_account, _check_notes, _check_roots, _check_tools):
+            yield from _run_check(check, context)
     finally:
-        desk.database.close()
-    yield from _clients(settings)
+        context.database.close()
+    yield from _check_clients(settings)
 
 
-def _guarded(check: Callable[[Desk], Iterator[Finding]], desk: Desk) -> Iterator[Finding]:
+def _run_check(
+    check: Callable[[AppContext], Iterator[DoctorResult]], app: AppContext
+) -> Iterator[DoctorResult]:
     """Yield what a check finds; what it raises is a finding too."""
     try:
-        yield from check(desk)
+        yield from check(app)
     except RolltopError as error:
-        yield _wrong(check.__name__.strip("_"), error)
+        yield _failed_result(check.__name__.removeprefix("_check_"), error)
 
 
-def _wrong(about: str, error: RolltopError) -> Finding:
-    return Finding("wrong", about, error.message, error.hint)
+def _failed_result(about: str, error: RolltopError) -> DoctorResult:
+    return DoctorResult("wrong", about, error.message, error.hint)
 
 
-def _store(desk: Desk) -> Iterator[Finding]:
+def _check_store(app: AppContext) -> Iterator[DoctorResult]:
     """Open the store, unless that would make it: looking must leave no trace."""
-    shown = desk.settings.masked("database_url")
-    path = desk.database.path
-    if path is not None and not desk.database.is_there():
+    shown = app.settings.masked_text("database_url")
+    path = app.database.path
+    if path is not None and not app.database.exists():
         there = next(parent for parent in path.parents if parent.exists())
         if os.access(there, os.W_OK | os.X_OK):
-            yield Finding("ok", "store", f"{path} is not there yet; the first start makes it")
+            yield DoctorResult("ok", "store", f"{path} is not there yet; the first start makes it")
         else:
-            yield Finding(
+            yield DoctorResult(
                 "wrong",
                 "store",
                 f"{path} cannot be made: {there} may not be written to",
@@ -123,67 +128,78 @@ def _store(desk: Desk) -> Iterator[Finding]:
             )
         return
     try:
-        desk.database.require_writable()
+        app.database.require_writable()
     except Unavailable as error:
-        yield Finding("wrong", "store", f"{path or shown}: {error.message}", _OUT_OF_REACH)
+        yield DoctorResult("wrong", "store", f"{path or shown}: {error.message}", _UNREACHABLE_HINT)
         return
-    revisions = ", ".join(sorted(versions.heads(versions.branches())))
-    how = "opens, encrypted" if desk.settings["db_encryption_key"] else "opens"
-    yield Finding("ok", "store", f"{path or shown} {how}; its schema is {revisions}")
+    heads = ", ".join(sorted(revisions.heads(revisions.branches())))
+    how = "opens, encrypted" if app.settings["db_encryption_key"] else "opens"
+    yield DoctorResult("ok", "store", f"{path or shown} {how}; its schema is {heads}")
+    if path is not None:
+        yield _check_engine()
 
 
-def _account(desk: Desk) -> Iterator[Finding]:
+def _check_engine() -> DoctorResult:
+    said = f"{sqlite.description()}, journal mode {sqlite.journal_mode()}"
+    if sqlite.journal_mode() == "wal":
+        return DoctorResult("ok", "engine", said)
+    advice = "This version can lose commits in WAL mode; `pip install sqlcipher3` brings another."
+    return DoctorResult("note", "engine", said, advice)
+
+
+def _check_account(app: AppContext) -> Iterator[DoctorResult]:
     """Look the user up that calls without a token belong to."""
-    email = desk.settings["user"]
-    if not desk.database.is_there():
+    email = app.settings["user"]
+    if not app.database.exists():
         if email:
-            yield Finding(
+            yield DoctorResult(
                 "wrong", "account", f"nobody knows {email} yet", f"`rolltop user add {email}`"
             )
         return
     wanted = email or accounts.DEFAULT_EMAIL
-    found = desk.database.read_now(db.SYSTEM, accounts.user_by_email, wanted)
+    found = app.database.read_sync(db.SYSTEM, accounts.find_user_by_email, wanted)
     if found is None and email:
-        yield Finding(
+        yield DoctorResult(
             "wrong", "account", f"the store knows no {email}", f"`rolltop user add {email}`"
         )
     else:
-        yield Finding("ok", "account", wanted + ("" if found else ", made on first use"))
-    if desk.database.read_now(db.SYSTEM, accounts.any_token):
-        yield Finding("ok", "tokens", "there are some, so callers over HTTP need one")
+        yield DoctorResult("ok", "account", wanted + ("" if found else ", made on first use"))
+    if app.database.read_sync(db.SYSTEM, accounts.has_valid_token):
+        yield DoctorResult("ok", "tokens", "there are some, so callers over HTTP need one")
 
 
-def _notes(desk: Desk) -> Iterator[Finding]:
+def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
     """Look how the notes of the local user and their sync are doing."""
-    if not desk.database.is_there():
+    if not app.database.exists():
         return
-    user_id = desk.database.read_now(db.SYSTEM, notebooks.local_user, desk.settings)
+    user_id = app.database.read_sync(db.SYSTEM, notebooks.local_user, app.settings)
     if user_id is None:
         return
-    state = desk.database.read_now(Scope.of(user_id), status.state, desk.settings)
-    if not state.username:
-        yield Finding("ok", "notes", f"{state.notes}, kept here only")
+    state = app.database.read_sync(Principal.for_user(user_id), sync.read_status, app.settings)
+    account, error = state.account, state.record.error
+    if not account.username:
+        yield DoctorResult("ok", "notes", f"{state.notes}, kept here only")
         return
-    said = f"{state.notes} of {state.username}, sync {state.status}"
-    if state.status == "needs_accept":
+    said = f"{state.notes} of {account.username}, sync {account.status}"
+    if account.status == "needs_accept":
         advice = "`rolltop notes sync --dry-run` shows what it asks about."
-        yield Finding("wrong", "notes", said, advice)
-    elif state.error in {"LOGIN_REQUIRED", "LOGIN_FAILED", "TOKEN_REJECTED"}:
-        yield Finding("wrong", "notes", f"{said} ({state.error})", "`rolltop notes login`")
-    elif state.error:
-        yield Finding("note", "notes", f"{said} ({state.error}); it is tried again")
+        yield DoctorResult("wrong", "notes", said, advice)
+    elif error in {"LOGIN_REQUIRED", "LOGIN_FAILED", "TOKEN_REJECTED"}:
+        yield DoctorResult("wrong", "notes", f"{said} ({error})", "`rolltop notes login`")
+    elif error:
+        yield DoctorResult("note", "notes", f"{said} ({error}); it is tried again")
     else:
-        yield Finding("ok", "notes", said)
+        yield DoctorResult("ok", "notes", said)
     if state.pending or state.refused:
         waiting = f"{state.pending} changes wait to be sent, {state.refused} are not taken"
-        yield Finding("note", "notes", waiting, "`rolltop notes sync` sends them now.")
+        yield DoctorResult("note", "notes", waiting, "`rolltop notes sync` sends them now.")
 
 
-def _roots(desk: Desk) -> Iterator[Finding]:
-    for root in desk.roots.named:
-        yield Finding("ok", "roots", f"{root.name} is {root.path}")
-    if not desk.roots.named:
-        yield Finding(
+def _check_roots(app: AppContext) -> Iterator[DoctorResult]:
+    for root in app.roots.named:
+        yield DoctorResult("ok", "roots", f"{root.name} is {root.path}")
+    if not app.roots.named:
+        yield DoctorResult(
             "note",
             "roots",
             "none are set; only the folder a client starts the server in can be read",
@@ -191,36 +207,44 @@ def _roots(desk: Desk) -> Iterator[Finding]:
         )
 
 
-def _tools(desk: Desk) -> Iterator[Finding]:
-    tools = listing(desk)
+def _check_tools(app: AppContext) -> Iterator[DoctorResult]:
+    tools = list_tools(app)
     total = sum(tool["tokens"] for tool in tools)
-    mark: Mark = "ok" if total <= _LISTING_LIMIT else "note"
+    mark: CheckStatus = "ok" if total <= _LISTING_LIMIT else "note"
     advice = "" if mark == "ok" else "`--toolsets` and `--exclude-tools` make the list shorter."
-    yield Finding(mark, "tools", f"{len(tools)}, which cost a client {total:,} tokens", advice)
+    yield DoctorResult(mark, "tools", f"{len(tools)}, which cost a client {total:,} tokens", advice)
 
 
-def _clients(settings: Settings) -> Iterator[Finding]:
+def _check_clients(settings: Settings) -> Iterator[DoctorResult]:
     """Look into the configuration of the clients that are known to be here."""
     entries = [
-        entry for file in clients.files(options.working_directory()) for entry in file.read()
+        entry
+        for file in client_configs.client_files(options.working_directory())
+        for entry in file.read()
     ]
     for entry in entries:
         if entry.problem:
-            yield Finding("wrong", "clients", f"{entry.client}: {entry.path} {entry.problem}")
+            yield DoctorResult("wrong", "clients", f"{entry.client}: {entry.path} {entry.problem}")
         elif shutil.which(entry.command) is None:
-            yield Finding(
+            yield DoctorResult(
                 "wrong",
                 "clients",
                 f"{entry.client} ({entry.path}) starts {entry.command}, which is not there",
-                f"Let it start {' '.join(clients.own_command())}.",
+                f"Let it start {' '.join(client_configs.own_command())}.",
             )
         else:
-            yield Finding("ok", "clients", f"{entry.client} starts {entry.command} ({entry.path})")
+            yield DoctorResult(
+                "ok", "clients", f"{entry.client} starts {entry.command} ({entry.path})"
+            )
     if not entries:
-        command, *rest = clients.own_command()
-        started = {"mcpServers": {clients.NAME: {"command": command, "args": [*rest, "serve"]}}}
+        command, *rest = client_configs.own_command()
+        started = {
+            "mcpServers": {
+                client_configs.SERVER_NAME: {"command": command, "args": [*rest, "serve"]}
+            }
+        }
         address = f"http://{settings['http.host']}:{settings['http.port']}/mcp"
-        yield Finding(
+        yield DoctorResult(
             "note",
             "clients",
             "none is set up to start Rolltop",

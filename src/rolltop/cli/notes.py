@@ -7,34 +7,32 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.cli import local, options
-from rolltop.cli.progress import ProgressBar
-from rolltop.core.errors import Invalid
-from rolltop.core.lazy import lazy
+from rolltop.cli import local_context, options
+from rolltop.cli.progress_bar import ProgressBar
+from rolltop.core.errors import InvalidArgument
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     import asyncio
     from argparse import ArgumentParser, Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
     from rolltop.server import identity
     from rolltop.toolsets.notes.models import Account
-    from rolltop.toolsets.notes.service import notebooks
-    from rolltop.toolsets.notes.service.remote import access, cycle, login, planning, status
-    from rolltop.toolsets.notes.service.remote.link import Link
+    from rolltop.toolsets.notes.store import notebooks
+    from rolltop.toolsets.notes.sync import pull
+    from rolltop.toolsets.notes.sync import service as sync
+    from rolltop.toolsets.notes.sync.connection import AccountConnection
 else:
     asyncio = lazy("asyncio")
     identity = lazy("rolltop.server.identity")
-    notebooks = lazy("rolltop.toolsets.notes.service.notebooks")
-    access = lazy("rolltop.toolsets.notes.service.remote.access")
-    cycle = lazy("rolltop.toolsets.notes.service.remote.cycle")
-    login = lazy("rolltop.toolsets.notes.service.remote.login")
-    planning = lazy("rolltop.toolsets.notes.service.remote.planning")
-    status = lazy("rolltop.toolsets.notes.service.remote.status")
+    notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
+    pull = lazy("rolltop.toolsets.notes.sync.pull")
+    sync = lazy("rolltop.toolsets.notes.sync.service")
 
-_SAID: Final = {
+_CHANGE_LABELS: Final = {
     "new": "new from Simplenote",
     "change": "changed at Simplenote",
     "trash": "into the trash, as at Simplenote",
@@ -71,130 +69,138 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the backend raise."""
     settings = options.read_settings(arguments)
-    work: dict[str, Callable[[Desk, Scope, Namespace], Coroutine[Any, Any, int]]] = {
+    work: dict[str, Callable[[AppContext, Principal, Namespace], Coroutine[Any, Any, int]]] = {
         "notes login": _login,
         "notes sync": _sync,
         "notes status": _status,
     }
-    with local.opened(settings) as desk:
-        user = identity.LocalUser(desk)
+    with local_context.open_context(settings) as context:
+        user = identity.LocalUser(context)
         user.check()
 
-        async def done() -> int:
-            scope = await user.scope(local.ACTOR)
-            return await work[arguments.command](desk, scope, arguments)
+        async def call_command() -> int:
+            scope = await user.principal(local_context.ACTOR)
+            return await work[arguments.command](context, scope, arguments)
 
-        return asyncio.run(done())
+        return asyncio.run(call_command())
 
 
-async def _login(desk: Desk, scope: Scope, arguments: Namespace) -> int:
+async def _login(app: AppContext, principal: Principal, arguments: Namespace) -> int:
     """Ask for a code by mail, exchange it for a token, keep that."""
-    email = (arguments.email or _asked("E-mail of the Simplenote account: ")).strip()
-    with_local = await _takes_local(desk, scope, arguments)
-    await login.request_code(desk.settings, email)
-    options.show(f"Simplenote has mailed a code to {email}.")
-    token = await login.exchange_code(desk.settings, email, _asked("Code: "))
-    done = await login.connect(desk, scope, email, token, with_local=with_local)
-    options.show(f"Connected {email}; the token is kept {done.kept}.")
-    if done.moved:
-        verb = "is" if done.moved == 1 else "are"
-        options.show(f"{_counted(done.moved)} {verb} sent with the next sync.")
-    options.show("`rolltop notes sync` syncs now; a running server does so by itself.")
+    email = (arguments.email or _ask("E-mail of the Simplenote account: ")).strip()
+    with_local = await _confirm_local_notes(app, principal, arguments)
+    service = app.service(sync.SyncService)
+    await service.request_code(email)
+    options.print_line(f"Simplenote has mailed a code to {email}.")
+    done = await service.log_in(principal, email, _ask("Code: "), with_local=with_local)
+    options.print_line(f"Connected {email}; the token is kept {done.token_location}.")
+    if done.adopted:
+        verb = "is" if done.adopted == 1 else "are"
+        options.print_line(f"{_format_count(done.adopted)} {verb} sent with the next sync.")
+    options.print_line("`rolltop notes sync` syncs now; a running server does so by itself.")
     return 0
 
 
-async def _takes_local(desk: Desk, scope: Scope, arguments: Namespace) -> bool:
+async def _confirm_local_notes(app: AppContext, principal: Principal, arguments: Namespace) -> bool:
     """Return whether the local notes go to the account; whoever has some is asked."""
     if arguments.with_local or arguments.without_local:
         return bool(arguments.with_local)
-    count = await desk.database.read(scope, access.local_notes)
+    count = await app.database.read(principal, lambda tx: notebooks.Notebook(tx).count())
     if not count:
         return False
     if not options.is_terminal():
-        raise Invalid(
-            f"This desk has {_counted(count)}, and nobody is here to say where they belong",
+        raise InvalidArgument(
+            f"This store has {_format_count(count)}: should they go to the account?",
             hint="Add --with-local to send them to the account, or --without-local.",
         )
-    question = f"Send {_counted(count)} to this account as well? [y/N] "
-    return _asked(question).strip().lower() in {"y", "yes"}
+    question = f"Send {_format_count(count)} to this account as well? [y/N] "
+    return _ask(question).strip().lower() in {"y", "yes"}
 
 
-async def _sync(desk: Desk, scope: Scope, arguments: Namespace) -> int:
-    async with _linked(desk, scope) as link:
+async def _sync(app: AppContext, principal: Principal, arguments: Namespace) -> int:
+    async with _connect(app, principal) as connection:
         if arguments.dry_run:
-            return _show_plan(await planning.plan(link))
+            return _show_plan(await pull.plan_sync(connection))
         with ProgressBar(sys.stderr) as bar:
-            interval = float(desk.settings["notes.sync_interval"])
-            done = await cycle.sync(link, interval, accept=arguments.accept, report=bar.report)
+            service = app.service(sync.SyncService)
+            done = await service.run(connection, accept=arguments.accept, report=bar.report)
     if done.error is not None:
         raise done.error
     if done.status == "syncing":
-        options.show("Another process is syncing these notes now.")
+        options.print_line("Another process is syncing these notes now.")
         return 0
-    tally = done.tally
-    options.show(f"Pulled {tally.pulled}, pushed {tally.pushed}, conflicts {tally.conflicts}.")
-    if tally.refused:
-        options.show(f"Simplenote does not take {tally.refused}; `rolltop notes status` tells.")
+    counts = done.counts
+    options.print_line(
+        f"Pulled {counts.pulled}, pushed {counts.pushed}, conflicts {counts.conflicts}."
+    )
+    if counts.refused:
+        options.print_line(
+            f"Simplenote does not take {counts.refused}; `rolltop notes status` tells."
+        )
     return 0
 
 
-async def _status(desk: Desk, scope: Scope, _arguments: Namespace) -> int:
-    state = await desk.database.read(scope, status.state, desk.settings)
-    rows = [("notes", str(state.notes)), ("account", state.username or "none: local notes")]
-    if state.username:
+async def _status(app: AppContext, principal: Principal, _arguments: Namespace) -> int:
+    state = await app.database.read(principal, sync.read_status, app.settings)
+    account, record = state.account, state.record
+    rows = [("notes", str(state.notes)), ("account", account.username or "none: local notes")]
+    if account.username:
         rows += [
-            ("status", state.status + (f" ({state.error})" if state.error else "")),
-            ("last sync", _moment(state.last_sync_at)),
-            ("next sync", _moment(state.next_at)),
-            ("failures in a row", str(state.error_count)),
+            ("status", account.status + (f" ({record.error})" if record.error else "")),
+            ("last sync", _format_moment(account.last_sync_at)),
+            ("next sync", _format_moment(record.next_at)),
+            ("failures in a row", str(account.error_count)),
             ("waiting to be sent", str(state.pending)),
             ("not taken by Simplenote", str(state.refused)),
             ("conflict copies", str(state.copies)),
-            ("of unknown form there", str(state.unreadable)),
+            ("of unknown form there", str(record.unreadable)),
             ("local notes beside it", str(state.local)),
         ]
     for name, text in rows:
-        options.show(f"{name:24} {text}")
+        options.print_line(f"{name:24} {text}")
     return 0
 
 
 @asynccontextmanager
-async def _linked(desk: Desk, scope: Scope) -> AsyncGenerator[Link]:
-    """Return the link to the user's account. Raises Invalid where there is none."""
+async def _connect(app: AppContext, principal: Principal) -> AsyncGenerator[AccountConnection]:
+    """Connect the user's account. Raises InvalidArgument if there is none."""
     account: Account | None
-    _notebook, account = await desk.database.read(scope, notebooks.current, desk.settings)
+    _notebook, account = await app.database.read(principal, notebooks.open_notebook, app.settings)
     if account is None:
-        raise Invalid(
+        raise InvalidArgument(
             "These notes belong to no account, so there is nothing to sync",
             code="NOT_IN_LOCAL_MODE",
             hint="`rolltop notes login` connects a Simplenote account.",
         )
-    async with access.linked(desk, scope, account) as link:
-        yield link
+    service = app.service(sync.SyncService)
+    async with service.connect(principal, account) as connection:
+        yield connection
 
 
-def _show_plan(plan: planning.Plan) -> int:
+def _show_plan(plan: pull.DryRun) -> int:
     for planned in plan.notes:
-        options.show(f"{_SAID[planned.act]}: {planned.title or '(no title)'} [{planned.note_id}]")
+        options.print_line(
+            f"{_CHANGE_LABELS[planned.action]}: {planned.title or '(no title)'} [{planned.note_id}]"
+        )
     if not plan.notes:
-        options.show("Both sides are the same.")
-    if plan.asks:
-        options.show("This takes away so much that a sync stops unless --accept is given.")
+        options.print_line("Both sides are the same.")
+    if plan.needs_confirmation:
+        options.print_line("This takes away so much that a sync stops unless --accept is given.")
     return 0
 
 
-def _moment(seconds: float | None) -> str:
+def _format_moment(seconds: float | None) -> str:
     return (
         "never" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
     )
 
 
-def _counted(count: int) -> str:
+def _format_count(count: int) -> str:
     return "1 local note" if count == 1 else f"{count} local notes"
 
 
-def _asked(question: str) -> str:
-    """Return what the person answers; a command has nothing else to do meanwhile.
+def _ask(question: str) -> str:
+    """Return the person's answer; a command has nothing else to do meanwhile.
 
     Raises EOFError where there is no answer.
     """

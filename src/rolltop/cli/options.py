@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.core import settings
-from rolltop.core.errors import ConfigInvalid
-from rolltop.core.lazy import lazy
+from rolltop.core.errors import InvalidConfig
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from rolltop import toolsets
-    from rolltop.core import logs
+    from rolltop.core import logging
     from rolltop.core.settings import Setting, Settings
 else:
     toolsets = lazy("rolltop.toolsets")
-    logs = lazy("rolltop.core.logs")
+    logging = lazy("rolltop.core.logging")
 
-_FLAGS = {
+_SETTING_OPTIONS = {
     "user": "user",
     "toolsets": "toolsets",
     "tools": "tools",
@@ -64,7 +64,7 @@ def add_selection(parser: ArgumentParser) -> None:
     )
 
 
-def declared() -> tuple[Setting, ...]:
+def declared_settings() -> tuple[Setting, ...]:
     """Return every setting there is: core's, then each toolset's."""
     names = tuple(toolset.name for toolset in toolsets.TOOLSETS)
     core = (
@@ -79,44 +79,46 @@ def read_settings(arguments: Namespace, *, serving: bool = False, **more: str) -
 
     `more` are texts of further settings from the command line, dots in keys as `__`. Unless
     the log level was set, only a server writes every line to stderr; a person at a shell sees
-    what needs attention. Raises ConfigInvalid.
+    what needs attention. Raises InvalidConfig.
     """
-    given = dict(_given(arguments)) | {key.replace("__", "."): text for key, text in more.items()}
+    given = dict(_option_values(arguments)) | {
+        key.replace("__", "."): text for key, text in more.items()
+    }
     read = settings.load(
-        declared(),
+        declared_settings(),
         environment=os.environ,
         command_line=given,
         working_directory=working_directory(),
         user_directory=settings.user_directory(),
         config=arguments.config,
     )
-    logs.configure(
+    logging.configure(
         level=read["log_level"],
         form=read["log_format"],
         file=read["log_file_path"],
-        quiet=not serving and read.source("log_level") == settings.DEFAULT,
+        quiet=not serving and read.source("log_level") == settings.DEFAULT_SOURCE,
     )
     for notice in read.notices:
-        logs.event(notice.text, level=notice.level)
+        logging.event(notice.text, level=notice.level)
     return read
 
 
 def working_directory() -> Path:
-    """Return the folder this process was started in. Raises ConfigInvalid if it is gone."""
+    """Return the folder this process was started in. Raises InvalidConfig if it is gone."""
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             "The working directory is not there any more", hint="Start in another one."
         ) from None
 
 
-def show(line: str = "") -> None:
+def print_line(line: str = "") -> None:
     """Print one line of the command's answer."""
     print(line)  # noqa: T201  # the one place where commands print
 
 
-def table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+def format_table(rows: list[tuple[str, ...]]) -> Iterator[str]:
     """Yield the rows as lines with columns of equal width; numbers are set to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -132,14 +134,14 @@ def is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
 
 
-def _given(arguments: Namespace) -> Iterator[tuple[str, str]]:
+def _option_values(arguments: Namespace) -> Iterator[tuple[str, str]]:
     """Yield the keys and texts of the options that were used, --set first."""
     for pair in arguments.set:
         key, equals, text = pair.partition("=")
         if not equals:
-            raise ConfigInvalid(f"--set {pair} has no =", hint="Write --set key=value.")
+            raise InvalidConfig(f"--set {pair} has no =", hint="Write --set key=value.")
         yield key.strip(), text
-    for option, key in _FLAGS.items():
+    for option, key in _SETTING_OPTIONS.items():
         text = getattr(arguments, option, None)
         if text is not None:
             yield key, text

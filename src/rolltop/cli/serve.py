@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.core import collecting
-from rolltop.core.errors import ConfigInvalid
-from rolltop.core.lazy import lazy
+from rolltop.core import gc_control
+from rolltop.core.errors import InvalidConfig
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -37,30 +37,30 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until the end is wished for, and return the exit code. Raises ConfigInvalid."""
-    collecting.starting()
+    """Serve until a shutdown is requested; return the exit code. Raises InvalidConfig."""
+    gc_control.begin_startup()
     try:
         return _serve(arguments)
     finally:
-        collecting.started()
+        gc_control.end_startup()
 
 
 def _serve(arguments: Namespace) -> int:
     if arguments.http is None:
         if arguments.socket is not None:
-            raise ConfigInvalid("--socket needs --http", hint="Add --http.")
+            raise InvalidConfig("--socket needs --http", hint="Add --http.")
         return stdio.serve_stdio(options.read_settings(arguments, serving=True))
-    place = address(arguments.http)
+    place = parse_address(arguments.http)
     return http.serve_http(options.read_settings(arguments, serving=True, **place))
 
 
-def address(text: str) -> dict[str, str]:
-    """Return the settings that HOST:PORT, HOST, PORT or :PORT stands for. Raises ConfigInvalid."""
+def parse_address(text: str) -> dict[str, str]:
+    """Return the settings that HOST:PORT, HOST, PORT or :PORT stands for. Raises InvalidConfig."""
     if text.isdigit():
         return {"http__port": text}
     found = _ADDRESS.fullmatch(text)
     if found is None:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             f"--http {text} is no address", hint="Write HOST:PORT; IPv6 as [::1]:8765."
         )
     host, port = found["host"].strip("[]"), found["port"]

@@ -6,20 +6,20 @@ import getpass
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.core.errors import ConfigInvalid, Invalid
-from rolltop.core.lazy import lazy
+from rolltop.core.errors import InvalidArgument, InvalidConfig
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core.db import encryption, reencryption
+    from rolltop.core.db import encryption, rekey
     from rolltop.core.db.encryption import Encryption
     from rolltop.core.settings import Settings
 else:
     encryption = lazy("rolltop.core.db.encryption")
-    reencryption = lazy("rolltop.core.db.reencryption")
+    rekey = lazy("rolltop.core.db.rekey")
 
-_ITERATIONS: Final = "db_encryption_kdf_iterations"
+_ITERATIONS_KEY: Final = "db_encryption_kdf_iterations"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -37,44 +37,48 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the store anew and say what to set now. Raises what the store raises."""
     settings = options.read_settings(arguments)
-    present = encryption.configured(settings)
+    present = encryption.encryption_from_settings(settings)
     if present is None:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             "DB_ENCRYPTION_KEY is not set", hint="Set it to the passphrase of the store."
         )
     url: str = settings["database_url"]
     if arguments.command == "store encrypt":
-        left = reencryption.reencrypt(url, None, present)
-        options.show("The store is encrypted. Without DB_ENCRYPTION_KEY nobody can read it again.")
+        left = rekey.rekey_store(url, None, present)
+        options.print_line(
+            "The store is encrypted. Without DB_ENCRYPTION_KEY nobody can read it again."
+        )
     elif arguments.command == "store decrypt":
-        left = reencryption.reencrypt(url, present, None)
-        options.show("The store is not encrypted any more: unset DB_ENCRYPTION_KEY.")
+        left = rekey.rekey_store(url, present, None)
+        options.print_line("The store is not encrypted any more: unset DB_ENCRYPTION_KEY.")
     else:
-        wanted = _wanted(settings, arguments.iterations)
-        left = reencryption.reencrypt(url, present, wanted)
-        options.show("The store has its new key: set DB_ENCRYPTION_KEY to it.")
+        wanted = _requested_encryption(settings, arguments.iterations)
+        left = rekey.rekey_store(url, present, wanted)
+        options.print_line("The store has its new key: set DB_ENCRYPTION_KEY to it.")
         if wanted.iterations != present.iterations:
-            options.show(f"Set DB_ENCRYPTION_KDF_ITERATIONS to {wanted.iterations}, too.")
+            options.print_line(f"Set DB_ENCRYPTION_KDF_ITERATIONS to {wanted.iterations}, too.")
     for copy in left:
-        options.show(f"This copy is as it was before, delete it if you need it no more: {copy}")
+        options.print_line(
+            f"This copy is as it was before, delete it if you need it no more: {copy}"
+        )
     return 0
 
 
-def _wanted(settings: Settings, iterations: int | None) -> Encryption:
-    """Return what the store shall be encrypted with; a person is asked for the passphrase."""
+def _requested_encryption(settings: Settings, iterations: int | None) -> Encryption:
+    """Return the new encryption; a person is asked for the passphrase."""
     passphrase: str = settings["db_encryption_new_key"]
     if not passphrase:
         if not options.is_terminal():
-            raise ConfigInvalid(
-                "DB_ENCRYPTION_NEW_KEY is not set, and nobody is here to be asked",
+            raise InvalidConfig(
+                "DB_ENCRYPTION_NEW_KEY is not set, and stdin is not a terminal",
                 hint="Set it to the new passphrase.",
             )
         passphrase = getpass.getpass("New passphrase: ")
         if not passphrase or getpass.getpass("Once more: ") != passphrase:
-            raise Invalid("The two are not the same, or empty", hint="Nothing was changed.")
-    setting = settings.declared[_ITERATIONS]
-    if iterations is not None and not (setting.minimum or 0) <= iterations <= setting.most:
-        raise ConfigInvalid(
-            f"--iterations cannot be {iterations}", hint=f"It must be {setting.allowed}."
+            raise InvalidArgument("The two are not the same, or empty", hint="Nothing was changed.")
+    setting = settings.declared[_ITERATIONS_KEY]
+    if iterations is not None and not (setting.minimum or 0) <= iterations <= setting.max_value:
+        raise InvalidConfig(
+            f"--iterations cannot be {iterations}", hint=f"It must be {setting.allowed_values}."
         )
-    return encryption.Encryption(passphrase, iterations or settings[_ITERATIONS])
+    return encryption.Encryption(passphrase, iterations or settings[_ITERATIONS_KEY])

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.cli.users import day, owner, store
-from rolltop.core.errors import ConfigInvalid, Conflict, NotFound
-from rolltop.core.lazy import lazy
+from rolltop.cli.users import format_time, open_store, require_user
+from rolltop.core.errors import Conflict, InvalidConfig, NotFound
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -22,7 +22,7 @@ else:
     db = lazy("rolltop.core.db")
 
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
-_LASTING: Final = re.compile(r"([0-9]{1,6})([mhd])")
+_DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -43,36 +43,36 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
     given: str | None = getattr(arguments, "expires", None)
-    expires = None if given is None else expiry(given)  # an empty one is a mistake, not never
+    expires = None if given is None else parse_expiry(given)  # an empty one is a mistake, not never
     readonly = getattr(arguments, "read_only", False)
     arguments.read_only = False  # here it is the token's, not the server's
-    with store(arguments) as database:
+    with open_store(arguments) as database:
         if arguments.command == "token create":
             _create(database, arguments, expires, read_only=readonly)
         elif arguments.command == "token list":
-            for line in options.table(_rows(database, arguments.email)):
-                options.show(line)
+            for line in options.format_table(_token_rows(database, arguments.email)):
+                options.print_line(line)
         else:
-            token = database.write_now(db.SYSTEM, _revoke, arguments.email, arguments.token)
-            options.show(f"Revoked {token.name} ({token.id}).")
+            token = database.write_sync(db.SYSTEM, _revoke_token, arguments.email, arguments.token)
+            options.print_line(f"Revoked {token.name} ({token.id}).")
     return 0
 
 
-def expiry(text: str) -> datetime:
+def parse_expiry(text: str) -> datetime:
     """Return the moment, in UTC, that a time from now or an ISO date stands for.
 
     Raises:
-        ConfigInvalid: it is neither.
+        InvalidConfig: it is neither.
 
     """
-    lasting = _LASTING.fullmatch(text)
+    lasting = _DURATION.fullmatch(text)
     if lasting:
         return datetime.now(UTC) + timedelta(**{_UNITS[lasting[2]]: int(lasting[1])})
     try:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ConfigInvalid(
+        raise InvalidConfig(
             f"--expires {text!r} is no time", hint="Write 12h, 90d or a date such as 2030-01-31."
         ) from None
 
@@ -83,19 +83,19 @@ def _create(
     """Make a token and print it, alone on the last line."""
 
     def create(tx: Tx) -> tuple[str, AccessToken]:
-        user = owner(tx, arguments.email)
+        user = require_user(tx, arguments.email)
         return accounts.create_token(tx, user.id, arguments.name, expires, read_only=read_only)
 
-    plain, token = database.write_now(db.SYSTEM, create)
-    lasts = f"expires {day(token.expires_at)} UTC" if token.expires_at else "never expires"
+    plain, token = database.write_sync(db.SYSTEM, create)
+    lasts = f"expires {format_time(token.expires_at)} UTC" if token.expires_at else "never expires"
     may = "may only read" if token.read_only else "may read and write"
-    options.show(f"Token {token.name} ({token.id}) {may} and {lasts}. It is shown only now:")
-    options.show(plain)
+    options.print_line(f"Token {token.name} ({token.id}) {may} and {lasts}. It is shown only now:")
+    options.print_line(plain)
 
 
-def _rows(database: Database, email: str) -> list[tuple[str, ...]]:
+def _token_rows(database: Database, email: str) -> list[tuple[str, ...]]:
     def read(tx: Tx) -> list[AccessToken]:
-        return accounts.list_tokens(tx, owner(tx, email).id)
+        return accounts.list_tokens(tx, require_user(tx, email).id)
 
     now = datetime.now(UTC)
     rows = [("id", "name", "state", "created", "expires", "last used")]
@@ -103,17 +103,17 @@ def _rows(database: Database, email: str) -> list[tuple[str, ...]]:
         (
             token.id,
             token.name,
-            _state(token, now),
-            day(token.created_at),
-            day(token.expires_at) or "never",
-            day(token.last_used_at) or "never",
+            _token_state(token, now),
+            format_time(token.created_at),
+            format_time(token.expires_at) or "never",
+            format_time(token.last_used_at) or "never",
         )
-        for token in database.read_now(db.SYSTEM, read)
+        for token in database.read_sync(db.SYSTEM, read)
     ]
     return rows
 
 
-def _state(token: AccessToken, now: datetime) -> str:
+def _token_state(token: AccessToken, now: datetime) -> str:
     if token.revoked_at is not None:
         return "revoked"
     if token.expires_at is not None and token.expires_at <= now:
@@ -121,9 +121,9 @@ def _state(token: AccessToken, now: datetime) -> str:
     return "read-only" if token.read_only else "valid"
 
 
-def _revoke(tx: Tx, email: str, name_or_id: str) -> AccessToken:
+def _revoke_token(tx: Tx, email: str, name_or_id: str) -> AccessToken:
     """Return the token, revoked; a name will do where only one valid token has it."""
-    user = owner(tx, email)
+    user = require_user(tx, email)
     valid = [t for t in accounts.list_tokens(tx, user.id) if t.revoked_at is None]
     named = [token for token in valid if token.name == name_or_id]
     if len(named) > 1:

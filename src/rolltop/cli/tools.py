@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rolltop.cli import local, options
-from rolltop.core.lazy import lazy
-from rolltop.core.scope import Scope
+from rolltop.cli import local_context, options
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core import budget
-    from rolltop.core.desk import Desk
+    from rolltop.core import pagination
+    from rolltop.core.context import AppContext
 else:
-    budget = lazy("rolltop.core.budget")
+    pagination = lazy("rolltop.core.pagination")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -27,28 +27,32 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print each tool with its cost in tokens (cl100k_base), and the sum."""
-    with local.opened(options.read_settings(arguments)) as desk:
-        described = listing(desk)
+    with local_context.open_context(options.read_settings(arguments)) as context:
+        described = list_tools(context)
     total = sum(tool["tokens"] for tool in described)
     if arguments.json:
-        options.show(json.dumps({"tools": described, "tokens": total}, indent=2))
+        options.print_line(json.dumps({"tools": described, "tokens": total}, indent=2))
         return 0
     rows = [("tool", "toolset", "tokens", "title")]
     rows += [(t["name"], t["toolset"], f"{t['tokens']:,}", t["title"]) for t in described]
-    for line in options.table([*rows, ("", "", f"{total:,}", "in all")]):
-        options.show(line)
+    for line in options.format_table([*rows, ("", "", f"{total:,}", "in all")]):
+        options.print_line(line)
     return 0
 
 
-def listing(desk: Desk) -> list[dict[str, Any]]:
+def list_tools(app: AppContext) -> list[dict[str, Any]]:
     """Return each listed tool with its description, its schema and the tokens of these."""
     described: list[dict[str, Any]] = []
-    for offer in desk.registry.listed(Scope.of("")):
+    for registered in app.registry.list_tools(Principal.for_user("")):
         sent = {
-            "name": offer.name,
-            "description": offer.description,
-            "inputSchema": offer.parameters.schema,
+            "name": registered.name,
+            "description": registered.description,
+            "inputSchema": registered.parameters.schema,
         }
-        about = {"toolset": offer.toolset.name, "title": offer.title, "tokens": budget.count(sent)}
+        about = {
+            "toolset": registered.toolset.name,
+            "title": registered.title,
+            "tokens": pagination.count_tokens(sent),
+        }
         described.append(sent | about)
     return described

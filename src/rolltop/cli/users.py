@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
-from rolltop.core.errors import Invalid, NotFound
-from rolltop.core.lazy import lazy
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -35,24 +35,25 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
-    with store(arguments) as database:
+    with open_store(arguments) as database:
         if arguments.command == "user add":
-            user = database.write_now(db.SYSTEM, accounts.add_user, arguments.email)
-            options.show(f"Added {user.email}.")
+            user = database.write_sync(db.SYSTEM, accounts.add_user, arguments.email)
+            options.print_line(f"Added {user.email}.")
         elif arguments.command == "user delete":
             return _delete(database, arguments.email, sure=arguments.yes)
         else:
-            users = database.read_now(db.SYSTEM, accounts.list_users)
+            users = database.read_sync(db.SYSTEM, accounts.list_users)
             rows = [
-                (u.email, u.id, day(u.created_at), day(u.last_login_at) or "never") for u in users
+                (u.email, u.id, format_time(u.created_at), format_time(u.last_login_at) or "never")
+                for u in users
             ]
-            for line in options.table([("user", "id", "since", "last login"), *rows]):
-                options.show(line)
+            for line in options.format_table([("user", "id", "since", "last login"), *rows]):
+                options.print_line(line)
     return 0
 
 
 @contextmanager
-def store(arguments: Namespace) -> Generator[Database]:
+def open_store(arguments: Namespace) -> Generator[Database]:
     """Return the store the settings name for as long as the command needs it."""
     settings = options.read_settings(arguments)
     database = db.Database(
@@ -60,7 +61,7 @@ def store(arguments: Namespace) -> Generator[Database]:
         statement_timeout=settings["statement_timeout"],
         lock_timeout=settings["lock_timeout"],
         threads=1,
-        encryption=encryption.configured(settings),
+        encryption=encryption.encryption_from_settings(settings),
     )
     try:
         yield database
@@ -68,32 +69,32 @@ def store(arguments: Namespace) -> Generator[Database]:
         database.close()
 
 
-def owner(tx: Tx, email: str) -> User:
+def require_user(tx: Tx, email: str) -> User:
     """Return the user with this address. Raises NotFound."""
-    found = accounts.user_by_email(tx, email)
+    found = accounts.find_user_by_email(tx, email)
     if found is None:
         raise NotFound(f"There is no user {email!r}", hint="`rolltop user list` shows all users.")
     return found
 
 
-def day(moment: datetime | None) -> str:
+def format_time(moment: datetime | None) -> str:
     """Return a moment to the minute, in UTC; nothing for none."""
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def _delete(database: Database, email: str, *, sure: bool) -> int:
-    user = database.read_now(db.SYSTEM, owner, email)
+    user = database.read_sync(db.SYSTEM, require_user, email)
     if not sure:
         if not options.is_terminal():
-            raise Invalid(
+            raise InvalidArgument(
                 f"Nobody is here to confirm that {user.email} is to be deleted",
                 hint="Add --yes to delete without being asked.",
             )
         question = f"Delete {user.email} and all that is kept for this user? [y/N] "
         if input(question).strip().lower() not in {"y", "yes"}:
-            options.show("Nothing was deleted.")
+            options.print_line("Nothing was deleted.")
             return 1
-    counts = database.write_now(db.SYSTEM, accounts.delete_user, user.id)
+    counts = database.write_sync(db.SYSTEM, accounts.delete_user, user.id)
     owned = [f"{name.replace('_', ' ')} ({count})" for name, count in counts.items() if count]
-    options.show(f"Deleted {user.email}{' with ' + ', '.join(owned) if owned else ''}.")
+    options.print_line(f"Deleted {user.email}{' with ' + ', '.join(owned) if owned else ''}.")
     return 0

@@ -17,24 +17,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 
+from rolltop.core import fulltext
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
-from rolltop.core.errors import Conflict, Invalid, NotFound
-from rolltop.core.lazy import lazy
+from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 
 if TYPE_CHECKING:
-    from rolltop.core import search
+    from collections.abc import Collection
+
     from rolltop.core.db import Tx
-else:  # only who deletes a user needs it
-    search = lazy("rolltop.core.search")
 
 DEFAULT_EMAIL: Final = "default@localhost"
-EMAIL_LENGTH: Final = 254
-TOKEN_NAME_LENGTH: Final = 200
-TOUCH_INTERVAL: Final = timedelta(minutes=1)
-_PREFIX: Final = "rt_"
+MAX_EMAIL_LENGTH: Final = 254
+MAX_TOKEN_NAME_LENGTH: Final = 200
+MIN_TOUCH_INTERVAL: Final = timedelta(minutes=1)
+_TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
 _TOKEN_BYTES: Final = 32
-_ADDRESS: Final = re.compile(r"[^\s@\x00-\x1f\x7f\ud800-\udfff]+@[^\s@\x00-\x1f\x7f\ud800-\udfff]+")
+_EMAIL_PATTERN: Final = re.compile(
+    r"[^\s@\x00-\x1f\x7f\ud800-\udfff]+@[^\s@\x00-\x1f\x7f\ud800-\udfff]+"
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class AccessToken:
 
     def needs_touch(self, now: datetime) -> bool:
         """Whether its last use is old enough to be written down again by `touch_token`."""
-        return self.last_used_at is None or now - self.last_used_at >= TOUCH_INTERVAL
+        return self.last_used_at is None or now - self.last_used_at >= MIN_TOUCH_INTERVAL
 
 
 _USER: Final = (users.c.id, users.c.email, users.c.created_at, users.c.last_login_at)
@@ -78,9 +79,9 @@ _TOKEN: Final = (
 )
 
 
-def ensure_default(tx: Tx) -> User:
+def ensure_default_user(tx: Tx) -> User:
     """Return the default user, made now if nobody has yet; racing processes get the same one."""
-    found = user_by_email(tx, DEFAULT_EMAIL)
+    found = find_user_by_email(tx, DEFAULT_EMAIL)
     if found is not None:
         return found
     tx.execute(
@@ -88,33 +89,33 @@ def ensure_default(tx: Tx) -> User:
         .values(id=str(uuid.uuid4()), email=DEFAULT_EMAIL, created_at=tx.now)
         .on_conflict_do_nothing(index_elements=[users.c.email])
     )
-    return _user(tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
+    return _user_from_row(tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
 
 
-def user_by_email(tx: Tx, email: str) -> User | None:
+def find_user_by_email(tx: Tx, email: str) -> User | None:
     """Return the user with this address in any case, or None."""
     wanted = email.strip().lower()
-    if not _is_address(wanted):
+    if not _is_email(wanted):
         return None
     row = tx.execute(select(*_USER).where(users.c.email == wanted)).one_or_none()
-    return None if row is None else _user(row)
+    return None if row is None else _user_from_row(row)
 
 
-def user_by_id(tx: Tx, user_id: str) -> User | None:
+def find_user_by_id(tx: Tx, user_id: str) -> User | None:
     """Return the user with this id, or None; a text that is no UUID is nobody's id."""
-    wanted = _canonical(user_id)
+    wanted = _canonical_uuid(user_id)
     if wanted is None:
         return None
     row = tx.execute(select(*_USER).where(users.c.id == wanted)).one_or_none()
-    return None if row is None else _user(row)
+    return None if row is None else _user_from_row(row)
 
 
 def add_user(tx: Tx, email: str) -> User:
-    """Return a new user. Raises Invalid for no address, Conflict for one that is taken."""
+    """Return a new user. Raises InvalidArgument for no address, Conflict for one that is taken."""
     address = email.strip().lower()
-    if not _is_address(address):
-        raise Invalid(
-            f"{email!r} is not an e-mail address of at most {EMAIL_LENGTH} characters.",
+    if not _is_email(address):
+        raise InvalidArgument(
+            f"{email!r} is not an e-mail address of at most {MAX_EMAIL_LENGTH} characters.",
             hint="Give an address such as ada@example.org.",
         )
     user = User(str(uuid.uuid4()), address, tx.now, None)
@@ -133,7 +134,7 @@ def add_user(tx: Tx, email: str) -> User:
 
 def list_users(tx: Tx) -> list[User]:
     """Return all users by address, in code point order."""
-    return [_user(row) for row in tx.execute(select(*_USER).order_by(users.c.email))]
+    return [_user_from_row(row) for row in tx.execute(select(*_USER).order_by(users.c.email))]
 
 
 def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
@@ -142,7 +143,7 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
     The counts name every table that refers to users, empty ones too; what hangs on those rows
     goes with them. Raises NotFound for an unknown user.
     """
-    user = user_by_id(tx, user_id)
+    user = find_user_by_id(tx, user_id)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user list` shows all users.")
     counts = {
@@ -153,7 +154,7 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
-    search.drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
+    fulltext.drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
     tx.execute(delete(users).where(users.c.id == user.id))
     return counts
 
@@ -163,20 +164,20 @@ def create_token(
 ) -> tuple[str, AccessToken]:
     """Return a new token's plain text, which is kept nowhere, and its record.
 
-    Raises Invalid for a bad name or an expiry that has passed, NotFound for an unknown user.
+    Raises InvalidArgument for a bad name or a past expiry, NotFound for an unknown user.
     """
     label = name.strip()
-    if not 1 <= len(label) <= TOKEN_NAME_LENGTH or not label.isprintable():
-        raise Invalid(
-            f"A token's name has 1 to {TOKEN_NAME_LENGTH} printable characters.",
+    if not 1 <= len(label) <= MAX_TOKEN_NAME_LENGTH or not label.isprintable():
+        raise InvalidArgument(
+            f"A token's name has 1 to {MAX_TOKEN_NAME_LENGTH} printable characters.",
             hint="Name it after the client that will use it.",
         )
     if expires_at is not None and expires_at <= tx.now:
-        raise Invalid("The token would have expired already.", hint="Give a later expiry.")
-    user = user_by_id(tx, user_id)
+        raise InvalidArgument("The token would have expired already.", hint="Give a later expiry.")
+    user = find_user_by_id(tx, user_id)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
-    plain = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+    plain = _TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     token = AccessToken(
         str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None
     )
@@ -185,7 +186,7 @@ def create_token(
             id=token.id,
             user_id=token.user_id,
             name=token.name,
-            token_hash=_hash(plain),
+            token_hash=_hash_token(plain),
             read_only=token.read_only,
             created_at=token.created_at,
             expires_at=token.expires_at,
@@ -194,7 +195,7 @@ def create_token(
     return plain, token
 
 
-def token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
+def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     """Return whose token this is; None for one that is unknown, expired or revoked.
 
     One look-up by hash whatever was given, and it writes nothing: see `touch_token`.
@@ -202,11 +203,19 @@ def token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     row = tx.execute(
         select(*_USER, *_TOKEN)
         .join_from(access_tokens, users)
-        .where(access_tokens.c.token_hash == _hash(plain), _is_valid(tx))
+        .where(access_tokens.c.token_hash == _hash_token(plain), _valid_token_clause(tx))
     ).one_or_none()
     if row is None:
         return None
-    return _user(row[: len(_USER)]), AccessToken(*row[len(_USER) :])
+    return _user_from_row(row[: len(_USER)]), AccessToken(*row[len(_USER) :])
+
+
+def find_valid_tokens(tx: Tx, token_ids: Collection[str]) -> set[str]:
+    """Return those of the tokens, by their ids, that still let somebody in."""
+    chosen = access_tokens.c.id.in_(token_ids)
+    return set(
+        tx.execute(select(access_tokens.c.id).where(chosen, _valid_token_clause(tx))).scalars()
+    )
 
 
 def touch_token(tx: Tx, token_id: str) -> bool:
@@ -220,7 +229,7 @@ def touch_token(tx: Tx, token_id: str) -> bool:
         .where(
             access_tokens.c.id == token_id,
             (access_tokens.c.last_used_at.is_(None))
-            | (access_tokens.c.last_used_at <= tx.now - TOUCH_INTERVAL),
+            | (access_tokens.c.last_used_at <= tx.now - MIN_TOUCH_INTERVAL),
         )
         .values(last_used_at=tx.now)
         .returning(access_tokens.c.user_id)
@@ -243,7 +252,7 @@ def list_tokens(tx: Tx, user_id: str) -> list[AccessToken]:
 
 def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
     """Return the user's token, revoked now or before. Raises NotFound for another's or none."""
-    wanted = _canonical(token_id)
+    wanted = _canonical_uuid(token_id)
     mine = (access_tokens.c.id == wanted, access_tokens.c.user_id == user_id)
     if wanted is not None:
         tx.execute(
@@ -259,13 +268,13 @@ def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
     )
 
 
-def any_token(tx: Tx) -> bool:
+def has_valid_token(tx: Tx) -> bool:
     """Whether the store holds a token that is neither expired nor revoked."""
-    statement = select(access_tokens.c.id).where(_is_valid(tx)).limit(1)
+    statement = select(access_tokens.c.id).where(_valid_token_clause(tx)).limit(1)
     return tx.execute(statement).first() is not None
 
 
-def any_token_ever(tx: Tx) -> bool:
+def has_any_token(tx: Tx) -> bool:
     """Whether the store holds a token at all, expired and revoked ones too.
 
     Who made a token wants callers to bring one: its expiry must not open the door to everyone.
@@ -273,7 +282,7 @@ def any_token_ever(tx: Tx) -> bool:
     return tx.execute(select(access_tokens.c.id).limit(1)).first() is not None
 
 
-def _is_valid(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
+def _valid_token_clause(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
     never, later = access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > tx.now
     return access_tokens.c.revoked_at.is_(None) & (never | later)
 
@@ -289,19 +298,19 @@ def _owned_tables(tx: Tx) -> list[tuple[str, str]]:
     ]
 
 
-def _user(row: Row[Any] | tuple[Any, ...]) -> User:
+def _user_from_row(row: Row[Any] | tuple[Any, ...]) -> User:
     return User(*row)
 
 
-def _hash(plain: str) -> str:
+def _hash_token(plain: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_address(text: str) -> bool:
-    return len(text) <= EMAIL_LENGTH and _ADDRESS.fullmatch(text) is not None
+def _is_email(text: str) -> bool:
+    return len(text) <= MAX_EMAIL_LENGTH and _EMAIL_PATTERN.fullmatch(text) is not None
 
 
-def _canonical(text: str) -> str | None:
+def _canonical_uuid(text: str) -> str | None:
     """Return a UUID's canonical text in lower case; None for any other text."""
     try:
         found = str(uuid.UUID(text))

@@ -9,11 +9,11 @@ from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from rolltop.core import budget
-from rolltop.core.errors import Invalid, InvalidText
-from rolltop.core.toolset import MISSING, TYPE, VALUE
+from rolltop.core import pagination
+from rolltop.core.errors import InvalidArgument, InvalidText
+from rolltop.core.tools import MISSING, TYPE, VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from rolltop.core.toolset import JsonObject, Tool
+    from rolltop.core.tools import JsonObject, Tool, Toolset
 
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "limit": ("max_results", "top_k", "page_size", "count", "n"),
     "path": ("file", "file_path", "filename", "filepath"),
     "file_path": ("path", "file", "filename", "filepath"),
@@ -57,19 +57,28 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "status": ("state",),
 }
 """Names other servers use for a parameter; accepted, never listed."""
+_FIELD_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "old": ("old_string", "old_str", "old_text", "oldText", "find", "search"),
+    "new": ("new_string", "new_str", "new_text", "newText", "replace", "replacement"),
+    "all": ("replace_all", "replaceAll"),
+    "line_start": ("start_line", "line"),
+    "line_end": ("end_line",),
+    "content": ("text", "body", "code", "source"),
+}
+"""Names other servers use for a field of an object; suggested, not accepted."""
 
-_SHOWN = 60
-_PER_SLIP = 5
+_MAX_PREVIEW_CHARACTERS = 60
+_CHARACTERS_PER_EDIT = 5
 """Characters of a name for each one that may be wrong: more make another word."""
-_SHORTEST = 3
+_MIN_PREFIX_LENGTH = 3
 """Characters of a name that may be the beginning of another."""
 _WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
 _FILLERS = frozenset({"by", "is", "use"})
-_SAYING_LITTLE = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
+_GENERIC_WORDS = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
 """Words that names of quite different things have."""
-_ALL_NAMES = frozenset(OTHER_NAMES).union(*OTHER_NAMES.values())
-_DEEPEST = 2  # an object in a list, and its fields
-_MODELS = 256  # more than there are tools, under all their names
+_ALL_SYNONYMS = frozenset(PARAMETER_SYNONYMS).union(*PARAMETER_SYNONYMS.values())
+_MAX_DESCRIBED_DEPTH = 2  # an object in a list, and its fields
+_MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
     "string": "text",
     "integer": "an integer",
@@ -80,16 +89,20 @@ _TYPE_NAMES = {
 }
 
 
-def shown(value: object) -> str:
+def value_preview(value: object) -> str:
     """Return a value as an error may show it: compact JSON of at most 60 characters."""
     try:
-        text = json.dumps(budget.sendable(value), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(
+            pagination.replace_surrogates(value), ensure_ascii=False, separators=(",", ":")
+        )
     except (TypeError, ValueError, RecursionError):
         return f"a {type(value).__name__}"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return (
+        text if len(text) <= _MAX_PREVIEW_CHARACTERS else text[: _MAX_PREVIEW_CHARACTERS - 1] + "…"
+    )
 
 
-def storable(text: str, name: str = "text") -> str:
+def require_storable(text: str, name: str = "text") -> str:
     """Return the text; raise InvalidText where the store could not keep it as it is."""
     if "\x00" in text:
         raise InvalidText(
@@ -106,57 +119,63 @@ def storable(text: str, name: str = "text") -> str:
     return text
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a slip or two of the keys make into the one given, if any.
 
     Another word, however like it, is never one: a wrong guess costs more than none.
     """
-    given = _plain(name[:_SHOWN])
-    found = min(((_slips(given, _plain(own)), own) for own in known), default=(0, None))
-    is_slip = found[0] <= max(1, len(given) // _PER_SLIP) and found[0] < max(1, len(given))
+    given = _fold_name(name[:_MAX_PREVIEW_CHARACTERS])
+    found = min(((_edit_distance(given, _fold_name(own)), own) for own in known), default=(0, None))
+    is_slip = found[0] <= max(1, len(given) // _CHARACTERS_PER_EDIT) and found[0] < max(
+        1, len(given)
+    )
     return found[1] if is_slip else None
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
+def suggest_field(name: str, known: Iterable[str]) -> str | None:
     """Return the known field that is meant: by a slip, by its beginning, or by words of its name.
 
     So `desc` is description, `style` summary_style and `order_by` order, each where it can be of
     one field alone.
     """
     fields = list(known)
-    asked = _words(name[:_SHOWN])
+    asked = _significant_words(name[:_MAX_PREVIEW_CHARACTERS])
     singular = frozenset(
-        word.removesuffix("s") if len(word) > _SHORTEST else word for word in asked
+        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in asked
     )
     ways: tuple[Callable[[str], bool], ...] = (
-        lambda own: _abbreviates(name, own),
-        lambda own: asked <= _words(own),
-        lambda own: singular <= _words(own),
+        lambda own: _is_abbreviation(name, own),
+        lambda own: asked <= _significant_words(own),
+        lambda own: singular <= _significant_words(own),
     )
-    close = nearest(name, fields)
-    for fits in ways if not close and asked - _SAYING_LITTLE else ():
+    close = suggest_name(name, fields)
+    for fits in ways if not close and asked - _GENERIC_WORDS else ():
         found = [own for own in fields if fits(own)]
         if found:
             return found[0] if len(found) == 1 else None
     return close
 
 
-def _abbreviates(name: str, own: str) -> bool:
+def _is_abbreviation(name: str, own: str) -> bool:
     """Return whether a name is the beginning of another, and no name for something else."""
-    return len(name) >= _SHORTEST and name not in _ALL_NAMES and own.startswith(name.lower())
+    return (
+        len(name) >= _MIN_PREFIX_LENGTH
+        and name not in _ALL_SYNONYMS
+        and own.startswith(name.lower())
+    )
 
 
-def _words(name: str) -> frozenset[str]:
+def _significant_words(name: str) -> frozenset[str]:
     """Return the words of a name, `foo_bar` or `fooBar`, that tell it from others."""
     return frozenset(word.lower() for word in _WORD.findall(name)) - _FILLERS
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     """Return a name as words are told apart by nothing: `fooBar` and `foo-bar` are one."""
     return name.lower().replace("_", "").replace("-", "")
 
 
-def _slips(one: str, other: str) -> int:
+def _edit_distance(one: str, other: str) -> int:
     """Return how many letters are missing, too many, wrong or changed places.
 
     The optimal string alignment distance: Boytsov, Indexing methods for approximate dictionary
@@ -194,21 +213,25 @@ class Parameters:
         self._tool = tool
         self._name = name or tool.name
         self._code = code
-        self.only_reading = only_reading
+        self.read_only = only_reading
         if only_reading and tool.actions and actions is None:
-            actions = tool.actions.reading
-        self._left = actions
-        self._fixed = dict(fixed or {})
+            actions = tool.actions.read_only
+        self._actions = actions
+        self._fixed_arguments = dict(fixed or {})
 
     @cached_property
     def _model(self) -> type[BaseModel]:
         tool = self._tool
-        fixed = frozenset(self._fixed)
-        return _model(
-            tool.function, tool.name, fixed, continues=tool.continues, bounded=tool.bounded
+        fixed = frozenset(self._fixed_arguments)
+        return _argument_model(
+            tool.function,
+            tool.name,
+            fixed,
+            continues=tool.accepts_cursor,
+            bounded=tool.accepts_max_tokens,
         )
 
-    def prepare(self) -> None:
+    def build_model(self) -> None:
         """Build now what the first check would wait for."""
         _ = self._model, self.schema
 
@@ -221,11 +244,12 @@ class Parameters:
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, without titles, nulls and defaults of null."""
         cleaned = deepcopy(_schema(self._model))
-        cleaned.pop("description", None)
+        for part in (cleaned, *cleaned.get("$defs", {}).values()):
+            part.pop("description", None)  # a docstring; the tool and its arguments have their own
         actions = self._tool.actions
-        if self._left is not None and actions and actions.parameter not in self._fixed:
+        if self._actions is not None and actions and actions.parameter not in self._fixed_arguments:
             allowed = cleaned["properties"][actions.parameter]
-            allowed["enum"] = [name for name in allowed["enum"] if name in self._left]
+            allowed["enum"] = [name for name in allowed["enum"] if name in self._actions]
         return {**cleaned, "additionalProperties": False}
 
     @property
@@ -233,133 +257,138 @@ class Parameters:
         """The parameters' names, in order."""
         return tuple(self._fields)
 
-    def offers(self, action: str) -> bool:
+    def allows_action(self, action: str) -> bool:
         """Return whether the action is one of those that are offered."""
-        return self._left is None or action in self._left
+        return self._actions is None or action in self._actions
 
-    def check(self, given: object) -> dict[str, Any]:
+    def validate(self, given: object) -> dict[str, Any]:
         """Return the arguments by name, those left out missing.
 
         Raises:
-            Invalid: names the argument, what was given, what is allowed, the nearest name.
+            InvalidArgument: names the argument, what was given, what is allowed, the nearest name.
 
         """
         if not isinstance(given, dict):
-            raise self._invalid(f"arguments must be an object; got {shown(given)}")
-        arguments = self._named(cast("dict[str, Any]", given))
+            raise self._error(f"arguments must be an object; got {value_preview(given)}")
+        arguments = self._canonicalize_names(cast("dict[str, Any]", given))
         self._check_missing(arguments)
         try:
             self._model.model_validate(arguments)
         except ValidationError as error:
             detail = error.errors(include_url=False, include_context=False)[0]
-            raise self._failure(detail) from None
+            raise self._validation_error(detail) from None
         except RecursionError:
-            raise self._invalid("arguments are nested too deeply") from None
+            raise self._error("arguments are nested too deeply") from None
         self._check_action(arguments)
         return arguments
 
-    def _named(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _canonicalize_names(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments under their own names, nulls of optional ones left out."""
         fields = self._fields
         arguments: dict[str, Any] = {}
         for name, value in given.items():
-            own = name if name in fields else self._own_name(name, given)
+            own = name if name in fields else self._canonical_name(name, given)
             if value is not None:
                 if own in arguments:
-                    raise self._given_twice(own, name)
+                    raise self._duplicate_error(own, name)
                 arguments[own] = value
         return arguments
 
-    def _own_name(self, name: str, given: Mapping[str, Any]) -> str:
+    def _canonical_name(self, name: str, given: Mapping[str, Any]) -> str:
         fields = self._fields
-        owns = [own for own, others in OTHER_NAMES.items() if own in fields and name in others]
+        owns = [
+            own for own, others in PARAMETER_SYNONYMS.items() if own in fields and name in others
+        ]
         for own in owns:
             if given.get(own) is None:
                 return own
         if owns:
-            raise self._given_twice(owns[0], name)
-        advice = self._tool.elsewhere.get(name, "")
-        close = None if advice else meant(name, fields)
+            raise self._duplicate_error(owns[0], name)
+        advice = self._tool.argument_hints.get(name, "")
+        close = None if advice else suggest_field(name, fields)
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(fields) or "no arguments"
-        raise self._invalid(
-            f"Unknown argument {shown(name)} for {self._name}{guess}",
+        raise self._error(
+            f"Unknown argument {value_preview(name)} for {self._name}{guess}",
             hint=f"{advice} {self._name} takes: {takes}.".lstrip(),
         )
 
     def _check_missing(self, arguments: Mapping[str, Any]) -> None:
         for name, field in self._fields.items():
             if field.is_required() and name not in arguments:
-                fault = self._tool.faults.get(name)
+                fault = self._tool.argument_errors.get(name)
                 if fault and MISSING in fault.when:
-                    raise self._invalid(
+                    raise self._error(
                         fault.message or f"{name} is required", code=fault.code, name=name
                     )
-                raise self._invalid(f"{name} is required ({self._allowed(name)})", name=name)
+                raise self._error(f"{name} is required ({self._describe_allowed(name)})", name=name)
 
     def _check_action(self, arguments: Mapping[str, Any]) -> None:
         actions = self._tool.actions
-        if self._left is None or not actions or actions.parameter in self._fixed:
+        if self._actions is None or not actions or actions.parameter in self._fixed_arguments:
             return
         chosen = arguments.get(actions.parameter)
-        if chosen not in self._left:
-            refused = self.only_reading and chosen not in actions.reading
+        if chosen not in self._actions:
+            refused = self.read_only and chosen not in actions.read_only
             why = "this connection is read-only" if refused else "it is not offered here"
-            raise self._invalid(
-                f"{actions.parameter} {shown(chosen)} is not available: {why}",
-                hint=f"Available here: {', '.join(self._left)}.",
+            raise self._error(
+                f"{actions.parameter} {value_preview(chosen)} is not available: {why}",
+                hint=f"Available here: {', '.join(self._actions)}.",
             )
 
-    def _failure(self, detail: ErrorDetails) -> Invalid:
+    def _validation_error(self, detail: ErrorDetails) -> InvalidArgument:
         name = str(detail["loc"][0])
-        place, part = self._place(detail["loc"])
-        allowed = describe(part, self.schema)
+        place, part = self._locate(detail["loc"])
+        allowed = describe_schema(part, self.schema)
         kind = TYPE if detail["type"].endswith("_type") else VALUE
-        fault = self._tool.faults.get(name)
+        fault = self._tool.argument_errors.get(name)
         code = self._code
-        message = f"{place} must be {allowed}; got {shown(detail['input'])}"
+        message = f"{place} must be {allowed}; got {value_preview(detail['input'])}"
         if detail["type"] == "missing":
             message = f"{place} is required ({allowed})"
         elif detail["type"] == "extra_forbidden":
             field = str(detail["loc"][-1])
-            close = meant(field, part["properties"])
+            fields = part["properties"]
+            synonyms = (own for own, others in _FIELD_SYNONYMS.items() if field in others)
+            close = next((own for own in synonyms if own in fields), None)
+            close = close or suggest_field(field, fields)
             guess = f"; did you mean {close}?" if close else ""
-            message = f"Unknown field {shown(field)} of {place}{guess}"
+            message = f"Unknown field {value_preview(field)} of {place}{guess}"
         if fault and kind in fault.when:
             code, message = fault.code, fault.message or message
-        return self._invalid(message, code=code, name=name)
+        return self._error(message, code=code, name=name)
 
-    def _place(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
+    def _locate(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
         """Return how a caller writes the way to a part of an argument, and the part's schema."""
         place = str(steps[0])
-        part = _resolved(self.schema["properties"][place], self.schema)
+        part = _resolve_reference(self.schema["properties"][place], self.schema)
         for step in steps[1:]:
             if isinstance(step, int):
                 place, part = f"{place}[{step}]", part.get("items", part)
             elif step in part.get("properties", ()):
                 place, part = f"{place}.{step}", part["properties"][step]
-            part = _resolved(part, self.schema)
+            part = _resolve_reference(part, self.schema)
         return place, part
 
-    def _given_twice(self, own: str, name: str) -> Invalid:
-        return self._invalid(f"{own} is given twice, once as {shown(name)}")
+    def _duplicate_error(self, own: str, name: str) -> InvalidArgument:
+        return self._error(f"{own} is given twice, once as {value_preview(name)}")
 
-    def _allowed(self, name: str) -> str:
-        """Return what a parameter allows."""
-        return describe(self.schema["properties"][name], self.schema)
+    def _describe_allowed(self, name: str) -> str:
+        """Describe a parameter's values."""
+        return describe_schema(self.schema["properties"][name], self.schema)
 
-    def _invalid(
+    def _error(
         self, message: str, *, code: str | None = None, hint: str = "", name: str = ""
-    ) -> Invalid:
+    ) -> InvalidArgument:
         if name and not hint:
-            hint = f"Call {self._name} again with {name} as {self._allowed(name)}."
+            hint = f"Call {self._name} again with {name} as {self._describe_allowed(name)}."
         if not hint:
             hint = f"{self._name} takes: {', '.join(self._fields)}."
-        return Invalid(message, code=code or self._code, hint=hint)
+        return InvalidArgument(message, code=code or self._code, hint=hint)
 
 
-@lru_cache(maxsize=_MODELS)
-def _model(
+@lru_cache(maxsize=_MODEL_CACHE_SIZE)
+def _argument_model(
     function: Callable[..., object],
     name: str,
     fixed: frozenset[str],
@@ -367,13 +396,13 @@ def _model(
     continues: bool,
     bounded: bool,
 ) -> type[BaseModel]:
-    """Return what checks a function's arguments: made once, however many offers there are."""
+    """Build the model of a function's arguments, once for all of the tool's names."""
     declared = list(inspect.signature(function).parameters.values())[1:]
     parameters = [parameter for parameter in declared if parameter.name not in fixed]
     names = {parameter.name for parameter in parameters}
     annotations = {k: v for k, v in function.__annotations__.items() if k in names}
     holder = type("Holder", (), {"__annotations__": annotations})
-    hints = get_type_hints(holder, globalns=_globals(function), include_extras=True)
+    hints = get_type_hints(holder, globalns=_annotation_namespace(function), include_extras=True)
     fields: dict[str, Any] = {
         p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
     }
@@ -383,34 +412,38 @@ def _model(
     if continues:
         fields["cursor"] = (str | None, None)
     if bounded:
-        fields["max_tokens"] = (Annotated[int | None, Field(ge=budget.MINIMUM)], None)
+        fields["max_tokens"] = (Annotated[int | None, Field(ge=pagination.MIN_BUDGET)], None)
     config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     return create_model(name, __config__=config, **fields)
 
 
-@lru_cache(maxsize=_MODELS)
+@lru_cache(maxsize=_MODEL_CACHE_SIZE)
 def _schema(model: type[BaseModel]) -> JsonObject:
-    return clean(model.model_json_schema())
+    return simplify_schema(model.model_json_schema())
 
 
-def _globals(function: object) -> dict[str, Any]:
+def _annotation_namespace(function: object) -> dict[str, Any]:
     """Return the names the function's annotations are written in."""
     return cast("dict[str, Any]", inspect.unwrap(cast("Any", function)).__globals__)
 
 
-def clean(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
+_IMPLIED = (("default", None), ("additionalProperties", True))
+"""Keywords that say nothing with these values."""
+
+
+def simplify_schema(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
     """Return the JSON Schema without titles and null defaults; null alternatives if `nulls`."""
     if isinstance(schema, list):
-        return [clean(part, nulls=nulls) for part in cast("list[Any]", schema)]
+        return [simplify_schema(part, nulls=nulls) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     whole = cast("dict[str, Any]", schema)
     cleaned = {
-        key: {name: clean(part, nulls=nulls) for name, part in value.items()}
+        key: {name: simplify_schema(part, nulls=nulls) for name, part in value.items()}
         if key in {"properties", "$defs"}
-        else clean(value, nulls=nulls)
+        else simplify_schema(value, nulls=nulls)
         for key, value in whole.items()
-        if not (key == "title" or (key == "default" and value is None))
+        if (key, value) not in _IMPLIED and key != "title"
     }
     if nulls:
         return cleaned
@@ -421,40 +454,61 @@ def clean(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any pa
     return cleaned
 
 
-def describe(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
+def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
+    """Return the JSON Schema of a tool's structured answer.
+
+    Its root is an object with both outcomes in `anyOf`: strict clients check errors too, and
+    the legacy protocol refuses a root that is no object.
+    """
+    outcomes: list[JsonObject] = []
+    definitions: JsonObject = {}
+    for kind in (tool.output, toolset.error_output):
+        schema = dict(_type_schema(kind))
+        definitions.update(schema.pop("$defs", {}))
+        outcomes.append(schema)
+    whole: JsonObject = {"type": "object", "anyOf": outcomes}
+    return {**whole, "$defs": definitions} if definitions else whole
+
+
+@lru_cache(maxsize=256)
+def _type_schema(kind: type) -> dict[str, Any]:
+    return simplify_schema(TypeAdapter(kind).json_schema(), nulls=True)
+
+
+def describe_schema(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
     """Return in words what a part of a schema allows; `?` marks fields that may be left out.
 
     Objects that are `depth` 2 down or more are said without their fields.
     """
-    part = _resolved(part, root)
+    part = _resolve_reference(part, root)
     if "enum" in part:
         return "one of: " + ", ".join(str(value) for value in part["enum"])
     if "const" in part:
         return f"{part['const']!r}"
     if "anyOf" in part:
-        return " or ".join(describe(choice, root, depth + 1) for choice in part["anyOf"])
+        return " or ".join(describe_schema(choice, root, depth + 1) for choice in part["anyOf"])
     words = _TYPE_NAMES.get(str(part.get("type")), "any value")
     if part.get("type") == "array" and "items" in part:
-        entry = describe(part["items"], root, depth + 1)
+        entry = describe_schema(part["items"], root, depth + 1)
         words = f"a list of {entry.replace('an object', 'objects', 1)}"
-    elif "properties" in part and depth < _DEEPEST:
+    elif "properties" in part and depth < _MAX_DESCRIBED_DEPTH:
         needed = part.get("required", ())
         fields = (
-            f"{name}{'' if name in needed else '?'}: {describe(field, root, depth + 1)}"
+            f"{name}{'' if name in needed else '?'}: {describe_schema(field, root, depth + 1)}"
             for name, field in part["properties"].items()
         )
         words += f" {{{'; '.join(fields)}}}"
-    return words + _range(part)
+    return words + _describe_range(part)
 
 
-def _resolved(part: JsonObject, root: JsonObject) -> JsonObject:
+def _resolve_reference(part: JsonObject, root: JsonObject) -> JsonObject:
     """Return a part of a schema, that which it refers to where it does."""
     while "$ref" in part:
         part = root["$defs"][part["$ref"].rsplit("/", 1)[1]]
     return part
 
 
-def _range(part: JsonObject) -> str:
+def _describe_range(part: JsonObject) -> str:
     """Return the limits of a part of a schema in words."""
     low = part.get("minimum", part.get("minLength", part.get("minItems")))
     high = part.get("maximum", part.get("maxLength", part.get("maxItems")))

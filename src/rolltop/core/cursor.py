@@ -10,15 +10,17 @@ from typing import Any, Final, cast
 from uuid import UUID
 from zlib import crc32
 
-from rolltop.core.errors import Invalid
+from rolltop.core.errors import InvalidArgument
 
-_LONGEST = 4096
-_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_MAX_LENGTH = 4096
+_URL_SAFE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_MOMENT: Final = 8  # bytes
-_MARK: Final = 3  # bytes, four characters: a cursor stands twice in an answer, and costs tokens
-_AGAIN: Final = (
+_MOMENT_BYTES: Final = 8  # bytes
+_CHECKSUM_BYTES: Final = (
+    3  # bytes, four characters: a cursor stands twice in an answer, and costs tokens
+)
+_RETRY_HINT: Final = (
     "Send next_cursor as it was answered, with the arguments of that call, or leave cursor out to "
     "start again."
 )
@@ -29,13 +31,13 @@ def encode(kind: str, values: list[Any]) -> str:
 
     One value that is url-safe text already is kept as it is: cursors cost tokens.
     """
-    if len(values) == 1 and isinstance(values[0], str) and _PLAIN.fullmatch(values[0]):
+    if len(values) == 1 and isinstance(values[0], str) and _URL_SAFE.fullmatch(values[0]):
         return f"{kind}.{values[0]}"
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return f"{kind}~{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
 
 
-def narrowed(kind: str, *values: object) -> str:
+def filtered_kind(kind: str, *values: object) -> str:
     """Return the kind of a list that arguments narrow: its cursors go on no list of others.
 
     The values are JSON; what is null or empty narrows nothing.
@@ -43,63 +45,63 @@ def narrowed(kind: str, *values: object) -> str:
     if not any(values):
         return kind
     text = json.dumps([value or None for value in values])
-    return f"{kind}-{packed(crc32(text.encode()).to_bytes(4)[:_MARK])}"
+    return f"{kind}-{pack_bytes(crc32(text.encode()).to_bytes(4)[:_CHECKSUM_BYTES])}"
 
 
-def packed(raw: bytes) -> str:
+def pack_bytes(raw: bytes) -> str:
     """Return bytes as a value that `encode` keeps as it is, four characters for three bytes."""
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def unpacked(text: str) -> bytes:
+def unpack_bytes(text: str) -> bytes:
     """Return the bytes that `packed` was given. Raises ValueError for any other text."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
-def packed_moment(moment: datetime, identifier: str) -> str:
+def pack_moment(moment: datetime, identifier: str) -> str:
     """Return a place in a list ordered by time, a moment and a UUID, in 32 characters."""
     since = (moment - _EPOCH) // _MICROSECOND
-    return packed(since.to_bytes(_MOMENT, signed=True) + UUID(identifier).bytes)
+    return pack_bytes(since.to_bytes(_MOMENT_BYTES, signed=True) + UUID(identifier).bytes)
 
 
-def unpacked_moment(text: str) -> tuple[datetime, str]:
-    """Return the place that `packed_moment` packed. Raises ValueError or OverflowError."""
-    raw = unpacked(text)
-    since = int.from_bytes(raw[:_MOMENT], signed=True)
-    return _EPOCH + since * _MICROSECOND, str(UUID(bytes=raw[_MOMENT:]))
+def unpack_moment(text: str) -> tuple[datetime, str]:
+    """Return the place that `pack_moment` packed. Raises ValueError or OverflowError."""
+    raw = unpack_bytes(text)
+    since = int.from_bytes(raw[:_MOMENT_BYTES], signed=True)
+    return _EPOCH + since * _MICROSECOND, str(UUID(bytes=raw[_MOMENT_BYTES:]))
 
 
 def decode(kind: str, cursor: str, *, code: str = "INVALID_CURSOR") -> list[Any]:
     """Return the values in a cursor of that kind.
 
     Raises:
-        Invalid: it is no cursor, or that of another kind of list.
+        InvalidArgument: it is no cursor, or that of another kind of list.
 
     """
-    values = _values(kind, cursor)
+    values = _parse_values(kind, cursor)
     if values is None:
-        raise refused(code)
+        raise invalid_cursor(code)
     return values
 
 
-def refused(code: str) -> Invalid:
+def invalid_cursor(code: str) -> InvalidArgument:
     """Return the error of a text that is no cursor of its list."""
-    return Invalid(
+    return InvalidArgument(
         "cursor is not one that this list answered",
         code=code,
-        hint=_AGAIN,
+        hint=_RETRY_HINT,
     )
 
 
-def _values(kind: str, cursor: str) -> list[Any] | None:
+def _parse_values(kind: str, cursor: str) -> list[Any] | None:
     plain = cursor.removeprefix(f"{kind}.")
     if plain != cursor:
-        return [plain] if _PLAIN.fullmatch(plain) else None
+        return [plain] if _URL_SAFE.fullmatch(plain) else None
     text = cursor.removeprefix(f"{kind}~")
-    if text == cursor or len(text) > _LONGEST:
+    if text == cursor or len(text) > _MAX_LENGTH:
         return None
     try:
-        values = json.loads(unpacked(text))
+        values = json.loads(unpack_bytes(text))
     except (ValueError, RecursionError):  # binascii.Error is a ValueError
         return None
     return cast("list[Any]", values) if isinstance(values, list) else None

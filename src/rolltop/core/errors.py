@@ -1,19 +1,20 @@
 """The one tree of errors a caller may see.
 
-    RolltopError                 code INTERNAL_ERROR
-    ├── Invalid                  the values given are wrong; the caller can mend them
-    │   └── InvalidText          text the store cannot keep (NUL, lone surrogates)
-    ├── NotFound                 no such thing, or not the caller's
-    ├── Conflict                 the thing changed since it was read, or was taken by another
-    ├── Unavailable              the store is out of reach, too slow, or the server is stopping,
-    │                            or lacks open files, threads or processes
-    │   ├── UserGone             the user the call works for was deleted
-    │   └── Stopping             the server is stopping
-    ├── TimedOut                 the call's own deadline passed
-    ├── ConfigInvalid            a setting is wrong; stops the start (exit 2)
-    └── StartFailed              anything else that stops the start (exit 1)
-        └── StoreRefused         the store is newer than the program, or damaged
-            └── StoreKeyRefused  the store's encryption and the settings disagree (exit 2)
+    RolltopError                  code INTERNAL_ERROR
+    ├── InvalidArgument           the values given are wrong; the caller can fix them
+    │   └── InvalidText           text the store cannot keep (NUL, lone surrogates)
+    ├── NotFound                  no such thing, or not the caller's
+    ├── Conflict                  the thing changed since it was read, or was taken by another
+    ├── Unavailable               the store is out of reach, too slow, or the server is stopping,
+    │   │                         or lacks open files, threads or processes
+    │   ├── DiskError             a write failed: nothing is written until a restart
+    │   ├── UserDeleted           the user the call works for was deleted
+    │   └── ShuttingDown          the server is stopping
+    ├── DeadlineExceeded          the call's own deadline passed
+    ├── InvalidConfig             a setting is wrong; stops the start (exit 2)
+    └── StartupError              anything else that stops the start (exit 1)
+        └── IncompatibleStore     the store is newer than the program, or damaged
+            └── StoreKeyMismatch  the store's encryption and the settings disagree (exit 2)
 
 A message says what is wrong with the values given; a hint names the call that repairs it.
 Every other exception is a fault of ours: it is logged with a reference and shown as
@@ -51,13 +52,13 @@ class RolltopError(Exception):
         self.data: dict[str, Any] = dict(data or {})
 
 
-class Invalid(RolltopError):
+class InvalidArgument(RolltopError):
     """The values given are wrong."""
 
     default_code = "INVALID_ARGUMENT"
 
 
-class InvalidText(Invalid):
+class InvalidText(InvalidArgument):
     """Text the store cannot keep."""
 
     default_code = "INVALID_TEXT"
@@ -84,13 +85,20 @@ class Unavailable(RolltopError):
     default_code = "UNAVAILABLE"
 
 
-class UserGone(Unavailable):
+class DiskError(Unavailable):
+    """The disk failed to keep a write to the store, so this process writes to it no more.
+
+    A system may report once that it dropped what was written, and let the next sync succeed.
+    """
+
+
+class UserDeleted(Unavailable):
     """The user a call works for was deleted, by another process, after the call knew who it is."""
 
-    def __init__(self, *, renewed: bool = False) -> None:
-        """Say so, and what becomes of it: the default user is `renewed` by the calls to come."""
+    def __init__(self, *, is_recreated: bool = False) -> None:
+        """Say so; `is_recreated`: this is the default user, whom the next call makes anew."""
         hint = "That user was deleted: call again in a moment, for the default user is made anew."
-        if not renewed:
+        if not is_recreated:
             hint = (
                 "That user was deleted, and calling again does not help: whoever runs this server"
                 " must add the user again with `rolltop user add`, or name another."
@@ -98,12 +106,12 @@ class UserGone(Unavailable):
         super().__init__("The user this call works for was deleted", hint=hint)
 
 
-class Stopping(Unavailable):
+class ShuttingDown(Unavailable):
     """The server is stopping."""
 
-    def __init__(self, *, begun: bool = False) -> None:
+    def __init__(self, *, has_started: bool = False) -> None:
         """Say so; what a call that was `begun` writes may have been kept."""
-        if begun:
+        if has_started:
             super().__init__(
                 "The server stopped before the call was done",
                 hint="Once the server is back, read what a write may have kept before you call"
@@ -113,32 +121,32 @@ class Stopping(Unavailable):
             super().__init__("The server is stopping", hint="Call again once it is back.")
 
 
-class TimedOut(RolltopError):
+class DeadlineExceeded(RolltopError):
     """The call passed `call_timeout`."""
 
     default_code = "TIMEOUT"
 
 
-class ConfigInvalid(RolltopError):
+class InvalidConfig(RolltopError):
     """A setting is wrong; the server does not start."""
 
     default_code = "CONFIG_INVALID"
     exit_code = 2
 
 
-class StartFailed(RolltopError):
+class StartupError(RolltopError):
     """The server cannot start for a reason other than its configuration."""
 
     default_code = "START_FAILED"
 
 
-class StoreRefused(StartFailed):
+class IncompatibleStore(StartupError):
     """The store was written by a newer program, or is damaged; it is left untouched."""
 
     default_code = "STORE_REFUSED"
 
 
-class StoreKeyRefused(StoreRefused):
+class StoreKeyMismatch(IncompatibleStore):
     """The store does not open with the key of the settings, or is not encrypted at all."""
 
     exit_code = 2

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from mcp_types import JSONRPCRequest
 
-from rolltop.core import logs
+from rolltop.core import logging
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import ConfigInvalid, Unavailable
-from rolltop.core.lazy import lazy
-from rolltop.core.registry import UnknownTool
-from rolltop.core.scope import READ, WRITE, Scope
+from rolltop.core.dispatch import UnknownTool
+from rolltop.core.errors import InvalidConfig, Unavailable
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import READ, WRITE, Principal
 
 if TYPE_CHECKING:
     from mcp_types import JSONRPCMessage
 
     from rolltop.core import accounts
     from rolltop.core.accounts import AccessToken
-    from rolltop.core.desk import Desk
-    from rolltop.server.replies import Headers
+    from rolltop.core.context import AppContext
+    from rolltop.server.asgi_responses import RequestHeaders
 else:
     accounts = lazy("rolltop.core.accounts")
 
-_MISSING: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
-_UNKNOWN: Final = "The token is unknown, expired or revoked"
-_MAY_NOT_WRITE: Final = "This token may only read"
+_UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
+_INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
+_READ_ONLY: Final = "This token may only read"
 
 
 @dataclass(frozen=True)
-class Denied:
+class AuthFailure:
     """A request that may not pass: the status, what to say, and the challenge that goes along."""
 
     status: int
@@ -40,36 +40,36 @@ class Denied:
     challenge: str
 
 
-class Authentication:
+class Authenticator:
     """Decides for each request whether it needs a token and whose the token is.
 
     Nothing is remembered that could let a request pass: whether a token is needed is asked of
     the store each time until it once was, and a token is looked up each time.
     """
 
-    def __init__(self, desk: Desk, *, exposed: bool) -> None:
+    def __init__(self, app: AppContext, *, exposed: bool) -> None:
         """`exposed` says that others than this machine can connect: then a token is a must."""
-        self._database = desk.database
-        self._registry = desk.registry
-        self._off = desk.settings["http.auth"] == "off"
-        self._needed: bool = exposed or desk.settings["http.auth"] == "token"
+        self._database = app.database
+        self._registry = app.registry
+        self._off = app.settings["http.auth"] == "off"
+        self._needed: bool = exposed or app.settings["http.auth"] == "token"
         self._touching: dict[str, asyncio.Task[None]] = {}
 
     def check(self) -> None:
         """Make sure that somebody can pass where a token is a must; opens the store for that.
 
         Raises:
-            ConfigInvalid: the store holds no valid token.
+            InvalidConfig: the store holds no valid token.
 
         """
-        if self._needed and not self._database.read_now(SYSTEM, accounts.any_token):
-            raise ConfigInvalid(
+        if self._needed and not self._database.read_sync(SYSTEM, accounts.has_valid_token):
+            raise InvalidConfig(
                 "http.auth: a token is needed and the store holds none",
                 hint="`rolltop token create EMAIL` makes one.",
             )
 
-    async def caller(self, headers: Headers) -> Scope | Denied | None:
-        """Return the scope of the token's owner; None where no token is needed nor given.
+    async def authenticate(self, headers: RequestHeaders) -> Principal | AuthFailure | None:
+        """Return the principal of the token's owner; None if no token is needed nor given.
 
         Raises:
             Unavailable: the store, which alone knows, is out of reach: nobody passes.
@@ -79,54 +79,60 @@ class Authentication:
             return None
         given = headers.all("authorization")
         if len(given) > 1:
-            return Denied(400, "Send one Authorization header", 'Bearer error="invalid_request"')
+            return AuthFailure(
+                400, "Send one Authorization header", 'Bearer error="invalid_request"'
+            )
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
-            return await self._owner(token.strip())
+            return await self._find_principal(token.strip())
         if not self._needed:
-            self._needed = await self._database.read(SYSTEM, accounts.any_token_ever)
+            self._needed = await self._database.read(SYSTEM, accounts.has_any_token)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
-        return Denied(401, _MISSING, "Bearer") if self._needed else None
+        return AuthFailure(401, _UNAUTHENTICATED, "Bearer") if self._needed else None
 
-    def forbids(self, caller: Scope | None, message: JSONRPCMessage) -> Denied | None:
+    def check_permission(
+        self, caller: Principal | None, message: JSONRPCMessage
+    ) -> AuthFailure | None:
         """Return why the caller may not send this message: a token to read with cannot write."""
-        if caller is None or WRITE in caller.rights or not isinstance(message, JSONRPCRequest):
+        if caller is None or WRITE in caller.permissions or not isinstance(message, JSONRPCRequest):
             return None
         name = (message.params or {}).get("name") if message.method == "tools/call" else None
-        if not isinstance(name, str) or not self._is_offered(name, Scope.of("")):
+        if not isinstance(name, str) or not self._has_tool(name, Principal.for_user("")):
             return None
-        if self._is_offered(name, caller):
+        if self._has_tool(name, caller):
             return None
         challenge = f'Bearer error="insufficient_scope", scope="{WRITE}"'
-        return Denied(403, _MAY_NOT_WRITE, f'{challenge}, error_description="{_MAY_NOT_WRITE}"')
+        return AuthFailure(403, _READ_ONLY, f'{challenge}, error_description="{_READ_ONLY}"')
 
-    def _is_offered(self, name: str, scope: Scope) -> bool:
+    def _has_tool(self, name: str, principal: Principal) -> bool:
         try:
-            self._registry.find(name, scope)
+            self._registry.find(name, principal)
         except UnknownTool:
             return False
         return True
 
-    async def _owner(self, plain: str) -> Scope | Denied:
-        found = await self._database.read(SYSTEM, accounts.token_owner, plain)
+    async def _find_principal(self, plain: str) -> Principal | AuthFailure:
+        found = await self._database.read(SYSTEM, accounts.find_token_owner, plain)
         if found is None:
-            challenge = f'Bearer error="invalid_token", error_description="{_UNKNOWN}"'
-            return Denied(401, _UNKNOWN, challenge)
+            challenge = f'Bearer error="invalid_token", error_description="{_INVALID_CREDENTIAL}"'
+            return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
         user, token = found
-        self._touch(token)
+        self._schedule_touch(token)
         rights = frozenset({READ} if token.read_only else {READ, WRITE})
-        return Scope.of(user.id, actor=token.name, rights=rights)
+        return replace(
+            Principal.for_user(user.id, actor=token.name, permissions=rights), token_id=token.id
+        )
 
-    def _touch(self, token: AccessToken) -> None:
+    def _schedule_touch(self, token: AccessToken) -> None:
         """Note the token's use beside the request, which doesn't wait for it."""
         if token.id in self._touching or not token.needs_touch(datetime.now(UTC)):
             return
-        task = asyncio.create_task(self._note_use(token.id))
+        task = asyncio.create_task(self._record_use(token.id))
         self._touching[token.id] = task
         task.add_done_callback(lambda _: self._touching.pop(token.id, None))
 
-    async def _note_use(self, token_id: str) -> None:
+    async def _record_use(self, token_id: str) -> None:
         try:
             await self._database.write(SYSTEM, accounts.touch_token, token_id)
         except Unavailable:
-            logs.event("a token's use was not noted", level="warn")
+            logging.event("a token's use was not noted", level="warn")

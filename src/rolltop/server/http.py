@@ -3,156 +3,240 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
+import math
 import os
 import socket
 import stat
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final
+import struct
+import sys
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from rolltop.core import logs
-from rolltop.core.errors import ConfigInvalid, RolltopError, StartFailed
-from rolltop.core.leaving import leave
-from rolltop.server import assembly
-from rolltop.server.auth import Authentication
-from rolltop.server.ending import Ending
-from rolltop.server.gate import Gate, is_loopback
-from rolltop.server.routes import Routes
+from rolltop.core import logging
+from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
+from rolltop.core.process_exit import leave
+from rolltop.server import app
+from rolltop.server.auth import Authenticator
+from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
+from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
+from rolltop.server.routes import HttpApp
+from rolltop.server.shutdown import Shutdown
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from rolltop.core.settings import Settings
-    from rolltop.server.assembly import App
+    from rolltop.server.app import ServerApp
 
-_AFTER_GRACE: Final = 1.9
-_CONNECTIONS_CLOSING: Final = 1
-_STORE_CLOSING: Final = 0.3
+_EXIT_LIMIT: Final = 1.9
+_CLOSE_CONNECTIONS_TIMEOUT: Final = 1
+_CLOSE_STORE_TIMEOUT: Final = 0.3
 _BACKLOG: Final = 2048
-_USER_ONLY: Final = 0o600
+_SWITCH_INTERVAL: Final = 0.001
+"""Seconds after which a thread that parses lets the event loop run; Python's own are 0.005."""
+_ACCEPT_BATCH: Final = 16
+_TICKS_A_SECOND: Final = 10
+_ACCEPT_GRACE: Final = 0.5
+"""Seconds in which no request that was accepted is refused."""
+_SO_ATTACH_FILTER: Final = 26
+_BPF_RETURN: Final = 6
+_ACCEPT_SETTLE_SECONDS: Final = 0.05
+"""Seconds until the loop knows every connection that it has accepted."""
+_FIRST_REQUEST_TIMEOUT: Final = 0.5
+"""Seconds for the first request of a connection that was made before no more were taken."""
+_SOCKET_MODE: Final = 0o600
 
 
 def serve_http(settings: Settings) -> int:
     """Serve over HTTP until a signal comes; the process ends here with 0.
 
     Raises:
-        ConfigInvalid: a setting is wrong, or the address may not be served as it is set up.
-        StartFailed: the address is taken, or the store is refused.
+        InvalidConfig: a setting is wrong, or the address may not be served as it is set up.
+        StartupError: the address is taken, or the store is refused.
 
     """
-    return serve(assembly.build(settings, http=True))
+    return serve(app.build_server_app(settings, http=True))
 
 
-def serve(app: App) -> int:
+def serve(app: ServerApp) -> int:
     """Serve an application that is already put together."""
-    settings = app.desk.settings
+    settings = app.context.settings
     exposed = _is_exposed(settings)
-    authentication = Authentication(app.desk, exposed=exposed)
+    authentication = Authenticator(app.context, exposed=exposed)
+    probe_networks(settings)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     app.check()
     authentication.check()
-    listening = [_bound(settings["http.host"], settings["http.port"])]
+    listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
-        listening.append(_bound_socket(settings["http.socket"]))
+        listening.append(_bind_unix_socket(settings["http.socket"]))
     code = asyncio.run(_serve(app, authentication, listening))
     if settings["http.socket"] is not None:
         settings["http.socket"].unlink(missing_ok=True)
     leave(code)
 
 
-class _WebServer(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """uvicorn without its own reading of signals, which would end the process by them."""
+
+    def __init__(self, config: uvicorn.Config, connections: ConnectionRegistry) -> None:
+        super().__init__(config)
+        self._connections = connections
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(_BACKLOG)
 
-async def _serve(app: App, authentication: Authentication, listening: list[socket.socket]) -> int:
-    """Serve until the end is wished for, then end in order; returns the exit code."""
-    settings = app.desk.settings
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_A_SECOND == 0:
+            self._connections.close_timed_out()
+        return await super().on_tick(counter)
+
+    def close_idle(self) -> None:
+        """Close the connections that are only kept for a next request."""
+        self._connections.close_idle()
+
+    async def stop_listening(self, listening: Sequence[socket.socket]) -> None:
+        """Refuse new connections; those that were made already bring their first request yet."""
+        loop = asyncio.get_running_loop()
+        made: list[socket.socket] = []
+        for listener in listening:
+            _drop_new_connections(listener)
+            with suppress(OSError):  # there is none any more
+                while True:
+                    made.append(listener.accept()[0])
+        for server in self.servers:
+            server.close()
+        for connection in made:
+            connection.settimeout(0)
+            await loop.connect_accepted_socket(self._new_connection, connection)
+        await asyncio.sleep(_ACCEPT_SETTLE_SECONDS)
+        if self._connections.has_half_open():
+            await asyncio.sleep(_FIRST_REQUEST_TIMEOUT)
+
+    def _new_connection(self) -> HttpConnection:
+        state = self.server_state
+        return HttpConnection(
+            self._connections, config=self.config, server_state=state, app_state={}
+        )
+
+
+def _drop_new_connections(listener: socket.socket) -> None:
+    """Let no further connection be made: what is made while a socket closes is reset.
+
+    Whose first packet is dropped sends it again a second later, and is refused then.
+    """
+    if sys.platform == "linux":
+        drop_all = ctypes.create_string_buffer(struct.pack("HBBI", _BPF_RETURN, 0, 0, 0))
+        program = struct.pack("HP", 1, ctypes.addressof(drop_all))
+        with suppress(OSError):  # a Unix socket, or a kernel that has no filters
+            listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+
+
+async def _serve(
+    app: ServerApp, authentication: Authenticator, listening: list[socket.socket]
+) -> int:
+    """Serve until a shutdown is requested, then shut down in order; return the exit code."""
+    settings = app.context.settings
     grace: float = settings["http.shutdown_timeout"]
-    ending = Ending(grace + _AFTER_GRACE)
-    ending.on_signals()
-    app.on_refused = lambda code: ending.begin("the store is refused", code)
+    drain: float = settings["http.drain_seconds"]
+    ending = Shutdown(drain + _FIRST_REQUEST_TIMEOUT + _ACCEPT_GRACE + grace + _EXIT_LIMIT)
+    ending.install_signal_handlers()
+    app.on_unusable_store = lambda code: ending.request("the store is refused", code)
     # The routes have bounded the body already, and the gate has checked where it came from.
     manager = StreamableHTTPSessionManager(
         app.server, stateless=True, max_request_body_size=settings["http.max_body"] + 1
     )
-    routes = Routes(app, authentication, manager.handle_request)
+    routes = HttpApp(app, authentication, manager.handle_request)
     web = _web_server(settings, routes)
     async with manager.run():
         serving = asyncio.create_task(web.serve(listening))
-        wish = asyncio.create_task(ending.wished())
+        requested = asyncio.create_task(ending.wait())
         app.start()
-        logs.event("started", transport="http", url=_url(listening[0]))
-        await asyncio.wait({serving, wish}, return_when=asyncio.FIRST_COMPLETED)
-        ending.begin("the web server ended", code=1)
-        logs.event("stopping", reason=ending.reason)
-        app.stop_calls(refuse=True)
-        routes.refuse_unread()
-        await app.finish_calls(routes.idle, grace)
+        logging.event("started", transport="http", url=_url(listening[0]))
+        await asyncio.wait({serving, requested}, return_when=asyncio.FIRST_COMPLETED)
+        ending.request("the web server ended", code=1)
+        logging.event("stopping", reason=ending.reason)
+        routes.is_draining = True
+        web.close_idle()
+        if ending.reason == "SIGTERM":  # whoever presses Ctrl-C has no proxy that must notice
+            await asyncio.sleep(drain)
+        await web.stop_listening(listening)
+        app.close_streams(refuse=False)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ACCEPT_GRACE):
+                await routes.wait_idle()
+        app.close_streams(refuse=True)
+        routes.reject_unread()
+        await app.drain_calls(routes.wait_idle, grace)
         web.should_exit = True
-        await asyncio.wait({serving}, timeout=_CONNECTIONS_CLOSING + 0.3)
-    await app.close(_STORE_CLOSING)
-    logs.event("stopped")
+        await asyncio.wait({serving}, timeout=_CLOSE_CONNECTIONS_TIMEOUT + 0.3)
+    await app.close(_CLOSE_STORE_TIMEOUT)
+    logging.event("stopped")
     return ending.code
 
 
-def _web_server(settings: Settings, routes: Routes) -> _WebServer:
-    gate = Gate(
-        routes,
-        allowed_hosts=settings["http.allowed_hosts"],
-        allowed_origins=settings["http.allowed_origins"],
+def _web_server(settings: Settings, routes: HttpApp) -> _UvicornServer:
+    connections = ConnectionRegistry(ConnectionLimits.from_settings(settings))
+    config = uvicorn.Config(
+        HostCheck(routes, settings),
+        interface="asgi3",
+        http=cast("type[asyncio.Protocol]", partial(HttpConnection, connections)),
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        # So many are accepted at once, whatever the number of free descriptors.
+        backlog=_ACCEPT_BATCH,
+        timeout_keep_alive=math.ceil(settings["http.idle_timeout"]),
+        timeout_graceful_shutdown=_CLOSE_CONNECTIONS_TIMEOUT,
     )
-    return _WebServer(
-        uvicorn.Config(
-            gate,
-            interface="asgi3",
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            backlog=_BACKLOG,
-            timeout_graceful_shutdown=_CONNECTIONS_CLOSING,
-        )
-    )
+    return _UvicornServer(config, connections)
 
 
 def _is_exposed(settings: Settings) -> bool:
     """Whether others than this machine can connect.
 
     Raises:
-        ConfigInvalid: they can, and the settings do not say who may and under which name.
+        InvalidConfig: they can, and the settings do not say who may and under which name.
 
     """
     host = settings["http.host"]
     if is_loopback(host):
         return False
     if settings["http.auth"] == "off":
-        raise ConfigInvalid(
+        raise InvalidConfig(
             f"http.host: {host!r} can be reached from other machines and http.auth is off",
             hint="Set http.auth to token, or http.host to 127.0.0.1.",
         )
     if not settings["http.allowed_hosts"]:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             f"http.host: {host!r} can be reached from other machines under names not given",
             hint="List the server's public names in http.allowed_hosts.",
         )
     return True
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind_tcp_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket.
 
     Raises:
-        ConfigInvalid: this machine has no such address.
-        StartFailed: the port is taken, or may not be used.
+        InvalidConfig: this machine has no such address.
+        StartupError: the port is taken, or may not be used.
 
     """
     with ExitStack() as closing:
@@ -165,31 +249,31 @@ def _bound(host: str, port: int) -> socket.socket:
             listener.bind(address)
             listener.listen(_BACKLOG)
         except (OSError, ValueError) as failure:
-            raise _cannot_listen(host, port, failure) from failure
+            raise _listen_error(host, port, failure) from failure
         closing.pop_all()
     return listener
 
 
-def _cannot_listen(host: str, port: int, failure: OSError | ValueError) -> RolltopError:
+def _listen_error(host: str, port: int, failure: OSError | ValueError) -> RolltopError:
     reason = getattr(failure, "strerror", None) or "it is no address"
     said = f"http.host, http.port: cannot listen on {host!r}, port {port}: {reason}"
     if getattr(failure, "errno", None) in {errno.EADDRINUSE, errno.EACCES}:
-        return StartFailed(said, hint="Choose another port; 0 takes a free one.")
-    return ConfigInvalid(said, hint="Choose an address of this machine.")
+        return StartupError(said, hint="Choose another port; 0 takes a free one.")
+    return InvalidConfig(said, hint="Choose an address of this machine.")
 
 
-def _bound_socket(path: Path) -> socket.socket:
+def _bind_unix_socket(path: Path) -> socket.socket:
     """Return a listening Unix socket that only its owner can use; a dead one is replaced.
 
     Raises:
-        StartFailed: somebody listens there, or the path holds something else.
+        StartupError: somebody listens there, or the path holds something else.
 
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        if path.exists() and _is_dead(path):
+        if path.exists() and _is_stale_socket(path):
             path.unlink()
-        mask = os.umask(0o777 & ~_USER_ONLY)
+        mask = os.umask(0o777 & ~_SOCKET_MODE)
         try:
             listener.bind(str(path))
         finally:
@@ -197,14 +281,14 @@ def _bound_socket(path: Path) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as failure:
         listener.close()
-        raise StartFailed(
+        raise StartupError(
             f"http.socket: cannot listen on {path}: {failure.strerror or failure}",
             hint="Choose another path, or stop the server that listens there.",
         ) from failure
     return listener
 
 
-def _is_dead(path: Path) -> bool:
+def _is_stale_socket(path: Path) -> bool:
     """Whether the path is a socket that nobody answers at."""
     if not stat.S_ISSOCK(path.stat().st_mode):
         return False

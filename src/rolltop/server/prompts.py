@@ -18,29 +18,29 @@ from mcp_types import (
 from mcp_types import Prompt as ListedPrompt
 from mcp_types import PromptArgument as ListedArgument
 
-from rolltop.core.arguments import storable
-from rolltop.server.guard import Route, refuse_cursor, unknown
+from rolltop.core.arguments import require_storable
+from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp.server.context import ServerRequestContext
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.toolset import Prompt
+    from rolltop.core.context import AppContext
+    from rolltop.core.tools import Prompt
 
     Context = ServerRequestContext[Any, Any]
 
 
-class Prompts:
+class PromptHandlers:
     """What the toolsets declare as prompts, as prompts of the protocol."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, app: AppContext) -> None:
         """Read the declarations."""
-        self._registry = desk.registry
-        toolsets = desk.registry.toolsets
+        self._registry = app.registry
+        toolsets = app.registry.toolsets
         prompts = [prompt for toolset in toolsets for prompt in toolset.prompts]
-        self.offered = {p.name: p for p in prompts if desk.registry.offers(p.tools)}
+        self.prompts = {p.name: p for p in prompts if app.registry.has_tools(p.tools)}
 
     def routes(self) -> list[Route]:
         """Return the methods to serve; none where no toolset offers a prompt."""
@@ -48,45 +48,47 @@ class Prompts:
             ("prompts/list", PaginatedRequestParams, self.list),
             ("prompts/get", GetPromptRequestParams, self.get),
         ]
-        return served if self.offered else []
+        return served if self.prompts else []
 
     async def list(
         self, _context: Context, params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
         """Return every prompt, on one page."""
         refuse_cursor(params)
-        return ListPromptsResult(prompts=[_listed(prompt) for prompt in self.offered.values()])
+        return ListPromptsResult(prompts=[_to_protocol(prompt) for prompt in self.prompts.values()])
 
     async def get(self, _context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         """Return the message of one prompt with its arguments filled in."""
-        prompt = self.offered.get(params.name)
+        prompt = self.prompts.get(params.name)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, unknown("prompt", params.name, self.offered))
+            raise MCPError(
+                INVALID_PARAMS, unknown_name_message("prompt", params.name, self.prompts)
+            )
         given = params.arguments or {}
         names = [argument.name for argument in prompt.arguments]
         for name in given:
             if name not in names:
-                raise MCPError(INVALID_PARAMS, unknown("argument", name, names))
+                raise MCPError(INVALID_PARAMS, unknown_name_message("argument", name, names))
         for argument in prompt.arguments:
             if argument.required and not given.get(argument.name):
                 message = f"The prompt {prompt.name} needs its argument {argument.name}"
                 raise MCPError(INVALID_PARAMS, message, {"hint": argument.description})
         for name, value in given.items():
-            storable(value, name)
-        text = self._as_listed(prompt.render(given), given.values())
+            require_storable(value, name)
+        text = self._use_listed_names(prompt.render(given), given.values())
         message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
 
-    def _as_listed(self, text: str, given: Iterable[str]) -> str:
+    def _use_listed_names(self, text: str, given: Iterable[str]) -> str:
         """Return a prompt's text with listed names of tools; what was `given` stays as it is."""
-        named = (value for value in given if self._registry.as_listed(value) != value)
+        named = (value for value in given if self._registry.use_listed_names(value) != value)
         values = "|".join(map(re.escape, named))
         parts = re.split(f"({values})", text) if values else [text]
-        parts[::2] = [self._registry.as_listed(part) for part in parts[::2]]
+        parts[::2] = [self._registry.use_listed_names(part) for part in parts[::2]]
         return "".join(parts)
 
 
-def _listed(prompt: Prompt) -> ListedPrompt:
+def _to_protocol(prompt: Prompt) -> ListedPrompt:
     return ListedPrompt(
         name=prompt.name,
         title=prompt.title,

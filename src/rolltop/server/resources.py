@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import unquote
 
 from mcp import MCPError
 from mcp_types import (
@@ -17,49 +20,91 @@ from mcp_types import (
     PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
-    ResourceTemplate,
     TextResourceContents,
+)
+from mcp_types import (
+    ResourceTemplate as ListedTemplate,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from rolltop.core import tokens
-from rolltop.core.arguments import shown, storable
-from rolltop.core.call import Call
-from rolltop.core.errors import Invalid, NotFound, TimedOut
-from rolltop.core.toolset import Contents
-from rolltop.server.guard import Route, refuse_cursor, unknown
-from rolltop.server.uris import Template
+from rolltop.core import token_counter
+from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.context import CallContext
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound
+from rolltop.core.tools import ResourceContents
+from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from mcp.server.context import ServerRequestContext
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.toolset import Reference
-    from rolltop.server.identity import Identify
+    from rolltop.core.context import AppContext
+    from rolltop.core.tools import ResourceTemplate
+    from rolltop.server.identity import PrincipalResolver
 
     Context = ServerRequestContext[Any, Any]
 
 T = TypeVar("T")
-_MOST_COMPLETIONS: Final = 100
+_MAX_COMPLETIONS: Final = 100
 _LEGACY_NOT_FOUND: Final = -32002
-_SEAM: Final = 2  # tokens that two texts may gain where they meet
+_EXPRESSION: Final = re.compile(r"\{([+#]?)(\w+)\}")
+_VALUE_PATTERNS: Final = {
+    "": r"(?P<{name}>[^/?#]+)",  # one segment
+    "+": r"(?P<{name}>[^?#]+)",  # segments with their slashes
+    "#": r"(?:#(?P<{name}>.+))?",  # a fragment, which may be missing
+}
+_MAX_URI_LENGTH: Final = 8192
+_JOIN_TOKENS: Final = 2  # tokens that two texts may gain where they meet
 
 
-class Resources:
+class UriTemplate:
+    """A template of the forms `{name}`, `{+name}` and `{#name}`."""
+
+    def __init__(self, text: str) -> None:
+        """Compile the template. Raises ValueError for other forms of expressions."""
+        literals = _EXPRESSION.split(text)[::3]
+        if any(mark in literal for literal in literals for mark in "{}"):
+            raise ValueError(f"{text} has an expression of a form that cannot be matched")
+        pattern = re.escape(literals[0])
+        for found, literal in zip(_EXPRESSION.finditer(text), literals[1:], strict=True):
+            pattern += _VALUE_PATTERNS[found[1]].format(name=found[2]) + re.escape(literal)
+        self._pattern = re.compile(pattern)
+        self.variables = tuple(self._pattern.groupindex)
+        """The names of its variables, in order."""
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """Return the decoded variables the address has; None if it is no such address.
+
+        Values that climb (`..`) or hold NUL or bytes that are no UTF-8 match nothing.
+        """
+        found = self._pattern.fullmatch(uri) if len(uri) <= _MAX_URI_LENGTH else None
+        if found is None:
+            return None
+        try:
+            given = {n: unquote(v, errors="strict") for n, v in found.groupdict().items() if v}
+        except UnicodeDecodeError:
+            return None
+        return given if all(_is_safe(value) for value in given.values()) else None
+
+
+def _is_safe(value: str) -> bool:
+    return "\0" not in value and ".." not in PurePosixPath(value.replace("\\", "/")).parts
+
+
+class ResourceHandlers:
     """What the toolsets declare as references, as resources of the protocol."""
 
-    def __init__(self, desk: Desk, identify: Identify) -> None:
+    def __init__(self, app: AppContext, identify: PrincipalResolver) -> None:
         """Read the declarations; touch no store."""
-        self._desk = desk
+        self._desk = app
         self._identify = identify
-        self.offered: list[tuple[Reference, Template]] = []
+        self.templates: list[tuple[ResourceTemplate, UriTemplate]] = []
         self._without_store = set[str]()
         """The kinds that are read without the store."""
-        for toolset in desk.registry.toolsets:
-            for reference in toolset.references:
-                self.offered.append((reference, Template(reference.template)))
+        for toolset in app.registry.toolsets:
+            for reference in toolset.resource_templates:
+                self.templates.append((reference, UriTemplate(reference.template)))
                 if not toolset.needs_store:
                     self._without_store.add(reference.kind)
 
@@ -67,11 +112,11 @@ class Resources:
         """Return the methods to serve; none where no toolset has references."""
         served: list[Route] = [
             ("resources/list", PaginatedRequestParams, self.list),
-            ("resources/templates/list", PaginatedRequestParams, self.templates),
+            ("resources/templates/list", PaginatedRequestParams, self.list_templates),
             ("resources/read", ReadResourceRequestParams, self.read),
             ("completion/complete", CompleteRequestParams, self.complete),
         ]
-        return served if self.offered else []
+        return served if self.templates else []
 
     async def list(
         self, _context: Context, params: PaginatedRequestParams | None
@@ -80,71 +125,75 @@ class Resources:
         refuse_cursor(params)
         return ListResourcesResult(resources=[])
 
-    async def templates(
+    async def list_templates(
         self, _context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """Return every template, on one page."""
         refuse_cursor(params)
         return ListResourceTemplatesResult(
             resource_templates=[
-                ResourceTemplate(
+                ListedTemplate(
                     uri_template=reference.template,
                     name=reference.kind,
                     title=reference.title,
                     description=reference.description,
                     mime_type=reference.mime_type,
                 )
-                for reference, _ in self.offered
+                for reference, _ in self.templates
             ]
         )
 
     async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return the text of one resource of the caller's own."""
-        reference, variables = self._find(context, storable(params.uri, "uri"))
+        reference, variables = self._find(context, require_storable(params.uri, "uri"))
         call = await self._call(context, reference)
         try:
-            found = await self._in_time(reference.read(call, **variables))
+            found = await self._with_deadline(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
-        whole = Contents(found) if isinstance(found, str) else found
-        bounded = _within(whole, call.budget)
+        whole = ResourceContents(found) if isinstance(found, str) else found
+        bounded = _truncate_contents(whole, call.budget)
         contents = TextResourceContents(uri=params.uri, mime_type=reference.mime_type, text=bounded)
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
         """Return possible values of one variable of a template, best first."""
         if isinstance(params.ref, PromptReference):
-            return _completed([])
-        known = {reference.template: (reference, its) for reference, its in self.offered}
+            return _completion_result([])
+        known = {reference.template: (reference, its) for reference, its in self.templates}
         if params.ref.uri not in known:
-            raise MCPError(INVALID_PARAMS, unknown("resource template", params.ref.uri, known))
+            raise MCPError(
+                INVALID_PARAMS, unknown_name_message("resource template", params.ref.uri, known)
+            )
         reference, template = known[params.ref.uri]
         if params.argument.name not in template.variables:
-            return _completed([])
+            return _completion_result([])
         call = await self._call(context, reference)
         given = (params.context and params.context.arguments) or {}
         name, prefix = params.argument.name, params.argument.value
         try:
-            found = await self._in_time(reference.complete(call, name, prefix, given))
-        except (Invalid, NotFound):  # what was typed so far names nothing yet
+            found = await self._with_deadline(reference.complete(call, name, prefix, given))
+        except (InvalidArgument, NotFound):  # what was typed so far names nothing yet
             found = []
-        return _completed(found)
+        return _completion_result(found)
 
-    def _find(self, context: Context, uri: str) -> tuple[Reference, dict[str, str]]:
-        for reference, template in self.offered:
+    def _find(self, context: Context, uri: str) -> tuple[ResourceTemplate, dict[str, str]]:
+        for reference, template in self.templates:
             variables = template.match(uri)
             if variables is not None:
                 return reference, variables
-        kinds = ", ".join(reference.template for reference, _ in self.offered)
-        raise _not_found(context, uri, f"Unknown resource {shown(uri)}", f"There are {kinds}.")
+        kinds = ", ".join(reference.template for reference, _ in self.templates)
+        raise _not_found(
+            context, uri, f"Unknown resource {value_preview(uri)}", f"There are {kinds}."
+        )
 
-    async def _call(self, context: Context, reference: Reference) -> Call:
+    async def _call(self, context: Context, reference: ResourceTemplate) -> CallContext:
         needed = reference.kind not in self._without_store
         scope = await self._identify(context, needed=needed)
         limit: int = self._desk.settings["max_result_tokens"]
-        return Call(self._desk, scope, f"resource {reference.kind}", limit)
+        return CallContext(self._desk, scope, f"resource {reference.kind}", limit)
 
-    async def _in_time(self, work: Awaitable[T]) -> T:
+    async def _with_deadline(self, work: Awaitable[T]) -> T:
         allowed = self._desk.settings["call_timeout"]
         deadline = asyncio.timeout(allowed)
         try:
@@ -153,35 +202,35 @@ class Resources:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            raise TimedOut(
+            raise DeadlineExceeded(
                 f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
             ) from None
 
 
-def _within(found: Contents, limit: int) -> str:
+def _truncate_contents(found: ResourceContents, limit: int) -> str:
     """Return the text, or its first lines of at most `limit` tokens (0: no bound) and a note."""
     text, more = found
-    if not limit or (not more and tokens.count(text) <= limit):
+    if not limit or (not more and token_counter.count(text) <= limit):
         return text
-    longest = _cut_note("within", text.count("\n") + 1)
-    end = tokens.prefix(text, limit - tokens.count(longest) - _SEAM)
+    longest = _truncation_note("within", text.count("\n") + 1)
+    end = token_counter.prefix_length(text, limit - token_counter.count(longest) - _JOIN_TOKENS)
     if end < len(text):
         end = text.rfind("\n", 0, end) + 1 or end
     shown = text[:end].rstrip("\n")
     where = "after" if text.startswith("\n", len(shown)) else "within"
-    note = _cut_note(where, shown.count("\n") + 1)
+    note = _truncation_note(where, shown.count("\n") + 1)
     return f"{shown}\n{note}"
 
 
-def _cut_note(where: str, line: int) -> str:
+def _truncation_note(where: str, line: int) -> str:
     return (
         f"[cut here, {where} line {line}: the resource is longer than max_result_tokens; "
         "a tool reads the rest]"
     )
 
 
-def _completed(values: Sequence[str]) -> CompleteResult:
-    some = values[:_MOST_COMPLETIONS]
+def _completion_result(values: Sequence[str]) -> CompleteResult:
+    some = values[:_MAX_COMPLETIONS]
     more = len(values) > len(some)
     return CompleteResult(
         completion=Completion(values=list(some), total=len(values), has_more=more)

@@ -18,60 +18,66 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from pydantic_core import PydanticSerializationError
 
-from rolltop.core import logs
-from rolltop.core.errors import StartFailed
-from rolltop.core.leaving import leave
-from rolltop.server import adapter, assembly
-from rolltop.server.ending import Ending
-from rolltop.server.incoming import Incoming, InFlight
-from rolltop.server.pipes import LineReader, LineWriter, claim_standard_streams, has_ended
+from rolltop.core import logging
+from rolltop.core.errors import StartupError
+from rolltop.core.process_exit import leave
+from rolltop.server import mcp_server
+from rolltop.server.app import build_server_app
+from rolltop.server.inflight import InFlightRequests, LineDispatcher
+from rolltop.server.line_io import (
+    LineReader,
+    LineWriter,
+    claim_standard_streams,
+    is_write_end_closed,
+)
+from rolltop.server.shutdown import Shutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from rolltop.core.settings import Settings
-    from rolltop.server.assembly import App
+    from rolltop.server.app import ServerApp
 
-GRACE: Final = 1.5
-"""Seconds that calls in flight have left when the end is wished for."""
-_LAST_ANSWERS: Final = 1.7
+GRACE_SECONDS: Final = 1.5
+"""Seconds that calls in flight have left when a shutdown is requested."""
+REFUSE_REST_SECONDS: Final = 1.7
 """Seconds after which those are answered that a loop which is late or stuck has not answered."""
-_LIMIT: Final = 1.9
-_CLOSING: Final = 0.1
-_LOOK_EVERY: Final = 0.005
-_END: Final = "stdin ended"
+EXIT_LIMIT: Final = 1.9
+_CLOSE_TIMEOUT: Final = 0.1
+_POLL_INTERVAL: Final = 0.005
+_STDIN_CLOSED: Final = "stdin ended"
 
 
 def serve_stdio(settings: Settings) -> int:
     """Serve one client until stdin ends or a signal comes; the process ends here with 0.
 
     Raises:
-        ConfigInvalid: a setting is wrong, or the user it names is not known.
-        StartFailed: the store is refused, or there is no stdin or stdout.
+        InvalidConfig: a setting is wrong, or the user it names is not known.
+        StartupError: the store is refused, or there is no stdin or stdout.
 
     """
-    app = assembly.build(settings, http=False)
+    app = build_server_app(settings, http=False)
     return serve(app)
 
 
-def serve(app: App) -> int:
+def serve(app: ServerApp) -> int:
     """Serve one client with an application that is already put together."""
     app.check()
     try:
         incoming, outgoing = claim_standard_streams()
     except OSError as failure:
-        raise StartFailed(
+        raise StartupError(
             "stdin or stdout is closed", hint="An MCP client starts this server over pipes."
         ) from failure
     leave(asyncio.run(_serve(app, incoming, outgoing)))
 
 
-class _Answers:
+class _AnswerStream:
     """What the SDK writes to: each message becomes a line. `on_first` runs after the first."""
 
     def __init__(
-        self, writer: LineWriter, in_flight: InFlight, on_first: Callable[[], None]
+        self, writer: LineWriter, in_flight: InFlightRequests, on_first: Callable[[], None]
     ) -> None:
         self._writer = writer
         self._in_flight = in_flight
@@ -86,13 +92,13 @@ class _Answers:
 
     async def send(self, item: SessionMessage, /) -> None:
         message = item.message
-        line = _line(message)
+        line = _encode_line(message)
         with self._sending:
             if self._is_over:
                 return
             self._writer.put(line)
             if isinstance(message, JSONRPCResponse | JSONRPCError):
-                self._in_flight.ended(message.id)
+                self._in_flight.remove(message.id)
         if self._on_first is not None:
             first, self._on_first = self._on_first, None
             first()
@@ -112,79 +118,89 @@ class _Answers:
         await self.aclose()
 
 
-async def _serve(app: App, incoming: int, outgoing: int) -> int:
-    """Serve until the end is wished for, then end in order; returns the exit code."""
-    ending = Ending(_LIMIT)
-    ending.on_signals()
-    app.on_refused = lambda code: ending.begin("the store is refused", code)
-    in_flight = InFlight(app.desk.settings["threads"])
-    writer = LineWriter(outgoing, lambda: ending.begin("stdout was closed"))
+async def _serve(app: ServerApp, incoming: int, outgoing: int) -> int:
+    """Serve until a shutdown is requested, then shut down in order; return the exit code."""
+    ending = Shutdown(EXIT_LIMIT)
+    ending.install_signal_handlers()
+    app.on_unusable_store = lambda code: ending.request("the store is refused", code)
+    in_flight = InFlightRequests(app.context.settings["threads"])
+    writer = LineWriter(outgoing, lambda: ending.request("stdout was closed"))
     messages, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    lines = Incoming(
+    lines = LineDispatcher(
         writer,
         in_flight,
         messages,
-        has_ended=partial(has_ended, incoming),
-        stopped=lambda request: _line(adapter.unserved(app.desk, request, begun=False)),
+        has_ended=partial(is_write_end_closed, incoming),
+        stopped=lambda request: _encode_line(
+            mcp_server.shutdown_response(app.context, request, has_started=False)
+        ),
     )
-    answers = _Answers(writer, in_flight, app.start)
-    refuse_rest = partial(_refuse_rest, app, answers, in_flight, writer)
-    ending.after(_LAST_ANSWERS, refuse_rest)
+    answers = _AnswerStream(writer, in_flight, app.start)
+    refuse_rest = partial(_answer_unfinished, app, answers, in_flight, writer)
+    ending.schedule(REFUSE_REST_SECONDS, refuse_rest)
     options = app.server.create_initialization_options()
     serving = asyncio.create_task(app.server.run(received, answers, options))
-    wish = asyncio.create_task(ending.wished())
-    reader = LineReader(incoming, lines.line, lines.long_line, lambda: ending.begin(_END))
+    requested = asyncio.create_task(ending.wait())
+    reader = LineReader(
+        incoming, lines.handle_line, lines.refuse_long_line, lambda: ending.request(_STDIN_CLOSED)
+    )
     reader.start()
-    logs.event("started", transport="stdio")
-    await asyncio.wait({serving, wish}, return_when=asyncio.FIRST_COMPLETED)
-    ending.begin("the protocol loop ended", code=1)
-    logs.event("stopping", reason=ending.reason)
-    deadline = ending.since + GRACE  # a loop that is late has less of it left
+    logging.event("started", transport="stdio")
+    await asyncio.wait({serving, requested}, return_when=asyncio.FIRST_COMPLETED)
+    ending.request("the protocol loop ended", code=1)
+    logging.event("stopping", reason=ending.reason)
+    deadline = ending.requested_at + GRACE_SECONDS  # a loop that is late has less of it left
     # What came before stdin ended was asked for in time, and nothing can come after it.
-    app.stop_calls(refuse=ending.reason != _END)
+    app.close_streams(refuse=ending.reason != _STDIN_CLOSED)
     await _finish_calls(app, reader, in_flight, deadline)
     refuse_rest()
-    writer.flush(max(_CLOSING, deadline - asyncio.get_running_loop().time()))
+    writer.flush(max(_CLOSE_TIMEOUT, deadline - asyncio.get_running_loop().time()))
     await messages.aclose()
-    await asyncio.wait({serving}, timeout=_CLOSING)
+    await asyncio.wait({serving}, timeout=_CLOSE_TIMEOUT)
     refuse_rest()
-    await app.close(_CLOSING)
-    logs.event("stopped")
-    writer.flush(_CLOSING)  # what came meanwhile
+    await app.close(_CLOSE_TIMEOUT)
+    logging.event("stopped")
+    writer.flush(_CLOSE_TIMEOUT)  # what came meanwhile
     return ending.code
 
 
-async def _finish_calls(app: App, reader: LineReader, in_flight: InFlight, deadline: float) -> None:
+async def _finish_calls(
+    app: ServerApp, reader: LineReader, in_flight: InFlightRequests, deadline: float
+) -> None:
     """Wait until all is answered, at most until the deadline, and break off the rest.
 
     Only a few are told to answer that themselves: many would not come to it in time.
     """
-    in_flight.hurry()
-    idle = partial(_all_answered, reader, in_flight)
+    in_flight.stop_waiting()
+    idle = partial(_wait_all_answered, reader, in_flight)
     with suppress(TimeoutError):
         async with asyncio.timeout_at(deadline):
             await idle()
-    if not in_flight.are_many():
-        await app.finish_calls(idle, 0)
-    app.stop_calls(refuse=True)
+    if not in_flight.is_over_limit():
+        await app.drain_calls(idle, 0)
+    app.close_streams(refuse=True)
 
 
-def _refuse_rest(app: App, answers: _Answers, in_flight: InFlight, writer: LineWriter) -> None:
+def _answer_unfinished(
+    app: ServerApp, answers: _AnswerStream, in_flight: InFlightRequests, writer: LineWriter
+) -> None:
     """Answer what the SDK was given, and from now on answers no more. Any thread may call it."""
     answers.end()
-    for request in in_flight.take_rest():
-        writer.put(_line(adapter.unserved(app.desk, request, begun=True)))
+    for request in in_flight.take_unanswered():
+        writer.put(
+            _encode_line(mcp_server.shutdown_response(app.context, request, has_started=True))
+        )
 
 
-async def _all_answered(reader: LineReader, in_flight: InFlight) -> None:
+async def _wait_all_answered(reader: LineReader, in_flight: InFlightRequests) -> None:
     """Wait until every line that has come was taken in, and every request has its answer."""
-    await in_flight.idle()
+    await in_flight.wait_idle()
     while not reader.is_drained():
-        await asyncio.sleep(_LOOK_EVERY)
-        await in_flight.idle()
+        await asyncio.sleep(_POLL_INTERVAL)
+        await in_flight.wait_idle()
 
 
-def _line(message: JSONRPCMessage) -> bytes:
+def _encode_line(message: JSONRPCMessage) -> bytes:
     """Return the message as one line of JSON."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()

@@ -17,22 +17,30 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.lazy_imports import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
-    from rolltop.server.guard import Route
-    from rolltop.server.identity import Identify
+    from rolltop.core import accounts
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
+    from rolltop.server.error_middleware import Route
+    from rolltop.server.identity import PrincipalResolver
+else:
+    accounts = lazy("rolltop.core.accounts")
 
-_MOST_STREAMS: Final = 1024
-_MOST_WATCHED: Final = 10_000
+_TOKEN_CHECK_INTERVAL: Final = 0.5
+_MAX_STREAMS: Final = 1024
+_MAX_WATCHED: Final = 10_000
 
 
-class _OwnEvents:
+class _UserEventBus:
     """The events of one user, as the bus that a listen stream subscribes to."""
 
     def __init__(self, listeners: dict[object, Callable[[ServerEvent], None]]) -> None:
@@ -57,29 +65,35 @@ class _OwnEvents:
 class Subscriptions:
     """The open `subscriptions/listen` streams, and the watched resources of a stdio client."""
 
-    def __init__(self, desk: Desk, identify: Identify) -> None:
-        """Listen to the desk's changes; `identify` tells whose a request is."""
+    def __init__(self, app: AppContext, identify: PrincipalResolver) -> None:
+        """Listen to the context's changes; `identify` returns a request's principal."""
         self._identify = identify
         self._users: defaultdict[str, dict[object, Callable[[ServerEvent], None]]]
         self._users = defaultdict(dict)
-        self._streams: set[ListenHandler] = set()
+        self._database = app.database
+        self._streams: dict[ListenHandler, str] = {}
+        """Each open stream, with the id of the token that opened it."""
+        self._check_task: asyncio.Task[None] | None = None
         self._watched: dict[str, ServerSession] = {}
-        self._telling: set[asyncio.Task[None]] = set()
-        desk.listeners.append(self._changed)
+        self._notify_tasks: set[asyncio.Task[None]] = set()
+        app.change_listeners.append(self._publish_change)
 
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves or the server stops."""
-        if len(self._streams) >= _MOST_STREAMS:
+        if len(self._streams) >= _MAX_STREAMS:
             raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
-        user = (await self._identify(context)).user_id
-        stream = ListenHandler(_OwnEvents(self._users[user]))
-        self._streams.add(stream)
+        scope = await self._identify(context)
+        user = scope.user_id
+        stream = ListenHandler(_UserEventBus(self._users[user]))
+        self._streams[stream] = scope.token_id
+        if scope.token_id and (self._check_task is None or self._check_task.done()):
+            self._check_task = asyncio.create_task(self._end_revoked())
         try:
             return await stream(context, params)
         finally:
-            self._streams.discard(stream)
+            del self._streams[stream]
             if not self._users[user]:
                 del self._users[user]
 
@@ -94,7 +108,7 @@ class Subscriptions:
         self, context: ServerRequestContext[Any, Any], params: SubscribeRequestParams
     ) -> EmptyResult:
         """Remember a resource that the one client of a legacy connection wants to hear of."""
-        if len(self._watched) >= _MOST_WATCHED:
+        if len(self._watched) >= _MAX_WATCHED:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions")
         self._watched[params.uri] = context.session
         return EmptyResult()
@@ -111,11 +125,23 @@ class Subscriptions:
         for stream in tuple(self._streams):
             stream.close()
 
-    def _changed(self, scope: Scope, uri: str) -> None:
+    async def _end_revoked(self) -> None:
+        """End streams whose token was revoked or has expired, whichever process learned of it."""
+        while tokens := {token for token in self._streams.values() if token}:
+            await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
+            try:
+                valid = await self._database.read(SYSTEM, accounts.find_valid_tokens, tokens)
+            except (Unavailable, IncompatibleStore):
+                continue
+            for stream, token in tuple(self._streams.items()):
+                if token in tokens - valid:
+                    stream.close()
+
+    def _publish_change(self, principal: Principal, uri: str) -> None:
         event = ResourceUpdated(uri)
-        for listener in tuple(self._users.get(scope.user_id, {}).values()):
+        for listener in tuple(self._users.get(principal.user_id, {}).values()):
             listener(event)
         if uri in self._watched:
             telling = asyncio.create_task(self._watched[uri].send_resource_updated(uri))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+            self._notify_tasks.add(telling)
+            telling.add_done_callback(self._notify_tasks.discard)

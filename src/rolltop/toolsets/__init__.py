@@ -11,6 +11,6 @@ from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 if TYPE_CHECKING:
-    from rolltop.core.toolset import Toolset
+    from rolltop.core.tools import Toolset
 
 TOOLSETS: Final[tuple[Toolset, ...]] = (TASKS, SCRATCH, NOTES, RETRIEVAL, READER)

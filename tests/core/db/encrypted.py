@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.accounts import ensure_default
+from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def opened(file: Path, encryption: Encryption | None) -> Generator[Database]:
 def fill(database: Database) -> None:
     """Keep the marker as a task, a note of two versions and a cell, all tagged and searchable."""
     desk = make_desk(database)
-    scope = Scope.of(database.write_now(SYSTEM, ensure_default).id)
+    scope = Principal.for_user(database.write_sync(SYSTEM, ensure_default_user).id)
     for tool, arguments in (
         ("add_task", {"title": MARKER, "description": ACCENTED, "tags": [MARKER]}),
         ("note_save", {"text": f"{MARKER}\n{ACCENTED}\n", "tags": [MARKER]}),
@@ -54,7 +54,7 @@ def fill(database: Database) -> None:
 def found(database: Database) -> list[int]:
     """Return how many tasks, notes and cells are found by the marker's words."""
     desk = make_desk(database)
-    scope = Scope.of(database.write_now(SYSTEM, ensure_default).id)
+    scope = Principal.for_user(database.write_sync(SYSTEM, ensure_default_user).id)
     tasks = call_tool(desk, scope, "list_tasks").structured["data"]
     notes = call_tool(desk, scope, "note_list", q="walrus harbour").structured["items"]
     cells = call_tool(desk, scope, "scratch_search", query="walrus", mode="words")

@@ -18,8 +18,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens, users
-from rolltop.core.errors import Invalid, Unavailable, UserGone
-from rolltop.core.scope import Scope
+from rolltop.core.errors import InvalidArgument, Unavailable, UserDeleted
+from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,8 @@ def test_importing_the_package_and_making_an_object_load_no_database_library() -
         "import sys\n"
         "from rolltop.core.db import Database\n"
         "Database('sqlite:////nowhere/desk.db')\n"
-        "print([m for m in ('sqlalchemy', 'sqlite3', 'psycopg', 'alembic') if m in sys.modules])\n"
+        "heavy = ('sqlalchemy', 'sqlcipher3', 'sqlite3', 'psycopg', 'alembic')\n"
+        "print([m for m in heavy if m in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", source], check=True, capture_output=True, text=True, timeout=PATIENCE
@@ -52,7 +53,7 @@ def test_a_write_is_there_for_every_later_reader(
     other = make_database(database_url)
     user = asyncio.run(database.write(SYSTEM, add_user, "ada@example.org"))
     assert user.created_at == datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC)
-    assert other.read_now(SYSTEM, list_users) == [user]
+    assert other.read_sync(SYSTEM, list_users) == [user]
     assert asyncio.run(other.read(SYSTEM, list_users)) == [user]
 
 
@@ -64,27 +65,27 @@ def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
     with pytest.raises(LookupError, match="halfway"):
         asyncio.run(database.write(SYSTEM, add_and_fail))
     with pytest.raises(LookupError, match="halfway"):
-        database.write_now(SYSTEM, add_and_fail)
-    assert database.read_now(SYSTEM, emails) == []
+        database.write_sync(SYSTEM, add_and_fail)
+    assert database.read_sync(SYSTEM, emails) == []
 
 
 def test_reading_transactions_cannot_write(database: Database) -> None:
     with pytest.raises((Unavailable, DBAPIError)):
-        database.read_now(SYSTEM, add_user, "ada@example.org")
-    assert database.read_now(SYSTEM, emails) == []
+        database.read_sync(SYSTEM, add_user, "ada@example.org")
+    assert database.read_sync(SYSTEM, emails) == []
 
 
 def test_a_reader_sees_one_state_while_others_write(database: Database) -> None:
     def read_around_a_write(tx: Tx) -> tuple[list[str], list[str]]:
         before = emails(tx)
         with ThreadPoolExecutor(1) as elsewhere:
-            elsewhere.submit(database.write_now, SYSTEM, add_user, "new@example.org").result()
+            elsewhere.submit(database.write_sync, SYSTEM, add_user, "new@example.org").result()
         return before, emails(tx)
 
-    database.write_now(SYSTEM, add_user, "old@example.org")
-    before, after = database.read_now(SYSTEM, read_around_a_write)
+    database.write_sync(SYSTEM, add_user, "old@example.org")
+    before, after = database.read_sync(SYSTEM, read_around_a_write)
     assert before == after == ["old@example.org"]
-    assert database.read_now(SYSTEM, emails) == ["new@example.org", "old@example.org"]
+    assert database.read_sync(SYSTEM, emails) == ["new@example.org", "old@example.org"]
 
 
 def test_integrity_errors_pass_as_they_are(database: Database) -> None:
@@ -94,9 +95,9 @@ def test_integrity_errors_pass_as_they_are(database: Database) -> None:
         tx.execute(users.insert(), {"id": "5b1d7b32-6ef1-4be2-8b92-3b6a5a0f0002", **values})
 
     with pytest.raises(IntegrityError) as raised:
-        database.write_now(SYSTEM, add_twice)
+        database.write_sync(SYSTEM, add_twice)
     assert "ada@example.org" not in str(raised.value).partition("DETAIL")[0]
-    assert database.read_now(SYSTEM, emails) == []
+    assert database.read_sync(SYSTEM, emails) == []
 
 
 def test_a_write_for_a_user_who_is_gone_says_so(database: Database) -> None:
@@ -104,11 +105,11 @@ def test_a_write_for_a_user_who_is_gone_says_so(database: Database) -> None:
         values = {"name": "t", "token_hash": owner, "read_only": False, "created_at": tx.now}
         tx.execute(access_tokens.insert(), {"id": str(uuid.uuid4()), "user_id": owner, **values})
 
-    there, gone = database.write_now(SYSTEM, add_user, "ada@example.org").id, str(uuid.uuid4())
-    with pytest.raises(UserGone):
-        database.write_now(Scope.of(gone), add_token, gone)
+    there, gone = database.write_sync(SYSTEM, add_user, "ada@example.org").id, str(uuid.uuid4())
+    with pytest.raises(UserDeleted):
+        database.write_sync(Principal.for_user(gone), add_token, gone)
     with pytest.raises(IntegrityError):  # a fault of who wrote the statement
-        database.write_now(Scope.of(there), add_token, gone)
+        database.write_sync(Principal.for_user(there), add_token, gone)
 
 
 def test_an_error_never_shows_the_values_of_a_statement(database: Database) -> None:
@@ -116,7 +117,7 @@ def test_an_error_never_shows_the_values_of_a_statement(database: Database) -> N
         tx.execute(select(func.no_such_function("a secret")))
 
     with pytest.raises(DBAPIError) as raised:
-        database.read_now(SYSTEM, broken)
+        database.read_sync(SYSTEM, broken)
     assert "a secret" not in str(raised.value)
 
 
@@ -130,15 +131,15 @@ def test_many_writers_of_one_process_all_get_their_turn(database: Database) -> N
 
     asyncio.run(race())
     threads = [
-        threading.Thread(target=database.write_now, args=(SYSTEM, add_user, f"{n}@y"))
+        threading.Thread(target=database.write_sync, args=(SYSTEM, add_user, f"{n}@y"))
         for n in range(10)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(PATIENCE)
-    database.write_now(SYSTEM, increment)
-    assert len(database.read_now(SYSTEM, emails)) == 51
+    database.write_sync(SYSTEM, increment)
+    assert len(database.read_sync(SYSTEM, emails)) == 51
 
 
 class Gate:
@@ -180,7 +181,7 @@ def test_a_write_cancelled_while_it_runs_is_kept_whole_and_frees_the_store(
 
     asyncio.run(cancel_running())
     database.close()  # waits for the write whose caller left
-    assert make_database(database_url).read_now(SYSTEM, emails) == ["first@x", "second@x"]
+    assert make_database(database_url).read_sync(SYSTEM, emails) == ["first@x", "second@x"]
 
 
 def test_a_write_cancelled_while_it_waits_writes_nothing_and_blocks_nobody(
@@ -205,7 +206,7 @@ def test_a_write_cancelled_while_it_waits_writes_nothing_and_blocks_nobody(
         await asyncio.wait_for(asyncio.gather(running, last), PATIENCE)
 
     asyncio.run(cancel_waiting())
-    assert database.read_now(SYSTEM, emails) == ["first@x", "last@x"]
+    assert database.read_sync(SYSTEM, emails) == ["first@x", "last@x"]
 
 
 def test_a_write_cancelled_before_a_thread_takes_it_never_runs(
@@ -230,7 +231,7 @@ def test_a_write_cancelled_before_a_thread_takes_it_never_runs(
         await asyncio.wait_for(database.write(SYSTEM, add_user, "later@x"), PATIENCE)
 
     asyncio.run(cancel_queued())
-    assert database.read_now(SYSTEM, emails) == ["later@x"]
+    assert database.read_sync(SYSTEM, emails) == ["later@x"]
 
 
 def test_readers_go_on_while_writers_wait(sqlite_url: str, make_database: MakeDatabase) -> None:
@@ -249,7 +250,7 @@ def test_readers_go_on_while_writers_wait(sqlite_url: str, make_database: MakeDa
         await asyncio.gather(running, *waiting)
 
     asyncio.run(read_during_writes())
-    assert len(database.read_now(SYSTEM, emails)) == 9
+    assert len(database.read_sync(SYSTEM, emails)) == 9
 
 
 def test_writers_get_their_turn_in_the_order_they_asked(
@@ -288,13 +289,13 @@ def test_a_writer_of_this_process_waits_only_so_long(
         with pytest.raises(Unavailable, match=r"more than 0\.1 s"):
             await database.write(SYSTEM, add_user, "second@x")
         with pytest.raises(Unavailable, match=r"more than 0\.1 s"):
-            await asyncio.to_thread(database.write_now, SYSTEM, add_user, "third@x")
+            await asyncio.to_thread(database.write_sync, SYSTEM, add_user, "third@x")
         gate.go_on.set()
         await running
 
     asyncio.run(wait_too_long())
     asyncio.run(database.write(SYSTEM, add_user, "fourth@x"))
-    assert database.read_now(SYSTEM, emails) == ["first@x", "fourth@x"]
+    assert database.read_sync(SYSTEM, emails) == ["first@x", "fourth@x"]
 
 
 def test_a_closed_store_takes_no_more_and_keeps_what_it_took(
@@ -315,18 +316,18 @@ def test_a_closed_store_takes_no_more_and_keeps_what_it_took(
 
     asyncio.run(close_during_a_write())
     with pytest.raises(Unavailable, match="closed"):
-        database.write_now(SYSTEM, add_user, "late@x")
-    assert make_database(database_url).read_now(SYSTEM, emails) == ["first@x"]
+        database.write_sync(SYSTEM, add_user, "late@x")
+    assert make_database(database_url).read_sync(SYSTEM, emails) == ["first@x"]
 
 
 def test_a_backup_is_a_store_of_its_own_while_others_write(
     sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
     database = make_database(sqlite_url)
-    database.write_now(SYSTEM, add_user, "before@x")
+    database.write_sync(SYSTEM, add_user, "before@x")
     gate = Gate()
     with ThreadPoolExecutor(1) as elsewhere:
-        writing = elsewhere.submit(database.write_now, SYSTEM, gate.add, "during@x")
+        writing = elsewhere.submit(database.write_sync, SYSTEM, gate.add, "during@x")
         assert gate.running.wait(PATIENCE)
         database.backup(tmp_path / "copy.db")
         gate.go_on.set()
@@ -334,8 +335,8 @@ def test_a_backup_is_a_store_of_its_own_while_others_write(
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "store"]
     copy = make_database(f"sqlite:///{tmp_path / 'copy.db'}")
-    assert copy.read_now(SYSTEM, emails) == ["before@x"]
-    assert database.read_now(SYSTEM, emails) == ["before@x", "during@x"]
+    assert copy.read_sync(SYSTEM, emails) == ["before@x"]
+    assert database.read_sync(SYSTEM, emails) == ["before@x", "during@x"]
 
 
 def test_a_backup_replaces_nothing(
@@ -343,7 +344,7 @@ def test_a_backup_replaces_nothing(
 ) -> None:
     database = make_database(sqlite_url)
     (tmp_path / "there").write_text("precious")
-    with pytest.raises(Invalid, match="exists already"):
+    with pytest.raises(InvalidArgument, match="exists already"):
         database.backup(tmp_path / "there")
     with pytest.raises(Unavailable, match="cannot be written"):
         database.backup(tmp_path / "no folder" / "copy.db")
@@ -353,7 +354,7 @@ def test_a_backup_replaces_nothing(
 def test_a_postgresql_store_names_its_own_tool(
     postgresql_url: str, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
-    with pytest.raises(Invalid) as raised:
+    with pytest.raises(InvalidArgument) as raised:
         make_database(postgresql_url).backup(tmp_path / "copy.db")
     assert "pg_dump" in raised.value.hint
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -15,18 +14,25 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import ColumnClause, column, create_engine, inspect, select, table
 from sqlalchemy.exc import DBAPIError
+from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.accounts import add_user, create_token, list_tokens, list_users
-from rolltop.core.db import SYSTEM, Tx, migrate, script, versions
+from rolltop.core.db import (
+    SYSTEM,
+    Tx,
+    migrator,
+    revisions,
+    schema_script,
+)
 from rolltop.core.db.schema import metadata
-from rolltop.core.errors import StoreRefused
+from rolltop.core.errors import IncompatibleStore
 from tests.schema_scripts import without_script
 
 if TYPE_CHECKING:
     from tests.databases import MakeDatabase
 
-PACKAGE: Final = Path(migrate.__file__).parents[2]
-_branches: Final = versions.branches
+PACKAGE: Final = Path(migrator.__file__).parents[2]
+_branches: Final = revisions.branches
 CORE_HEAD: Final = _branches()[0].head
 # Full text is each database's own: what only one of them has is declared nowhere.
 OWN = (
@@ -51,7 +57,7 @@ class Program:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for branch in versions.branches():
+        for branch in revisions.branches():
             relative = branch.folder.relative_to(PACKAGE)
             shutil.copytree(branch.folder, folder / relative)
 
@@ -67,7 +73,7 @@ class Program:
         (place / f"{revision}.py").write_text(source)
 
     @property
-    def branches(self) -> tuple[versions.Branch, ...]:
+    def branches(self) -> tuple[revisions.MigrationBranch, ...]:
         return _branches(self.folder)
 
 
@@ -75,7 +81,7 @@ class Program:
 def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     """Return the version of the program that opens stores from now on."""
     program = Program(tmp_path / "later")
-    monkeypatch.setattr(versions, "branches", lambda: program.branches)
+    monkeypatch.setattr(revisions, "branches", lambda: program.branches)
     return program
 
 
@@ -90,7 +96,7 @@ def own_url(database_url: str, request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def by_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let new stores be made by the revisions, as older ones are migrated."""
-    monkeypatch.setattr(script, "statements", without_script)
+    monkeypatch.setattr(schema_script, "script_statements", without_script)
 
 
 def tables(tx: Tx) -> set[str]:
@@ -99,7 +105,7 @@ def tables(tx: Tx) -> set[str]:
 
 def stored(tx: Tx) -> set[str]:
     version: ColumnClause[str] = column("version_num")
-    rows = tx.execute(select(version).select_from(table(versions.VERSION_TABLE)))
+    rows = tx.execute(select(version).select_from(table(revisions.VERSION_TABLE)))
     return set(rows.scalars())
 
 
@@ -108,8 +114,8 @@ def is_declared(name: str | None, _kind: str, _parents: object) -> bool:
 
 
 def load_all_tables() -> None:
-    import_module("rolltop.core.search.tables")
-    for branch in versions.branches():
+    import_module("rolltop.core.fulltext.tables")
+    for branch in revisions.branches():
         store = f"rolltop.toolsets.{branch.name}.store"
         if branch.name != "core":
             import_module(store)
@@ -125,54 +131,54 @@ def test_the_migrated_schema_is_the_declared_one(
 
     def differences(tx: Tx) -> Any:  # Alembic's own description
         options: dict[str, Any] = {
-            "version_table": versions.VERSION_TABLE,
+            "version_table": revisions.VERSION_TABLE,
             "compare_type": True,
             "include_name": is_declared,
         }
         return compare_metadata(MigrationContext.configure(tx.connection, opts=options), metadata)
 
-    assert make_database(empty_url).read_now(SYSTEM, differences) == []
+    assert make_database(empty_url).read_sync(SYSTEM, differences) == []
 
 
 @pytest.mark.usefixtures("by_revisions")
 def test_the_heads_said_are_the_heads_there_are(
     empty_url: str, make_database: MakeDatabase
 ) -> None:
-    known = versions.branches()
+    known = revisions.branches()
     with create_engine("sqlite://").connect() as connection:
-        script = ScriptDirectory.from_config(migrate.configuration(connection, known))
+        script = ScriptDirectory.from_config(migrator.alembic_config(connection, known))
     assert known[0].name == "core"
-    assert set(script.get_heads()) == versions.heads(known)
+    assert set(script.get_heads()) == revisions.heads(known)
     for branch in known:
         for name in branch.revisions:
             revision = script.get_revision(name)
             assert revision.branch_labels == {branch.name}
             assert not revision.dependencies, "core's branch runs first: see versions.py"
-    assert make_database(empty_url).read_now(SYSTEM, stored) == versions.heads(known)
+    assert make_database(empty_url).read_sync(SYSTEM, stored) == revisions.heads(known)
 
 
 def test_an_up_to_date_store_is_opened_without_alembic(
     database_url: str, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrate, "upgrade", None)
-    assert make_database(database_url).read_now(SYSTEM, list_users) == []
+    monkeypatch.setattr(migrator, "upgrade", None)
+    assert make_database(database_url).read_sync(SYSTEM, list_users) == []
 
 
 def test_an_older_store_is_migrated_and_an_sqlite_store_copied_before(
     own_url: str, make_database: MakeDatabase, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     database = make_database(own_url)
-    user = database.write_now(SYSTEM, add_user, "ada@x")
+    user = database.write_sync(SYSTEM, add_user, "ada@x")
     database.close()
-    before = versions.branches()
+    before = revisions.branches()
     later: Program = request.getfixturevalue("later")
     later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
     database = make_database(own_url)
-    assert database.read_now(SYSTEM, list_users) == [user]
-    assert database.read_now(SYSTEM, stored) == versions.heads(before) | {"extra_0001"}
-    assert "extra" in database.read_now(SYSTEM, tables)
+    assert database.read_sync(SYSTEM, list_users) == [user]
+    assert database.read_sync(SYSTEM, stored) == revisions.heads(before) | {"extra_0001"}
+    assert "extra" in database.read_sync(SYSTEM, tables)
     if database.path is not None:
-        name = f"desk.db.{'-'.join(sorted(versions.heads(before)))}.bak"
+        name = f"desk.db.{'-'.join(sorted(revisions.heads(before)))}.bak"
         with closing(sqlite3.connect(tmp_path / "store" / name)) as copy:
             assert copy.execute("SELECT email FROM users").fetchall() == [("ada@x",)]
             assert copy.execute("SELECT * FROM sqlite_master WHERE name = 'extra'").fetchall() == []
@@ -184,18 +190,18 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(
     own_url: str, make_database: MakeDatabase, request: pytest.FixtureRequest
 ) -> None:
     database = make_database(own_url)
-    user = database.write_now(SYSTEM, add_user, "ada@x")
-    before = database.read_now(SYSTEM, tables), database.read_now(SYSTEM, stored)
+    user = database.write_sync(SYSTEM, add_user, "ada@x")
+    before = database.read_sync(SYSTEM, tables), database.read_sync(SYSTEM, stored)
     database.close()
     later: Program = request.getfixturevalue("later")
     later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
     later.add("extra", "extra_0002", 'op.execute("DELETE FROM users; broken")', down="extra_0001")
-    with pytest.raises((DBAPIError, sqlite3.ProgrammingError)):
+    with pytest.raises((DBAPIError, sqlite3.Warning)):
         make_database(own_url)
     request.getfixturevalue("monkeypatch").undo()
     database = make_database(own_url)
-    assert (database.read_now(SYSTEM, tables), database.read_now(SYSTEM, stored)) == before
-    assert database.read_now(SYSTEM, list_users) == [user]
+    assert (database.read_sync(SYSTEM, tables), database.read_sync(SYSTEM, stored)) == before
+    assert database.read_sync(SYSTEM, list_users) == [user]
 
 
 def test_a_table_that_is_made_anew_keeps_the_rows_that_refer_to_it(
@@ -203,8 +209,8 @@ def test_a_table_that_is_made_anew_keeps_the_rows_that_refer_to_it(
 ) -> None:
     """SQLite changes a table by copying it: enforced foreign keys would delete the children."""
     database = make_database(own_url)
-    user = database.write_now(SYSTEM, add_user, "ada@x")
-    _plain, token = database.write_now(SYSTEM, create_token, user.id, "laptop")
+    user = database.write_sync(SYSTEM, add_user, "ada@x")
+    _plain, token = database.write_sync(SYSTEM, create_token, user.id, "laptop")
     database.close()
     later: Program = request.getfixturevalue("later")
     body = (
@@ -215,20 +221,20 @@ def test_a_table_that_is_made_anew_keeps_the_rows_that_refer_to_it(
     )
     later.add("core", "core_9999", body, down=CORE_HEAD)
     database = make_database(own_url)
-    assert database.read_now(SYSTEM, list_users) == [user]
-    assert database.read_now(SYSTEM, list_tokens, user.id) == [token]
+    assert database.read_sync(SYSTEM, list_users) == [user]
+    assert database.read_sync(SYSTEM, list_tokens, user.id) == [token]
 
 
 def test_a_migration_that_leaves_orphans_is_refused(
     sqlite_url: str, make_database: MakeDatabase, request: pytest.FixtureRequest
 ) -> None:
     database = make_database(sqlite_url)
-    user = database.write_now(SYSTEM, add_user, "ada@x")
-    database.write_now(SYSTEM, create_token, user.id, "laptop")
+    user = database.write_sync(SYSTEM, add_user, "ada@x")
+    database.write_sync(SYSTEM, create_token, user.id, "laptop")
     database.close()
     later: Program = request.getfixturevalue("later")
     later.add("core", "core_9999", 'op.execute("DELETE FROM users")', down=CORE_HEAD)
-    with pytest.raises(StoreRefused):
+    with pytest.raises(IncompatibleStore):
         make_database(sqlite_url)
     request.getfixturevalue("monkeypatch").undo()
-    assert make_database(sqlite_url).read_now(SYSTEM, list_users) == [user]
+    assert make_database(sqlite_url).read_sync(SYSTEM, list_users) == [user]

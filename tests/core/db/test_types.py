@@ -58,7 +58,7 @@ on_both = settings(
 )
 
 
-def round_trip(tx: Tx, column: str, values: Sequence[object], ordered: bool) -> list[Any]:  # noqa: FBT001  # positional in write_now
+def round_trip(tx: Tx, column: str, values: Sequence[object], ordered: bool) -> list[Any]:  # noqa: FBT001  # positional in write_sync
     things.create(tx.connection)
     rows = [{"number": number, column: value} for number, value in enumerate(values)]
     if rows:
@@ -70,11 +70,11 @@ def round_trip(tx: Tx, column: str, values: Sequence[object], ordered: bool) -> 
 
 
 def stored(database: Database, column: str, values: Sequence[object]) -> list[Any]:
-    return database.write_now(SYSTEM, round_trip, column, values, False)  # noqa: FBT003  # see there
+    return database.write_sync(SYSTEM, round_trip, column, values, False)  # noqa: FBT003  # see there
 
 
 def in_order(database: Database, column: str, values: Sequence[object]) -> list[Any]:
-    return database.write_now(SYSTEM, round_trip, column, values, True)  # noqa: FBT003  # see there
+    return database.write_sync(SYSTEM, round_trip, column, values, True)  # noqa: FBT003  # see there
 
 
 @given(values=st.lists(st.none() | moments, max_size=8))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.text import lines
-from rolltop.core.text.lines import Lines, line_count, line_starts
+from rolltop.core.text.lines import TextLines, line_count, line_starts
 from tests.campaign import examples
 
 
@@ -18,15 +18,15 @@ from tests.campaign import examples
 def test_lines_are_what_a_newline_ends(text: str, block: int) -> None:
     expected = [match.start() for match in re.finditer(r"[^\n]*\n|[^\n]+", text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK", block)
+        patch.setattr(lines, "BLOCK_CODE_POINTS", block)
         assert list(line_starts(text)) == expected
-    assert line_count(text) == len(expected) == len(Lines(text))
+    assert line_count(text) == len(expected) == len(TextLines(text))
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(text=st.text("ab\n\r", min_size=1))
 def test_lines_joined_are_the_text(text: str) -> None:
-    lines_of_text = Lines(text)
+    lines_of_text = TextLines(text)
     count = len(lines_of_text)
     assert "".join(lines_of_text.between(line, line) for line in range(1, count + 1)) == text
     assert lines_of_text.between(1, count) == text
@@ -34,7 +34,7 @@ def test_lines_joined_are_the_text(text: str) -> None:
 
 def test_crlf_ends_a_line_and_a_lone_cr_does_not() -> None:
     text = "one\r\ntwo\rstill two\nthree"
-    found = Lines(text)
+    found = TextLines(text)
     assert len(found) == 3
     assert found.between(1, 1) == "one\r\n"
     assert found.between(2, 2) == "two\rstill two\n"
@@ -49,4 +49,4 @@ def test_final_newline_adds_no_line() -> None:
 
 
 def test_lines_beyond_the_text_are_empty() -> None:
-    assert Lines("a\nb").between(3, 9) == ""
+    assert TextLines("a\nb").between(3, 9) == ""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.text.difference import hunks
-from rolltop.core.text.merge import merge, merge_sets
+from rolltop.core.text.diff import diff_lines
+from rolltop.core.text.merge import merge_sets, merge_texts
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ def edited(lines: Sequence[str], places: set[int], name: str) -> str:
 def test_hunks_turn_one_text_into_the_other(before: list[str], after: list[str]) -> None:
     made: list[str] = []
     at = 0
-    for hunk in hunks(before, after):
+    for hunk in diff_lines(before, after):
         made += [*before[at : hunk.start], *after[hunk.new_start : hunk.new_end]]
         at = hunk.end
     assert made + before[at:] == after
-    assert all(first.end < second.start for first, second in pairwise(hunks(before, after)))
+    assert all(first.end < second.start for first, second in pairwise(diff_lines(before, after)))
 
 
 @settings(max_examples=examples(200))
 @given(st.one_of(TEXTS, OPEN_TEXTS), st.one_of(TEXTS, OPEN_TEXTS), st.one_of(TEXTS, OPEN_TEXTS))
 def test_it_does_not_matter_which_side_is_which(base: str, ours: str, theirs: str) -> None:
-    assert merge(base, ours, theirs) == merge(base, theirs, ours)
-    assert merge(base, ours, base) == ours
-    assert merge(base, base, theirs) == theirs
-    assert merge(base, ours, ours) == ours
+    assert merge_texts(base, ours, theirs) == merge_texts(base, theirs, ours)
+    assert merge_texts(base, ours, base) == ours
+    assert merge_texts(base, base, theirs) == theirs
+    assert merge_texts(base, ours, ours) == ours
 
 
 @settings(max_examples=examples(100))
@@ -54,7 +54,7 @@ def test_changes_of_other_lines_are_both_in_the_merge(
 ) -> None:
     base = [f"line {n}\n" for n in range(count)]
     ours, theirs = ({n for n in side if n < count} for side in (ours, theirs))
-    merged = merge("".join(base), edited(base, ours, "ours"), edited(base, theirs, "theirs"))
+    merged = merge_texts("".join(base), edited(base, ours, "ours"), edited(base, theirs, "theirs"))
     if ours & theirs:
         assert merged is None
     else:
@@ -77,7 +77,7 @@ def test_changes_of_other_lines_are_both_in_the_merge(
 def test_what_clashes_is_left_to_the_caller(
     base: str, ours: str, theirs: str, merged: str | None
 ) -> None:
-    assert merge(base, ours, theirs) == merged
+    assert merge_texts(base, ours, theirs) == merged
 
 
 def test_tags_are_merged_as_sets() -> None:
@@ -88,6 +88,6 @@ def test_long_texts_are_compared_by_the_lines_that_occur_once() -> None:
     base = [f"{n % 7}" for n in range(3000)]
     other = [f"{n % 5}" for n in range(3000)]
     mark = ["only here"]
-    found = hunks([*base, *mark, *base], [*other, *mark, *other])
+    found = diff_lines([*base, *mark, *base], [*other, *mark, *other])
     assert [(hunk.start, hunk.end) for hunk in found][-1][0] > len(base)
     assert all(not hunk.start <= len(base) < hunk.end for hunk in found)

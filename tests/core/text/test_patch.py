@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.text.lines import line_count
-from rolltop.core.text.patch import BOM, Change, PatchError, apply, rebase
+from rolltop.core.text.patch import BOM, LineChange, PatchError, apply_patch, rebase_patch
 from tests.campaign import examples
 
 CONTENTS = st.text(alphabet="ab\r😀 ", max_size=3).map(lambda text: text.rstrip("\r"))
@@ -24,15 +24,16 @@ def texts(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def patches(draw: st.DrawFn, text: str) -> tuple[Change, ...]:
+def patches(draw: st.DrawFn, text: str) -> tuple[LineChange, ...]:
     """Return a patch that fits the text."""
     last = line_count(text.removeprefix(BOM))
     changed = draw(st.sets(st.integers(1, last))) if last else set[int]()
     changes = [
-        Change("mod", n, draw(VALUES)) if draw(st.booleans()) else Change("del", n) for n in changed
+        LineChange("mod", n, draw(VALUES)) if draw(st.booleans()) else LineChange("del", n)
+        for n in changed
     ]
     adds = draw(st.lists(st.integers(1, last + 1), max_size=3))
-    changes += [Change("add", n, draw(VALUES)) for n in adds]
+    changes += [LineChange("add", n, draw(VALUES)) for n in adds]
     return tuple(draw(st.permutations(changes)))
 
 
@@ -48,7 +49,7 @@ def lines_of(value: str) -> list[str]:
     return value.removesuffix("\n").split("\n")
 
 
-def expected(text: str, changes: tuple[Change, ...]) -> list[str]:
+def expected(text: str, changes: tuple[LineChange, ...]) -> list[str]:
     """Return what the lines become, said one line at a time."""
     lines = contents(text)
     result: list[str] = []
@@ -72,7 +73,7 @@ def test_a_patch_does_to_each_line_what_it_says(data: st.DataObject) -> None:
     values = "\n".join(change.value for change in changes)
     if "" in expected(text, changes)[-1:]:
         return  # a last line that is empty and open is no line: a text cannot say it
-    patched = apply(text, changes)
+    patched = apply_patch(text, changes)
     assert contents(patched) == expected(text, changes)
     assert patched.startswith(BOM) == text.startswith(BOM)
     if changes and expected(text, changes):
@@ -86,40 +87,42 @@ def test_a_patch_does_to_each_line_what_it_says(data: st.DataObject) -> None:
 @settings(max_examples=examples(50))
 @given(texts())
 def test_no_change_changes_no_byte(text: str) -> None:
-    assert apply(text, ()) == text
+    assert apply_patch(text, ()) == text
 
 
 @pytest.mark.parametrize(
     ("text", "changes", "patched"),
     [
-        ("a\r\nb", [Change("add", 3, "c")], "a\r\nb\r\nc"),
-        ("a\nb\n", [Change("del", 2)], "a\n"),
-        ("a\nb", [Change("del", 2)], "a"),
-        ("", [Change("add", 1, "x\ny")], "x\ny"),
-        ("a\r\nb\n", [Change("mod", 1, "x\ny")], "x\r\ny\r\nb\n"),
-        ("a\n", [Change("add", 1, "x\n")], "x\na\n"),
-        ("a\n", [Change("mod", 1, "")], "\n"),
-        (f"{BOM}a\n", [Change("mod", 1, f"{BOM}b")], f"{BOM}b\n"),
-        ("a\rb\n", [Change("add", 2, "c")], "a\rb\nc\n"),
+        ("a\r\nb", [LineChange("add", 3, "c")], "a\r\nb\r\nc"),
+        ("a\nb\n", [LineChange("del", 2)], "a\n"),
+        ("a\nb", [LineChange("del", 2)], "a"),
+        ("", [LineChange("add", 1, "x\ny")], "x\ny"),
+        ("a\r\nb\n", [LineChange("mod", 1, "x\ny")], "x\r\ny\r\nb\n"),
+        ("a\n", [LineChange("add", 1, "x\n")], "x\na\n"),
+        ("a\n", [LineChange("mod", 1, "")], "\n"),
+        (f"{BOM}a\n", [LineChange("mod", 1, f"{BOM}b")], f"{BOM}b\n"),
+        ("a\rb\n", [LineChange("add", 2, "c")], "a\rb\nc\n"),
     ],
 )
-def test_breaks_and_marks_stay_as_they_were(text: str, changes: list[Change], patched: str) -> None:
-    assert apply(text, changes) == patched
+def test_breaks_and_marks_stay_as_they_were(
+    text: str, changes: list[LineChange], patched: str
+) -> None:
+    assert apply_patch(text, changes) == patched
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        [Change("mod", 3, "x")],
-        [Change("add", 4, "x")],
-        [Change("del", 0)],
-        [Change("mod", 1, "x"), Change("del", 1)],
-        [Change("del", 2), Change("del", 2)],
+        [LineChange("mod", 3, "x")],
+        [LineChange("add", 4, "x")],
+        [LineChange("del", 0)],
+        [LineChange("mod", 1, "x"), LineChange("del", 1)],
+        [LineChange("del", 2), LineChange("del", 2)],
     ],
 )
-def test_a_patch_that_does_not_fit_says_which_operation(changes: list[Change]) -> None:
+def test_a_patch_that_does_not_fit_says_which_operation(changes: list[LineChange]) -> None:
     with pytest.raises(PatchError, match=r"text_patch\[[01]\]: "):
-        apply("a\nb", changes)
+        apply_patch("a\nb", changes)
 
 
 @settings(max_examples=examples(150))
@@ -130,14 +133,14 @@ def test_a_patch_that_is_moved_does_the_same_to_the_same_lines(data: st.DataObje
     text = "".join(f"line {n}\n" for n in range(count))
     theirs = data.draw(patches(text).map(lambda p: _named(p, "theirs")))
     ours = data.draw(patches(text).map(lambda p: _named(p, "ours")))
-    now = apply(text, theirs)
-    moved = rebase(text, now, ours)
+    now = apply_patch(text, theirs)
+    moved = rebase_patch(text, now, ours)
     touched = {c.line for c in theirs if c.operation != "add"}
     if moved is None:
         assert touched
         return
     assert not touched & {c.line for c in ours if c.operation != "add"}
-    both = contents(apply(now, moved.changes))
+    both = contents(apply_patch(now, moved.changes))
     for change in ours:
         if change.operation != "add":
             assert f"line {change.line - 1}" not in both
@@ -162,27 +165,27 @@ def test_a_patch_that_is_moved_does_the_same_to_the_same_lines(data: st.DataObje
 
 def test_what_both_touch_is_not_moved() -> None:
     text = "a\nb\nc\n"
-    assert rebase(text, "a\nX\nc\n", [Change("mod", 2, "Y")]) is None
-    assert rebase(text, "a\nc\n", [Change("del", 2)]) is None
-    assert rebase(text, "X\nY\nc\n", [Change("add", 2, "Z")]) is None
+    assert rebase_patch(text, "a\nX\nc\n", [LineChange("mod", 2, "Y")]) is None
+    assert rebase_patch(text, "a\nc\n", [LineChange("del", 2)]) is None
+    assert rebase_patch(text, "X\nY\nc\n", [LineChange("add", 2, "Z")]) is None
 
 
 def test_two_that_append_are_both_kept_in_their_order() -> None:
-    moved = rebase("a\n", "a\ntheirs\n", [Change("add", 2, "ours")])
+    moved = rebase_patch("a\n", "a\ntheirs\n", [LineChange("add", 2, "ours")])
     assert moved is not None
     assert moved.lines == ((2, 3),)
-    assert apply("a\ntheirs\n", moved.changes) == "a\ntheirs\nours\n"
+    assert apply_patch("a\ntheirs\n", moved.changes) == "a\ntheirs\nours\n"
 
 
 def test_a_change_of_line_breaks_alone_touches_no_line() -> None:
-    moved = rebase("a\nb\n", "a\r\nb\r\n", [Change("mod", 2, "B")])
+    moved = rebase_patch("a\nb\n", "a\r\nb\r\n", [LineChange("mod", 2, "B")])
     assert moved is not None
-    assert apply("a\r\nb\r\n", moved.changes) == "a\r\nB\r\n"
+    assert apply_patch("a\r\nb\r\n", moved.changes) == "a\r\nB\r\n"
 
 
-def _named(changes: tuple[Change, ...], name: str) -> tuple[Change, ...]:
+def _named(changes: tuple[LineChange, ...], name: str) -> tuple[LineChange, ...]:
     """Return the patch with values that name whose they are."""
     return tuple(
-        c if c.operation == "del" else Change(c.operation, c.line, f"{name} {n}")
+        c if c.operation == "del" else LineChange(c.operation, c.line, f"{name} {n}")
         for n, c in enumerate(changes)
     )

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from tests.desks import call_tool
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
 
 
 @dataclass(frozen=True)
 class Caller:
     """Calls tools for one scope."""
 
-    desk: Desk
-    scope: Scope
+    desk: AppContext
+    scope: Principal
 
     def ok(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Return the answer of a call that must succeed."""

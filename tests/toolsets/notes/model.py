@@ -10,7 +10,7 @@ from rolltop.core.text import patch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.core.text.patch import Change
+    from rolltop.core.text.patch import LineChange
     from tests.databases import Clock
 
 GUARDED = 500
@@ -72,20 +72,20 @@ class Model:
         self._guard(entry, text)
         return self._say(entry, text, tags)
 
-    def patch(self, note: str, version: int, changes: Sequence[Change]) -> Entry:
+    def patch(self, note: str, version: int, changes: Sequence[LineChange]) -> Entry:
         """Change lines of a note, moved where the version is an earlier one."""
         entry = self.found(note)
         given = next((v for v in self.kept(entry) if v.number == version), None)
         if given is None:
             raise Refused("VERSION_CONFLICT")
         try:
-            patch.check(given.text, changes)
+            patch.check_patch(given.text, changes)
             if given is not entry.now:
-                moved = patch.rebase(given.text, entry.now.text, changes)
+                moved = patch.rebase_patch(given.text, entry.now.text, changes)
                 if moved is None:
                     raise Refused("VERSION_CONFLICT")
                 changes = moved.changes
-            text = patch.apply(entry.now.text, changes)
+            text = patch.apply_patch(entry.now.text, changes)
         except patch.PatchError:
             raise Refused("INVALID_PATCH") from None
         self._guard(entry, text)

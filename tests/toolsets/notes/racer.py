@@ -12,16 +12,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.db import Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
 
 ATTEMPTS = 500
 
 
-def save(desk: Desk, scope: Scope, note: str, verb: str, word: str) -> bool:
+def save(desk: AppContext, scope: Principal, note: str, verb: str, word: str) -> bool:
     """Add a word to the note; whether that was acknowledged."""
     for _ in range(ATTEMPTS):
         shown = call_tool(desk, scope, "note_get", id=note).structured
@@ -48,7 +48,7 @@ def main(url: str, user: str, name: str, verb: str, note: str, count: str) -> No
     sys.stdin.readline()
     for n in range(int(count)):
         word = f"{name}-{n}"
-        if save(desk, Scope.of(user), note, verb, word):
+        if save(desk, Principal.for_user(user), note, verb, word):
             sys.stdout.write(f"{word}\n")
             sys.stdout.flush()
     database.close()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import budget
+from rolltop.core import pagination
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.caller import Caller
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 LINES = [f"line {n} of a long note\n" for n in range(1, 5001)]
 THEIRS, OURS = "what they wrote\n", "what we wrote"
@@ -53,7 +53,7 @@ def test_a_patch_is_shown_the_lines_it_clashes_with(mine: Caller, line: int) -> 
     assert (len(shown), details["txt_tot_ln"]) == (details["range_line_count"], 5000)
     assert details["txt_partial"] is True
     assert details["your_patch"] == ours(line, 7)
-    assert budget.count(error) < 500
+    assert pagination.count_tokens(error) < 500
     assert "only a part of the note" in error["resolution_hint"]
     assert "note_get" in error["resolution_hint"]
 
@@ -96,25 +96,25 @@ def test_a_whole_text_against_a_long_note_is_told_how_to_read_the_rest(mine: Cal
     assert details["current_text"].endswith("\n")
     assert details["your_text"].endswith("…")
     assert "only a part of the note" in error["resolution_hint"]
-    assert budget.count({"error": error}) <= 20_000
+    assert pagination.count_tokens({"error": error}) <= 20_000
     assert read_on(mine, details) == now
 
 
 @pytest.mark.parametrize("limit", [200, 300, 500, 1000])
 def test_a_small_bound_of_answers_holds_for_conflicts_too(
-    database: Database, me: Scope, limit: int
+    database: Database, me: Principal, limit: int
 ) -> None:
     mine = Caller(make_desk(database, settings={"max_result_tokens": limit}), me)
     note = changed(mine, 2500)
     for given in ({"text": "".join(LINES)}, {"text_patch": ours(2500)}):
         error = mine.fails("note_save", id=note, local_version=1, **given)
-        assert budget.count({"error": error}) <= limit
+        assert pagination.count_tokens({"error": error}) <= limit
         assert "…" not in error["details"].get("current_text", "")
         if "text_patch" in given and limit >= 500:
             assert THEIRS in read_on(mine, error["details"])
 
 
-def test_a_bound_of_none_shows_all_of_both(database: Database, me: Scope) -> None:
+def test_a_bound_of_none_shows_all_of_both(database: Database, me: Principal) -> None:
     mine = Caller(make_desk(database, settings={"max_result_tokens": 0}), me)
     note = changed(mine, 2500)
     details = mine.fails("note_save", id=note, local_version=1, text="".join(LINES))["details"]
@@ -130,7 +130,7 @@ def test_an_action_of_an_earlier_version_costs_no_text(mine: Caller, action: str
     error = mine.fails("note_manage", action=action, id=note, local_version=1, **more)
     assert error["code"] == "VERSION_CONFLICT"
     assert error["details"]["current_local_version"] == 2
-    assert budget.count(error) < 200
+    assert pagination.count_tokens(error) < 200
 
 
 def test_a_stale_server_version_shows_both_sides(mine: Caller) -> None:
@@ -154,7 +154,7 @@ def test_of_clashes_far_apart_each_is_shown_and_nothing_between(mine: Caller) ->
     for more in ({}, {"max_tokens": 800}):
         error = mine.fails("note_save", id=note, local_version=1, text_patch=ours_, **more)
         details = error["details"]
-        assert budget.count({"error": error}) < 500
+        assert pagination.count_tokens({"error": error}) < 500
         assert (details["range_line_start"], details["range_line_count"]) == (7, 7)
         assert details["txt_tot_ln"] == 5000
         middle, last = details["current_further"]
@@ -174,7 +174,7 @@ def test_clashes_that_have_no_room_are_read_by_next(mine: Caller) -> None:
         sent = {"id": note, "local_version": 1, "text_patch": ours(*lines)}
         error = mine.fails("note_save", **sent, max_tokens=limit)
         details = error["details"]
-        assert budget.count({"error": error}) <= limit
+        assert pagination.count_tokens({"error": error}) <= limit
         assert details["truncated"] is True
         assert "note_get" in error["resolution_hint"]
         if limit == 200:  # no room for the note, nor for a call
@@ -209,16 +209,16 @@ def test_of_a_long_patch_what_fits_is_repeated_and_the_rest_counted(mine: Caller
         sent = {"id": note, "local_version": 1, "text_patch": ours(*lines), "max_tokens": limit}
         error = mine.fails("note_save", **sent)
         details = error["details"]
-        taken = budget.count({"error": error})
+        taken = pagination.count_tokens({"error": error})
         assert taken <= limit
         shown = details["your_patch"]
         assert shown == ours(*lines)[: len(shown)]
         assert len(shown) + details.get("your_patch_left_out", 0) == len(lines)
         if "your_patch_left_out" in details:
             # An operation more would have been over the limit, or over what one's own is worth.
-            assert taken > limit - 60 or budget.count(shown) > max(limit // 8, 256) - 60
+            assert taken > limit - 60 or pagination.count_tokens(shown) > max(limit // 8, 256) - 60
             assert "of yours" in error["resolution_hint"] or "you sent" in error["resolution_hint"]
-        assert budget.count(shown) <= max(limit // 8, 256)
+        assert pagination.count_tokens(shown) <= max(limit // 8, 256)
     details = mine.fails("note_save", **{**sent, "max_tokens": 20_000})["details"]
     assert details["your_patch"] == ours(*lines)
 

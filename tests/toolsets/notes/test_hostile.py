@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.errors import Invalid, InvalidText, TimedOut, Unavailable
-from rolltop.core.invoke import failed, unexpected
+from rolltop.core.dispatch import error_answer, internal_error
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidText, Unavailable
 from rolltop.toolsets.notes import TOOLSET
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def test_a_stale_version_of_an_action_says_with_which_to_call_again(mine: Caller
 
 def test_what_is_refused_for_every_toolset_has_its_category_here(local: Caller) -> None:
     refused: dict[RolltopError, tuple[str, str, int]] = {
-        TimedOut("late", hint="again"): ("TIMEOUT", "OPERATION_TIMEOUT", 504),
+        DeadlineExceeded("late", hint="again"): ("TIMEOUT", "TIMEOUT", 504),
         Unavailable("away", hint="later"): ("INTERNAL", "UNAVAILABLE", 503),
-        Invalid("wrong", hint="right"): ("VALIDATION", "INVALID_ARGUMENT", 400),
+        InvalidArgument("wrong", hint="right"): ("VALIDATION", "INVALID_ARGUMENT", 400),
         InvalidText("wrong", hint="right"): ("VALIDATION", "INVALID_TEXT", 400),
-        unexpected(ValueError("secret")): ("INTERNAL", "INTERNAL_ERROR", 500),
+        internal_error(ValueError("secret")): ("INTERNAL", "INTERNAL_ERROR", 500),
     }
     for failure, told in refused.items():
-        answer = failed(local.desk, TOOLSET, failure)
+        answer = error_answer(local.desk, TOOLSET, failure)
         error = answer.structured["error"]
         assert (error["category"], error["code"], error["http_status"]) == told
         assert set(error) == {

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
-from rolltop.core.text.patch import Change
-from rolltop.toolsets.notes.models import GONE_KEEPS
-from rolltop.toolsets.notes.service import changes
+from rolltop.core.principal import Principal
+from rolltop.core.text.patch import LineChange
+from rolltop.toolsets.notes.models import ERASED_RETENTION_SECONDS
+from rolltop.toolsets.notes.store.notebooks import purge_history
 from tests.campaign import examples
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.model import Entry, Model, Refused
@@ -40,14 +40,14 @@ VERSIONS = st.sampled_from([0, 0, 0, 1, 2, 5, -1])
 """How many versions behind the present one a call names."""
 OPERATIONS = st.lists(
     st.builds(
-        Change,
+        LineChange,
         st.sampled_from(["add", "mod", "del"]),
         st.integers(1, 6),
         st.sampled_from(["new", "storm\ncalm", ""]),
     ),
     min_size=1,
     max_size=3,
-).map(lambda made: [Change(c.operation, c.line) if c.operation == "del" else c for c in made])
+).map(lambda made: [LineChange(c.operation, c.line) if c.operation == "del" else c for c in made])
 
 
 def outcome(expected: Callable[[], Entry]) -> Entry | str:
@@ -69,7 +69,7 @@ class Histories(RuleBasedStateMachine):
         super().__init__()
         self.model = Model(self.clock, KEEP)
         address = f"{uuid.uuid4()}@example.org"
-        self.scope = Scope.of(self.database.write_now(SYSTEM, add_user, address).id)
+        self.scope = Principal.for_user(self.database.write_sync(SYSTEM, add_user, address).id)
         self.desk = make_desk(self.database, settings={"notes.history": KEEP})
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Histories(RuleBasedStateMachine):
         self.same(answer, lambda: self.model.save(note, version, text, tags))
 
     @rule(note=notes, behind=VERSIONS, made=OPERATIONS)
-    def patch(self, note: str, behind: int, made: list[Change]) -> None:
+    def patch(self, note: str, behind: int, made: list[LineChange]) -> None:
         version = self.version(note, behind)
         sent = [{"op": c.operation, "ln": c.line, "val": c.value} for c in made]
         answer = self.call("note_save", id=note, local_version=version, text_patch=sent)
@@ -135,7 +135,7 @@ class Histories(RuleBasedStateMachine):
     @rule(days=st.sampled_from([0.001, 1, 20]))
     def wait(self, days: float) -> None:
         self.clock.advance(days=days)
-        self.database.write_now(SYSTEM, changes.purge, GONE_KEEPS)
+        self.database.write_sync(SYSTEM, purge_history, ERASED_RETENTION_SECONDS)
         self.model.purge()
 
     @rule(note=notes)

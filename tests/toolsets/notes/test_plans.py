@@ -8,9 +8,9 @@ import pytest
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
-from rolltop.toolsets.notes.models import Content, Notebook
-from rolltop.toolsets.notes.service import changes
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.store.notebooks import Notebook
 from tests.contracts.statements import watched
 from tests.desks import make_desk
 from tests.toolsets.notes.caller import Caller
@@ -35,14 +35,14 @@ ASKED: Final[tuple[dict[str, Any], ...]] = (
 def crowded(postgres_url: Callable[[], str], make_database: MakeDatabase) -> Caller:
     """A user whose notes were all made a moment ago; a third of them says storm."""
     database = make_database(postgres_url())
-    scope = Scope.of(database.write_now(SYSTEM, add_user, "ada@example.org").id)
+    scope = Principal.for_user(database.write_sync(SYSTEM, add_user, "ada@example.org").id)
 
     def fill(tx: Tx) -> None:
         texts = [f"{'storm' if n % 3 == 0 else 'calm'} {n}" for n in range(NOTES)]
         made = [Content(text, ("work", "home"), modified=1e9 + n) for n, text in enumerate(texts)]
-        changes.create_all(tx, Notebook(), [changes.New(one) for one in made], source="import")
+        Notebook(tx).create([NewNote(one) for one in made], source="import")
 
-    database.write_now(scope, fill)
+    database.write_sync(scope, fill)
     return Caller(make_desk(database), scope)
 
 
@@ -67,7 +67,7 @@ def looked_at(caller: Caller, **asked: Any) -> float:
 
     database = caller.desk.database
     plans = [
-        database.read_now(caller.scope, explain, statement, values)
+        database.read_sync(caller.scope, explain, statement, values)
         for statement, values in statements.given
         if "notes" in statement
     ]

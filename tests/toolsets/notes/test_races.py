@@ -6,11 +6,11 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.invoke import invoke
+from rolltop.core.dispatch import dispatch
 from tests import forks
 
 if TYPE_CHECKING:
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
     from tests.toolsets.notes.caller import Caller
 
 TOGETHER = 4
@@ -30,7 +30,7 @@ def race(url: str, user: str, note: str) -> list[str]:
 
 
 def test_four_processes_save_one_note_and_no_word_is_lost(
-    database_url: str, me: Scope, mine: Caller
+    database_url: str, me: Principal, mine: Caller
 ) -> None:
     note = mine.note("begin\n")
     acknowledged = race(database_url, me.user_id, note)
@@ -47,7 +47,7 @@ def test_of_two_whole_texts_from_one_version_one_is_kept(mine: Caller) -> None:
 
     async def together() -> list[Any]:
         sent = [{"id": note, "local_version": 1, "text": f"text {n}"} for n in range(4)]
-        calls = (invoke(mine.desk, "note_save", mine.scope, each) for each in sent)
+        calls = (dispatch(mine.desk, "note_save", mine.scope, each) for each in sent)
         return await asyncio.gather(*calls)
 
     answers = asyncio.run(together())

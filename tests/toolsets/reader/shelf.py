@@ -6,19 +6,19 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from rolltop.core.db import Database
-from rolltop.core.registry import Selection
-from rolltop.core.roots import Roots
-from rolltop.core.scope import Scope
+from rolltop.core.dispatch import ToolSelection
+from rolltop.core.principal import Principal
+from rolltop.workspace import Roots
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
 
-SOMEBODY = Scope.of("00000000-0000-4000-8000-000000000001")
+SOMEBODY = Principal.for_user("00000000-0000-4000-8000-000000000001")
 _WORD_LIST = (
     "river stone bridge lantern harbour copper signal market garden winter engine mirror cloud "
     "ladder paper window island thunder velvet anchor compass meadow pepper candle whistle"
@@ -31,7 +31,7 @@ class Shelf:
     """One root, `docs`, and the tools that read it."""
 
     folder: Path
-    desk: Desk
+    desk: AppContext
 
     def put(self, name: str, text: str | bytes) -> Path:
         """Write a file and return its path."""
@@ -44,7 +44,7 @@ class Shelf:
         """Return the answer of a call that must succeed within its budget."""
         answer = call_tool(self.desk, SOMEBODY, tool, **arguments)
         assert not answer.is_error, answer.text
-        assert tokens.count(answer.text) <= arguments.get("max_tokens", 20_000)
+        assert token_counter.count(answer.text) <= arguments.get("max_tokens", 20_000)
         return answer.structured
 
     def fails(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -83,7 +83,9 @@ def make_shelf(
 
 def offering(shelf: Shelf, *tools: str) -> Shelf:
     """Return the shelf as a server shows it that offers only these tools."""
-    desk = make_desk(shelf.desk.database, roots=shelf.desk.roots, selection=Selection(tools=tools))
+    desk = make_desk(
+        shelf.desk.database, roots=shelf.desk.roots, selection=ToolSelection(tools=tools)
+    )
     return Shelf(shelf.folder, desk)
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from rolltop.core.invoke import invoke
-from rolltop.core.roots import settling
-from rolltop.toolsets.reader import store
-from rolltop.toolsets.reader.formats import pdf
-from rolltop.toolsets.reader.models import Identity
-from rolltop.toolsets.reader.service import documents, outlines
+from rolltop.core.dispatch import dispatch
+from rolltop.documents.extractors import pdf, read_document
+from rolltop.toolsets.reader import document_cache, store
+from rolltop.toolsets.reader.document_cache import FileIdentity
+from rolltop.toolsets.reader.service import ReaderService
+from rolltop.workspace import file_stat
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        whole = documents.read_document
+        whole = document_cache.ExtractionPool.read
 
         def counted(*given: Any) -> Any:
             self.count += 1
             return whole(*given)
 
-        monkeypatch.setattr(documents, "read_document", counted)
+        monkeypatch.setattr(document_cache.ExtractionPool, "read", counted)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def age(path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 10) -> None:
     """Let time pass: what was written up to now is settled."""
     later = path.stat().st_ctime_ns + int(seconds * 1e9)
-    monkeypatch.setattr(settling.time, "time_ns", lambda: later)
+    monkeypatch.setattr(file_stat.time, "time_ns", lambda: later)
 
 
 class TestNeverStale:
@@ -77,12 +77,12 @@ class TestNeverStale:
         self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = shelf.put("a.md", "# One\n")
-        coarse = Identity(str(path.resolve()), 6, 0, 0, 0)
+        coarse = FileIdentity(str(path.resolve()), 6, 0, 0, 0)
 
-        def unchanged(*_file: object) -> tuple[Identity, bool]:
+        def unchanged(*_file: object) -> tuple[FileIdentity, bool]:
             return coarse, False
 
-        monkeypatch.setattr(documents, "_identity", unchanged)
+        monkeypatch.setattr(document_cache, "_identity", unchanged)
         assert text_of(shelf, "a.md") == "# One\n"
         path.write_text("# Two\n")
         assert text_of(shelf, "a.md") == "# Two\n"
@@ -176,13 +176,19 @@ class TestMemory:
 
 
 class TestStore:
+    @pytest.fixture(autouse=True)
+    def patient(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Wait for the store, however busy the machine is."""
+        monkeypatch.setattr(document_cache, "STORE_TIMEOUT", 30.0)
+        monkeypatch.setattr(document_cache, "EXTRACTED_STORE_TIMEOUT", 30.0)
+
     def desk(self, tmp_path: Path, database: Database) -> Shelf:
         return make_shelf(tmp_path / "docs", database)
 
     def call(self, shelf: Shelf, tool: str, **arguments: Any) -> dict[str, Any]:
         async def through() -> dict[str, Any]:
-            answer = await invoke(shelf.desk, tool, SOMEBODY, arguments)
-            await documents.until_kept()
+            answer = await dispatch(shelf.desk, tool, SOMEBODY, arguments)
+            await shelf.desk.service(ReaderService).documents.wait_for_writes()
             assert not answer.is_error, answer.text
             return answer.structured
 
@@ -195,7 +201,7 @@ class TestStore:
         shelf.put("p.md", LONG)
         before = self.call(shelf, "list_sections", file_path="p.md")
         counted: list[object] = []
-        monkeypatch.setattr(documents, "read_document", counted.append)
+        monkeypatch.setattr(document_cache.ExtractionPool, "read", counted.append)
         again = self.desk(tmp_path, database)
         assert self.call(again, "list_sections", file_path="p.md") == before
         for entry in before["outline"][:5]:
@@ -235,7 +241,12 @@ class TestStore:
         shelf = self.desk(tmp_path, database)
         shelf.put("h.pdf", (DOCUMENTS / "handbook.pdf").read_bytes())
         with monkeypatch.context() as slow:
-            slow.setattr(pdf, "TIME_BOUND", -1.0)
+            slow.setattr(pdf, "TIME_LIMIT_SECONDS", -1.0)  # in this process, so it is read here
+
+            def read(_: object, data: bytes, path: Path) -> object:
+                return read_document(data, path)
+
+            slow.setattr(document_cache.ExtractionPool, "read", read)
             assert self.call(shelf, "list_sections", file_path="h.pdf")["count"] == 0
         again = self.desk(tmp_path, database)
         assert self.call(again, "list_sections", file_path="h.pdf")["count"] > 0
@@ -248,7 +259,7 @@ class TestStore:
         shelf.put("p.md", LONG)
         for name in ("h.pdf", "p.md"):
             self.call(shelf, "list_sections", file_path=name)
-        monkeypatch.setattr(outlines, "library_versions", lambda: "of tomorrow")
+        monkeypatch.setattr(document_cache, "library_versions", lambda: "of tomorrow")
         again = self.desk(tmp_path, database)
         for name in ("h.pdf", "p.md"):
             self.call(again, "list_sections", file_path=name)
@@ -273,7 +284,7 @@ class TestStore:
         shelf = self.desk(tmp_path, database)
         shelf.put("p.md", LONG)
         self.call(shelf, "list_sections", file_path="p.md")
-        monkeypatch.setattr(outlines, "VERSION", outlines.VERSION + 1)
+        monkeypatch.setattr(document_cache, "VERSION", document_cache.VERSION + 1)
         reads = Reads(monkeypatch)
         self.call(self.desk(tmp_path, database), "list_sections", file_path="p.md")
         assert reads.count == 1
@@ -311,12 +322,13 @@ class TestStore:
             ended.set()
 
         monkeypatch.setattr(store, "find_outline", hang)
+        monkeypatch.setattr(document_cache, "STORE_TIMEOUT", 0.05)
 
         async def read() -> dict[str, Any]:
-            answer = await invoke(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
+            answer = await dispatch(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
             assert not ended.is_set()
             released.set()
-            await documents.until_kept()
+            await shelf.desk.service(ReaderService).documents.wait_for_writes()
             return answer.structured
 
         assert asyncio.run(read())["type"] == "summary"
@@ -334,15 +346,15 @@ class TestStore:
             held.set()
             done.wait(60)
 
-        holder = threading.Thread(target=lambda: database.write_now(SOMEBODY, hold))
+        holder = threading.Thread(target=lambda: database.write_sync(SOMEBODY, hold))
         holder.start()
         held.wait(30)
 
         async def read() -> dict[str, Any]:
-            answer = await invoke(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
+            answer = await dispatch(shelf.desk, "smart_read", SOMEBODY, {"file_path": "p.md"})
             assert holder.is_alive()
             done.set()
-            await documents.until_kept()
+            await shelf.desk.service(ReaderService).documents.wait_for_writes()
             return answer.structured
 
         try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -32,9 +32,9 @@ def test_a_file_counts_as_its_text(shelf: Shelf) -> None:
     shelf.put("utf16.md", text.encode("utf-16"))
     shelf.put("bom.md", text.encode("utf-8-sig"))
     for name in ("utf16.md", "bom.md"):
-        for encoding in tokens.ENCODINGS:
+        for encoding in token_counter.ENCODINGS:
             answer = shelf.ok("estimate_tokens", file_path=name, encoding=encoding)
-            assert answer == {"tokens": tokens.count(text, encoding), "encoding": encoding}
+            assert answer == {"tokens": token_counter.count(text, encoding), "encoding": encoding}
 
 
 @pytest.mark.parametrize(

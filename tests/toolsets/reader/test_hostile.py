@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import tokens
-from rolltop.core.roots import Roots
+from rolltop.core import token_counter
+from rolltop.workspace import Roots
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -44,6 +44,9 @@ FILES: dict[str, tuple[str, str | bytes]] = {
     "brackets": ("brackets.md", "[" * 50_000 + "\n" + _words(20_000)),
     "unclosed emphasis": ("stars.md", "*a **b _c `d " * 10_000),
     "unclosed tags": ("tags.html", "<p" * 50_000 + "<script>" * 5_000 + _words(10_000)),
+    "an unclosed tag with attributes": ("tag.html", "<h1>Page</h1>\n<img" + ' a="v"' * 10_000),
+    "unclosed data": ("data.html", "<![CDATA[" * 50_000 + "<h1>Page</h1>\n" + _words(10_000)),
+    "a row of full stops": ("row.md", "# T\n\n" + "a ..." + "." * 200_000 + _words(10_000)),
     "an unclosed fence": ("fence.md", "# T\n\n```\n" + "code line\n" * 20_000),
     "a fence that is the whole": ("code.md", "```\n" + "x = 1\n" * 10_000 + "```\n"),
     "full stops": ("dots.txt", ". " * 50_000),
@@ -79,14 +82,14 @@ def test_each_is_read_within_its_bounds(shelf: Shelf, what: str) -> None:
     if counted > 10_000:
         assert answer["type"] == "summary"
         assert answer["summary_tokens"] * 10 < counted == answer["original_tokens"]
-        assert tokens.count(answer["content"]) <= 800
+        assert token_counter.count(answer["content"]) <= 800
         assert len(answer["sections"]["headers"]) <= 20
         assert all(len(header) <= 60 for header in answer["sections"]["headers"])
     else:
         assert answer["type"] == "full"
     for style in ("extractive", "abstract"):
         short = shelf.ok("smart_read", file_path=name, summary_style=style, max_summary_tokens=100)
-        assert short["type"] == "full" or tokens.count(short["content"]) <= 100
+        assert short["type"] == "full" or token_counter.count(short["content"]) <= 100
     part = shelf.ok("smart_read", file_path=name, mode="full", max_tokens=300)
     if "next" in part:
         shelf.ok("smart_read", **part["next"]["arguments"])

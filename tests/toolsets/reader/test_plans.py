@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rolltop.core import budget, tokens
+from rolltop.core import pagination, token_counter
 from tests.toolsets.reader.shelf import Shelf, offering
 
 FILLER = "The committee met in the usual room and spoke of the weather for a while. " * 12
@@ -82,7 +82,7 @@ def test_a_part_of_a_section_fills_the_rest_and_continues(two: Shelf) -> None:
     answer = plan(two, "retry limit words paragraph", 450)
     part = answer["sections"][-1]
     assert part["whole"] is False
-    assert tokens.count(part["content"]) <= 450
+    assert token_counter.count(part["content"]) <= 450
     rest = two.ok(part["next"]["tool"], **part["next"]["arguments"])
     whole = two.ok("read_section", file_path=part["path"], section_heading=part["id"])
     assert part["content"] + rest["content"] == whole["content"]
@@ -92,7 +92,7 @@ def test_a_part_of_a_section_fills_the_rest_and_continues(two: Shelf) -> None:
 @pytest.mark.parametrize("answer_budget", [200, 400, 20_000])
 def test_both_budgets_hold(two: Shelf, room: int, answer_budget: int) -> None:
     answer = plan(two, "upload committee weather", room, max_tokens=answer_budget)
-    assert sum(tokens.count(s["content"]) for s in answer["sections"]) <= room
+    assert sum(token_counter.count(s["content"]) for s in answer["sections"]) <= room
     assert answer["tokens"] <= room
 
 
@@ -104,7 +104,7 @@ def test_a_small_answer_to_a_large_budget_still_reads_what_fits(
     shelf.put("notes.md", NOTES)
     answer = plan(shelf, "upload committee weather", 20_000, max_tokens=answer_budget)
     assert answer["tokens"] > answer_budget / 4
-    assert budget.count(answer) <= answer_budget
+    assert pagination.count_tokens(answer) <= answer_budget
 
 
 def test_no_line_is_read_twice_nor_priced_where_it_was_read(shelf: Shelf) -> None:
@@ -163,7 +163,7 @@ def test_a_small_budget_lists_fewer_of_what_is_left_out(shelf: Shelf, room: int)
     long_lines(shelf)
     answer = plan(shelf, "latency", room)
     assert 3 <= len(answer["left_out"]) < answer["left_out_count"]
-    assert budget.count(answer) < 3 * room
+    assert pagination.count_tokens(answer) < 3 * room
 
 
 def test_a_part_is_of_the_section_that_answers_not_of_the_one_around_it(shelf: Shelf) -> None:
@@ -207,7 +207,7 @@ def test_the_list_of_what_is_left_out_takes_a_part_of_the_budget(shelf: Shelf, r
     shelf.put("notes.md", "")
     left = plan(shelf, "upload committee", room)["left_out"]
     assert 3 <= len(left) <= 20
-    assert len(left) == 3 or budget.count(left) < room / 3
+    assert len(left) == 3 or pagination.count_tokens(left) < room / 3
 
 
 def test_a_part_runs_on_under_a_title_that_answers(shelf: Shelf) -> None:
@@ -307,3 +307,88 @@ def test_a_missing_file_is_named(two: Shelf) -> None:
     )
     assert error["code"] == "FILE_NOT_FOUND"
     assert "gone.md" in error["error"]
+
+
+def release_notes(*versions: str) -> str:
+    """Return release notes whose sections have the same titles under each version."""
+    about = {
+        "1.39.0": "The `async` and `await` syntax is now stable.",
+        "1.40.0": "You can now use `#[non_exhaustive]` on enums.",
+    }
+    parts = ["# Releases\n"]
+    for version in versions:
+        parts.append(f"## Version {version}\n")
+        parts.append(f"### Language\n\n{about.get(version, 'Some lints were added.')} {FILLER}\n")
+        parts.append(f"### Libraries\n\nMany functions of {version[-3]} are const now. {FILLER}\n")
+    return "\n".join(parts)
+
+
+def test_a_section_is_shown_with_the_titles_above_it(shelf: Shelf) -> None:
+    shelf.put("releases.md", release_notes("1.40.0", "1.39.0", "1.38.0"))
+    asked = {"file_paths": ["releases.md"], "budget_tokens": 500}
+    answer = shelf.ok("read_plan", query="which release stabilized async await", **asked)
+    best = answer["sections"][0]
+    assert best["heading_path"] == "Releases > Version 1.39.0 > Language"
+    for section in (best, *answer["left_out"]):
+        name = section["heading_path"]
+        read = shelf.ok("read_section", file_path="releases.md", section_heading=name)
+        assert read["id"] == section["id"]
+
+
+def test_the_titles_above_a_section_are_searched(shelf: Shelf) -> None:
+    versions = [f"1.{minor}.0" for minor in range(60, 30, -1)]
+    shelf.put("releases.md", release_notes(*versions))
+    for version in ("1.44.0", "1.39.0", "1.31.0"):
+        answer = shelf.ok(
+            "read_plan",
+            file_paths=["releases.md"],
+            query=f"libraries of version {version}",
+            budget_tokens=300,
+        )
+        assert answer["sections"][0]["heading_path"] == f"Releases > Version {version} > Libraries"
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ["guides"], ["docs/guides"], ["guides/"], ["guides/*.md"], ["docs/guides/**/*.md"],
+        ["guides/**"], ["*.md"], ["docs"], ["other.md", "guides"],
+    ],
+)  # fmt: skip
+def test_folders_and_globs_stand_for_the_documents_in_them(shelf: Shelf, paths: list[str]) -> None:
+    shelf.put("guides/manual.md", MANUAL)
+    shelf.put("guides/deep/notes.md", NOTES)
+    shelf.put("other.md", f"# Other\n\n{FILLER}")
+    shelf.put("guides/image.png", b"\x89PNG\0")
+    asked = {"query": "retry limit of failed uploads", "budget_tokens": 500}
+    answer = shelf.ok("read_plan", file_paths=paths, **asked)
+    assert answer["sections"][0]["title"] == "Configuring the retry limit"
+    assert "unread_files" not in answer
+
+
+def test_folders_and_globs_may_be_absolute(shelf: Shelf) -> None:
+    shelf.put("guides/manual.md", MANUAL)
+    asked = {"query": "retry limit of failed uploads", "budget_tokens": 500}
+    for path in ("guides", "guides/*.md", "**/manual.md"):
+        answer = shelf.ok("read_plan", file_paths=[f"{shelf.folder}/{path}"], **asked)
+        assert answer["sections"][0]["title"] == "Configuring the retry limit"
+
+
+def test_of_many_documents_the_likeliest_are_read_and_the_others_counted(shelf: Shelf) -> None:
+    for n in range(70):
+        shelf.put(f"guides/{n:02}.md", f"# Guide {n}\n\n{FILLER}")
+    shelf.put("guides/zz.md", MANUAL)
+    answer = shelf.ok(
+        "read_plan", file_paths=["guides"], query="retry limit of failed uploads", budget_tokens=500
+    )
+    assert answer["sections"][0]["title"] == "Configuring the retry limit"
+    assert answer["unread_files"] == 21
+
+
+@pytest.mark.parametrize("path", ["nowhere/*.md", "guides/*.rs", "docs/empty", "no*where"])
+def test_what_has_no_document_is_not_found(shelf: Shelf, path: str) -> None:
+    shelf.put("guides/a.md", NOTES)
+    (shelf.folder / "empty").mkdir()
+    error = shelf.fails("read_plan", file_paths=[path], query="x", budget_tokens=500)
+    assert error["code"] == "FILE_NOT_FOUND"
+    assert path in error["error"]

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.core import tokens
-from rolltop.toolsets.reader.service import outlines
+from rolltop.core import token_counter
+from rolltop.toolsets.reader import document_cache
 from tests.campaign import examples
 from tests.toolsets.reader.shelf import Shelf, make_shelf, paper
 
@@ -49,7 +49,7 @@ def test_sections_are_exactly_their_lines_and_tile_the_file(text: str) -> None:
         content = "".join(kept[start - 1 : end])
         read = shelf.ok("read_section", file_path="d.md", section_heading=entry["id"])
         assert read["content"] == content
-        assert entry["tokens"] == tokens.count(content)
+        assert entry["tokens"] == token_counter.count(content)
         following = [e for e in outline[at + 1 :] if e["level"] <= entry["level"]]
         assert end == (following[0]["start_line"] - 1 if following else len(kept))
 
@@ -81,11 +81,11 @@ def test_summaries_keep_every_bound(**drawn: Any) -> None:
         "max_summary_tokens": drawn["bound"],
     }
     answer = shelf.ok("smart_read", **arguments)
-    original = tokens.count(text)
+    original = token_counter.count(text)
     assert answer["original_tokens"] == original > 10_000
-    assert tokens.count(answer["content"]) <= drawn["bound"]
+    assert token_counter.count(answer["content"]) <= drawn["bound"]
     sent = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    assert answer["summary_tokens"] == tokens.count(sent)
+    assert answer["summary_tokens"] == token_counter.count(sent)
     assert ".." not in answer["_preamble"][-3:]
     assert answer["reduction_factor"] >= 1
     assert 0 <= answer["coverage"]["completeness_score"] <= 1
@@ -112,14 +112,14 @@ def test_small_documents_are_never_made_longer(text: str, mode: str) -> None:
 @settings(max_examples=examples(150))
 def test_counts_of_sections_add_up_exactly(lines: list[str], starts: list[int]) -> None:
     from rolltop.core.text.lines import line_starts  # noqa: PLC0415  # the product's own lines
-    from rolltop.core.text.outline import Section  # noqa: PLC0415
+    from rolltop.documents.outline import Section  # noqa: PLC0415
 
     text = "\n".join(lines)
     found = line_starts(text)
     places = sorted({start for start in starts if start <= len(found)})
     sections = [Section(f"s{n}", "t", 1, n, len(found), ("t",)) for n in places]
-    total, costs = outlines.counted(text, found, sections)
-    assert total == tokens.count(text)
+    total, costs = document_cache.count_tokens(text, found, sections)
+    assert total == token_counter.count(text)
     for section, cost in zip(sections, costs, strict=True):
-        start, end = outlines.offsets(text, found, section)
-        assert cost == tokens.count(text[start:end])
+        start, end = document_cache.section_offsets(text, found, section)
+        assert cost == token_counter.count(text[start:end])

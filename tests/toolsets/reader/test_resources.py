@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core.call import Call
+from rolltop.core.context import CallContext
 from rolltop.core.errors import NotFound
-from rolltop.core.roots import PathProblem
+from rolltop.server.resources import UriTemplate
 from rolltop.toolsets.reader import TOOLSET
+from rolltop.workspace import PathError
 from tests.toolsets.reader.shelf import SOMEBODY
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
 
-SECTION = TOOLSET.references[0]
+SECTION = TOOLSET.resource_templates[0]
 
 
 def read(shelf: Shelf, root: str, path: str, section: str) -> str:
-    call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
+    call = CallContext(shelf.desk, SOMEBODY, "resource section", 20_000)
 
     async def through() -> str:
         found = await SECTION.read(call, root=root, path=path, id=section)
@@ -31,7 +33,7 @@ def read(shelf: Shelf, root: str, path: str, section: str) -> str:
 
 
 def complete(shelf: Shelf, variable: str, prefix: str, **context: str) -> list[str]:
-    call = Call(shelf.desk, SOMEBODY, "resource section", 20_000)
+    call = CallContext(shelf.desk, SOMEBODY, "resource section", 20_000)
 
     async def through() -> list[str]:
         return await SECTION.complete(call, variable, prefix, context)
@@ -49,9 +51,9 @@ def test_what_is_not_there_is_not_found(shelf: Shelf) -> None:
     shelf.put("a.md", "# A\n")
     with pytest.raises(NotFound):
         read(shelf, "docs", "a.md", "szzzzzzz")
-    with pytest.raises(PathProblem):
+    with pytest.raises(PathError):
         read(shelf, "docs", "gone.md", "szzzzzzz")
-    with pytest.raises(PathProblem):
+    with pytest.raises(PathError):
         read(shelf, "docs", "../../etc/passwd", "szzzzzzz")
 
 
@@ -69,6 +71,23 @@ def test_completion_goes_from_root_to_path_to_id(shelf: Shelf) -> None:
     assert found == [outline[1]["id"]]
     every = complete(shelf, "id", "", root="docs", path="guides/one.md")
     assert every == [entry["id"] for entry in outline]
+
+
+def test_completion_offers_only_paths_whose_sections_can_be_read(shelf: Shelf) -> None:
+    for name in ("a.md", "b c.md", "über.md", "c#1.md", "d?.md", "e%41.md"):
+        shelf.put(name, "# A\n\none\n")
+    shelf.put("image.png", b"\x89PNG\0\0")
+    shelf.folder.joinpath(os.fsdecode(b"bad\xff.md")).write_text("# A\n")
+    shelf.desk.settings = shelf.desk.settings.replace({"reader.max_file_bytes": 1_000})
+    shelf.put("large.md", "# A\n" + "word " * 300)
+    offered = complete(shelf, "path", "", root="docs")
+    assert offered == ["a.md", "b c.md", "über.md"]
+    template = UriTemplate(SECTION.template)
+    for path in offered:
+        (section,) = complete(shelf, "id", "", root="docs", path=path)
+        given = template.match(f"rolltop://section/docs/{path}#{section}")
+        assert given == {"root": "docs", "path": path, "id": section}
+        assert read(shelf, "docs", path, section) == "# A\n\none\n"
 
 
 def test_the_prompt_names_the_document_and_real_tools() -> None:

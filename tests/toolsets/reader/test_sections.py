@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from tests.toolsets.reader.shelf import paper
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class TestReading:
             answer = read(guide, entry["id"])
             start, end = answer["start_line"], answer["end_line"]
             assert answer["content"] == "".join(lines[start - 1 : end])
-            assert answer["tokens"] == entry["tokens"] == tokens.count(answer["content"])
+            assert answer["tokens"] == entry["tokens"] == token_counter.count(answer["content"])
             assert (start, end) == (entry["start_line"], entry["end_line"])
             assert answer["heading_level"] == entry["level"]
             assert answer["id"] == entry["id"]
@@ -99,7 +99,7 @@ class TestReading:
             "type": "section",
             "section": "Methods",
             "heading_level": 2,
-            "tokens": tokens.count(answer["content"]),
+            "tokens": token_counter.count(answer["content"]),
             "start_line": 23,
             "end_line": 32,
             "id": answer["id"],
@@ -193,7 +193,7 @@ class TestChoice:
         asked = {"file_path": "book.md", "section_heading": "Summary", "max_tokens": 500}
         first = shelf.ok("read_section", **asked)
         assert 1 <= len(first["also"]) < first["also_count"] == 29
-        assert tokens.count(first["content"]) > 250
+        assert token_counter.count(first["content"]) > 250
         following = shelf.ok("read_section", **first["next"]["arguments"])
         assert "also" not in following
         assert "also_count" not in following
@@ -307,7 +307,7 @@ class TestListing:
     def test_a_small_page_is_spent_on_sections_not_on_its_cursor(self, shelf: Shelf) -> None:
         shelf.put("p.md", "".join(f"# Part {n}\n\nText.\n\n" for n in range(300)))
         answer = shelf.ok("list_sections", file_path="p.md", max_tokens=200)
-        assert tokens.count(answer["next"]["arguments"]["cursor"]) < 30
+        assert token_counter.count(answer["next"]["arguments"]["cursor"]) < 30
 
     def test_a_cursor_of_another_state_is_refused(self, shelf: Shelf) -> None:
         shelf.put("p.md", paper(60))

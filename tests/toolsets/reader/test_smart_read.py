@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from tests.desks import call_tool
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, offering, paper
 
@@ -34,13 +34,13 @@ class TestFull:
         assert answer == {
             "content": "# Title\r\n\r\nText with ümläuts.\r\n",
             "type": "full",
-            "tokens": tokens.count("# Title\r\n\r\nText with ümläuts.\r\n"),
+            "tokens": token_counter.count("# Title\r\n\r\nText with ümläuts.\r\n"),
             "path": str(path.resolve()),
         }
 
     def test_the_threshold_is_more_than_ten_thousand_tokens(self, shelf: Shelf) -> None:
         text = "word\n" * 5000
-        assert tokens.count(text) == 10_000
+        assert token_counter.count(text) == 10_000
         shelf.put("at.txt", text)
         shelf.put("over.txt", text + "word\n")
         assert shelf.ok("smart_read", file_path="at.txt")["type"] == "full"
@@ -109,8 +109,8 @@ class TestSummary:
             "reduction_factor", "sections", "coverage", "original", "confidence",
         }  # fmt: skip
         assert (answer["type"], answer["style"]) == ("summary", "structured")
-        assert answer["original_tokens"] == tokens.count(LONG)
-        assert answer["summary_tokens"] == tokens.count(compact(answer))
+        assert answer["original_tokens"] == token_counter.count(LONG)
+        assert answer["summary_tokens"] == token_counter.count(compact(answer))
         ratio = answer["original_tokens"] / answer["summary_tokens"]
         assert answer["reduction_factor"] == pytest.approx(ratio, abs=0.1)
         assert answer["sections"]["count"] == outline["count"] == 43
@@ -119,7 +119,7 @@ class TestSummary:
             "path": str(path.resolve()),
             "filename": "paper.md",
             "size_bytes": len(LONG.encode()),
-            "size_tokens": tokens.count(LONG),
+            "size_tokens": token_counter.count(LONG),
         }
         score = answer["summary_tokens"] / answer["original_tokens"]
         assert answer["coverage"]["completeness_score"] == pytest.approx(score, abs=0.0001)
@@ -131,10 +131,10 @@ class TestSummary:
         path = str(shelf.put("paper.md", LONG).resolve())
         answer = shelf.ok("smart_read", file_path="paper.md")
         preamble = answer["_preamble"]
-        assert str(answer["original_tokens"]) in preamble
-        assert str(answer["summary_tokens"]) in preamble
+        assert f"{answer['original_tokens']:,} tokens" in preamble
+        assert f"-> {answer['summary_tokens']:,}" in preamble
         assert f"{answer['reduction_factor']:g}x" in preamble
-        assert "not the full text" in preamble
+        assert preamble.split("\n")[0] == "⚠️ DOCUMENT SUMMARY (NOT FULL CONTENT)"
         for call in ("list_sections", "read_section", "smart_read"):
             assert f'{call}(file_path="{path}"' in preamble
         assert shelf.ok("list_sections", file_path=path)["count"] == 43
@@ -184,7 +184,7 @@ class TestSummary:
             "smart_read", file_path="paper.md", summary_style=style, max_summary_tokens=bound
         )
         assert answer["style"] == style
-        assert 0 < tokens.count(answer["content"]) <= bound
+        assert 0 < token_counter.count(answer["content"]) <= bound
 
     def test_every_sentence_stands_on_its_line(self, shelf: Shelf) -> None:
         shelf.put("paper.md", LONG)
@@ -226,7 +226,7 @@ class TestSummary:
     def test_a_file_just_over_ten_thousand_tokens_shrinks_to_a_tenth(
         self, shelf: Shelf, style: str
     ) -> None:
-        text = LONG[: tokens.prefix(LONG, 10_050)]
+        text = LONG[: token_counter.prefix_length(LONG, 10_050)]
         shelf.put("p.md", text)
         answer = shelf.ok("smart_read", file_path="p.md", summary_style=style)
         assert 10_000 < answer["original_tokens"] < 10_100
@@ -242,15 +242,15 @@ class TestSummary:
         path = str(shelf.folder.resolve() / "p.md")
         refused = call_tool(shelf.desk, SOMEBODY, "smart_read", file_path="p.md", max_tokens=budget)
         if refused.is_error:
-            assert tokens.count(refused.text) <= budget
+            assert token_counter.count(refused.text) <= budget
             assert refused.code == "INVALID_ARGUMENT"
             found = re.search(r"at least (\d+)", refused.structured["error"])
             assert found is not None
-            assert budget < int(found.group(1)) <= 200 + 4 * tokens.count(path)
+            assert budget < int(found.group(1)) <= 200 + 4 * token_counter.count(path)
             budget = int(found.group(1))
         answer = shelf.ok("smart_read", file_path="p.md", max_tokens=budget)
         assert answer["type"] == "summary"
-        assert answer["summary_tokens"] == tokens.count(compact(answer)) <= budget
+        assert answer["summary_tokens"] == token_counter.count(compact(answer)) <= budget
         assert answer["original"]["size_tokens"] == answer["original_tokens"]
         assert path in answer["_preamble"]
         assert answer["content"]
@@ -346,7 +346,7 @@ class TestErrors:
         shelf = make_shelf(tmp_path / "docs")
         shelf.put("one/a.md", "# One\n")
         shelf.put("two/a.md", "# Two\n")
-        from rolltop.core.roots import Roots  # noqa: PLC0415  # only here
+        from rolltop.workspace import Roots  # noqa: PLC0415  # only here
 
         shelf.desk.roots = Roots.open(
             {"one": shelf.folder / "one", "two": shelf.folder / "two"}, base=tmp_path

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core import tokens
-from rolltop.toolsets.reader.summary.prose import Seen, paragraphs
-from rolltop.toolsets.reader.summary.sentences import sentences
+from rolltop.core import token_counter
+from rolltop.toolsets.reader.summary.prose import ContentKinds, extract_sentences
 from tests.toolsets.reader.shelf import ABSTRACT, paper, summary
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def said(text: str, kind: str = "markdown") -> list[tuple[int, str]]:
-    found = paragraphs(text, kind, seen=Seen())
-    return [(s.line, s.text) for paragraph in found for s in sentences(paragraph)]
+    return [(s.line, s.text) for s in extract_sentences(text, kind, ContentKinds())]
 
 
 class TestSentences:
@@ -196,7 +194,7 @@ class TestFindings:
     ) -> None:
         more = {"summary_style": style, "max_summary_tokens": bound}
         content = summary(shelf, text, name, mode="summary", **more)["content"]
-        assert 10 < tokens.count(content) <= bound
+        assert 10 < token_counter.count(content) <= bound
         lines = text.split("\n")
         for line, told in re.findall(r"(?m)^L(\d+): (.+?)\u2026?$", content):
             assert told in lines[int(line) - 1]
@@ -224,7 +222,7 @@ class TestFindings:
 
 TWINS = """
 import random, sys
-from rolltop.toolsets.reader.summary import analyse, compose
+from rolltop.toolsets.reader.summary import SummaryRenderer, analyze
 
 draw = random.Random(4)
 words = ["".join(draw.choices("bcdfglmnprt", k=2)) + v + "o" for v in "aeiouy" for _ in range(10)]
@@ -234,7 +232,9 @@ for _ in range(60):
     for _ in range(3):
         draw.shuffle(drawn)
         lines.append(" ".join(drawn).capitalize() + ".\\n")
-sys.stdout.write(compose(analyse("\\n".join(lines), "text", (), ()), "structured", 400).content)
+text = "\\n".join(lines)
+renderer = SummaryRenderer(analyze(text, "text", (), (), ()), "structured", 400)
+sys.stdout.write(renderer.render(400).content)
 """
 """Sentences of the same words in another order, as good as one another."""
 
@@ -252,3 +252,43 @@ def test_every_process_gives_the_same_summary() -> None:
     }
     assert len(told) == 1
     assert "KEY FINDINGS:" in told.pop()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "We show that it works as here::\n\n    {code}\n",
+        "We show over two lines\nthat it works as here::\n\n    {code}\n\n    {code}\n",
+        "* We show that an item\n  works as here::\n\n      {code}\n\n  and its text goes on.\n",
+        ">>> {code}\n... {code}\nprinted_value = is_important(in_conclusion)\n",
+        ".. note::\n\n   We show that\n   it works::\n\n      {code}\n\n   The note goes on.\n",
+        ".. note:: We show that it works::\n\n      {code}\n",
+        ".. code-block:: python\n   :linenos:\n\n   {code}\n\n   {code}\n",
+        ".. py:function:: open\n\n   .. code::\n\n      {code}\n",
+        "::\n\n   {code}\n",
+    ],
+)
+def test_no_code_of_restructured_text_is_quoted(shelf: Shelf, block: str) -> None:
+    code = "result_value = is_important(in_conclusion, we_find, the_results)"
+    sections = [
+        f"Part {n}\n======\n\nIn conclusion the harbour of part {n} is important for ships.\n\n"
+        + block.replace("{code}", code)
+        + "\nThe crew then sailed on to the next port and rested there for some days.\n"
+        for n in range(60)
+    ]
+    shelf.put("guide.rst", "\n\n".join(sections))
+    for style in ("structured", "extractive"):
+        answer = shelf.ok("smart_read", file_path="guide.rst", mode="summary", summary_style=style)
+        assert answer["type"] == "summary"
+        assert "harbour" in answer["content"]
+        for word in ("result_value", "printed_value", "is_important", "in_conclusion"):
+            assert word not in answer["content"]
+
+
+def test_a_sampled_text_quotes_no_code_of_a_fence_that_began_before(shelf: Shelf) -> None:
+    prose = "Harbour lamps are lit by the keeper at dusk each day. " * 4
+    code = "call the lamp and then the harbour and return what it said here.\n" * 3_000
+    shelf.put("long.md", f"# Lamps\n\n{prose}\n\n```\n{code}```\n\n{prose}\n")
+    answer = shelf.ok("smart_read", file_path="long.md", max_summary_tokens=2_000)
+    assert "Harbour lamps are lit" in answer["content"]
+    assert "call the lamp" not in answer["content"]

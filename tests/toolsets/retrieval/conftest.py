@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.core.roots.conftest import own_git_home
 from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.workspace.conftest import own_git_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from rolltop.core.db import Database
-from rolltop.core.roots import Roots
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
+from rolltop.workspace import Roots
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
 
-SOMEBODY = Scope.of("00000000-0000-4000-8000-000000000001")
+SOMEBODY = Principal.for_user("00000000-0000-4000-8000-000000000001")
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Forest:
     """Roots below one folder, each in a folder of its name, and the tools over them."""
 
     top: Path
-    desk: Desk
+    desk: AppContext
 
     def put(self, name: str, content: str | bytes = "") -> Path:
         """Write the file `root/path` and return where it is."""
@@ -37,7 +37,7 @@ class Forest:
         """Return the answer of a call that must succeed, within its budget and its envelope."""
         answer = call_tool(self.desk, SOMEBODY, tool, **arguments)
         assert not answer.is_error, answer.text
-        assert tokens.count(answer.text) <= arguments.get("max_tokens", 20_000)
+        assert token_counter.count(answer.text) <= arguments.get("max_tokens", 20_000)
         assert set(answer.structured) == {"result", "meta"}
         meta = answer.structured["meta"]
         assert meta["truncated"] is ("next" in meta or "next_cursor" in meta)

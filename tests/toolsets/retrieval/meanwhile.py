@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import pytest
 
-from rolltop.core.roots.opening import OpenFile
-from rolltop.toolsets.retrieval.store.files import Connection
+from rolltop.core.db import sqlite
+from rolltop.toolsets.retrieval.store import Connection
+from rolltop.workspace.safe_open import OpenFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -40,9 +40,8 @@ def after_each_statement(acts: Iterable[Callable[[], None] | None]) -> Generator
 @contextmanager
 def locked(path: Path) -> Generator[None, None, None]:
     """Keep an index file that nobody has open from all others, who soon give up waiting for it."""
-    holder: Any = apsw.Connection(str(path))
-    with closing(holder), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("rolltop.toolsets.retrieval.store.files._BUSY_MS", 10)
+    with closing(sqlite.connect(path)) as holder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("rolltop.toolsets.retrieval.store.BUSY_SECONDS", 0.01)
         holder.execute("PRAGMA journal_mode = delete")
         holder.execute("BEGIN EXCLUSIVE")
         yield

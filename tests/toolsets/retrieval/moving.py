@@ -21,7 +21,7 @@ _SIZE: Final = 64
 _FOLDERS: Final = 8
 _EACH: Final = 15
 _HOT: Final = 12
-_LONGEST_PAUSE: Final = 0.004
+_MAX_PAUSE: Final = 0.004
 
 
 def text_of(number: int) -> str:
@@ -92,7 +92,7 @@ class Moving:
                 kind = self._random.choices(kinds, (4, 2, 1, 1, 2, 2))[0]
                 kind(self._random.choice(self._hot))
             self.edits += 1
-            self._stop.wait(self._random.uniform(0, _LONGEST_PAUSE))
+            self._stop.wait(self._random.uniform(0, _MAX_PAUSE))
 
     def _change(self, changes: Iterable[tuple[str, str | None]], act: Callable[[], object]) -> None:
         """Do something that gives paths new states, and note when it began and was over."""

@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 import sqlalchemy
 
-from rolltop.core.roots import Roots
-from rolltop.toolsets.retrieval import rank
+from rolltop.toolsets.retrieval.index import chunks, trigram_file
+from rolltop.toolsets.retrieval.index.indexer import Indexer
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.rank import unitfile
 from rolltop.toolsets.retrieval.store import Unusable
-from rolltop.toolsets.retrieval.trigrams import postings
-from tests.toolsets.retrieval.trigrams.indexed import Indexed
-
-if TYPE_CHECKING:
-    import pytest
+from rolltop.workspace import Roots
+from tests.toolsets.retrieval.index.indexed import Indexed
 
 
-def test_both_indexes_take_at_most_a_fifth_of_the_text(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let roots of any size be indexed."""
+    monkeypatch.setattr("rolltop.toolsets.retrieval.index.trigram_index.MIN_FILES", 1)
+
+
+def test_the_indexes_take_no_more_than_their_share_of_the_text(tmp_path: Path) -> None:
     folder = Path(sqlalchemy.__file__).resolve().parent  # about 9 MB that nobody writes to
     exact = Indexed(tmp_path / "exact", folder)
     exact.build()
     roots = Roots.open({"code": folder}, base=folder)
     root = roots.named[0]
-    ranked = rank.UnitIndexes(roots, tmp_path / "ranked")
+    ranked = Indexer(roots, tmp_path / "ranked")
     ranked.update(root, lambda: list(roots.walk(root)), lambda: False)
     text = sum(file.stat().st_size for file in folder.rglob("*.py"))
-    kept = sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
     exact.indexes.close()
     ranked.close()
     assert text > 4 << 20
-    assert 0 < kept / text < 0.2
+    assert 0 < folder_bytes(tmp_path / "exact") / text < 0.2
+    assert 0 < folder_bytes(tmp_path / "ranked") / text < 0.6
+
+
+def folder_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 class Both:
     """Both indexes of a folder, which files of any size make worth tidying."""
 
     def __init__(self, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rolltop.core.roots.settling.SETTLED_NS", 0)
-        monkeypatch.setattr("rolltop.toolsets.retrieval.store.files.MUCH", 1)
+        monkeypatch.setattr("rolltop.workspace.file_stat.RACY_NS", 0)
+        monkeypatch.setattr("rolltop.toolsets.retrieval.store.MUCH", 1)
         self.code = top / "code"
         self.code.mkdir()
         for number in range(20):
             self.write(number, f"word{number}")
         self.exact = Indexed(top / "exact", self.code)
         self._roots = Roots.open({"code": self.code}, base=self.code)
-        self._ranked = rank.UnitIndexes(self._roots, top / "ranked")
+        self._ranked = Indexer(self._roots, top / "ranked")
 
     def write(self, number: int, text: str) -> None:
         (self.code / f"f{number}").write_text(f"{text} {'and others ' * 50}\n")
@@ -61,7 +67,7 @@ class Both:
 
     def _stale(self) -> list[str]:
         root = self._roots.named[0]
-        found = self._ranked.units(root).stale(
+        found = self._ranked.state(root).stale(
             list(self._roots.walk(root)), self._ranked.file(root, begin=True)
         )
         return [entry.relative for entry in found]
@@ -79,18 +85,18 @@ def test_an_index_is_tidied_after_much_was_read_not_after_each_edit(
     def noted(index: object) -> None:
         tidied.append(type(index).__name__)
 
-    for kind in (postings.Postings, unitfile.UnitFile):
+    for kind in (trigram_file.TrigramFile, chunks.ChunkIndex):
         monkeypatch.setattr(kind, "tidy", noted)
     both = Both(tmp_path, monkeypatch)
     both.update()
-    assert sorted(tidied) == ["Postings", "UnitFile"]
+    assert sorted(tidied) == ["ChunkIndex", "TrigramFile"]
     both.write(3, "changed")
     both.update()
     assert len(tidied) == 2
     for number in range(6):
         both.write(number, f"another{number}")
     both.update()
-    assert sorted(tidied) == ["Postings", "Postings", "UnitFile", "UnitFile"]
+    assert sorted(tidied) == ["ChunkIndex", "ChunkIndex", "TrigramFile", "TrigramFile"]
     both.close()
 
 
@@ -100,7 +106,7 @@ def test_an_index_that_cannot_be_tidied_serves_as_before(
     def full(_self: object) -> None:
         raise Unusable
 
-    for kind in (postings.Postings, unitfile.UnitFile):
+    for kind in (trigram_file.TrigramFile, chunks.ChunkIndex):
         monkeypatch.setattr(kind, "tidy", full)
     both = Both(tmp_path, monkeypatch)
     both.update()

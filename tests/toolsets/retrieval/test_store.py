@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from threading import Barrier
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.toolsets.retrieval.store import Busy, IndexFile, scattered
-from rolltop.toolsets.retrieval.store.files import Connection
+from rolltop.core.db import sqlite
+from rolltop.toolsets.retrieval.store import Busy, Connection, Damaged, IndexFile, Unusable, scatter
 from tests.toolsets.retrieval.meanwhile import locked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 AT_ONCE = 6
 
 
 def index_file(folder: Path) -> IndexFile:
-    return IndexFile(folder, "x", 1, "CREATE TABLE t (a)")
+    return IndexFile(folder, "x", 1, "CREATE TABLE t (a); CREATE TABLE u (a)")
+
+
+def add(index: IndexFile, value: int) -> None:
+    with index.write_transaction() as db:
+        db.execute("INSERT INTO t VALUES (?)", (value,))
+
+
+def values(index: IndexFile) -> list[tuple[Any, ...]]:
+    with index.read_transaction() as db:
+        return list(db.execute("SELECT a FROM t"))
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def empty(file: Path) -> None:
+    file.unlink()
+    file.touch()
+
+
+def copy(file: Path) -> None:
+    shutil.copy(file, file.with_name("other"))
+    file.with_name("other").replace(file)
+
+
+def remove_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 299, 5_000])
 def test_scattered_work_is_all_the_work(count: int) -> None:
-    assert sorted(scattered(range(count))) == list(range(count))
+    assert sorted(scatter(range(count))) == list(range(count))
 
 
 @pytest.mark.parametrize("count", [40, 5_000])
 def test_two_that_share_work_do_not_begin_alike_for_ever(count: int) -> None:
-    orders = {tuple(scattered(range(count))) for _ in range(20)}
+    orders = {tuple(scatter(range(count))) for _ in range(20)}
     assert len(orders) > 1
 
 
@@ -53,7 +84,7 @@ def test_an_index_file_that_another_writes_to_can_be_opened(
 ) -> None:
     index_file(tmp_path).close()
     (path,) = tmp_path.glob("*.db")
-    monkeypatch.setattr("rolltop.toolsets.retrieval.store.files._BUSY_MS", 10)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.store.BUSY_SECONDS", 0.01)
     writer = Connection(path)
     with writer.transaction():
         index_file(tmp_path).close()
@@ -68,3 +99,54 @@ def test_an_index_file_that_another_keeps_for_itself_is_to_be_asked_for_again(
     with locked(path), pytest.raises(Busy):
         index_file(tmp_path)
     index_file(tmp_path).close()
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("act", [remove, empty, copy, remove_folder])
+def test_an_index_whose_files_were_replaced_is_begun_anew(
+    tmp_path: Path, ending: str, act: Callable[[Path], None]
+) -> None:
+    """What another process writes to them from then on is not seen here, nor the other way."""
+    index = index_file(tmp_path / "index")
+    add(index, 1)
+    (path,) = (tmp_path / "index").glob("*.db")
+    act(path.with_name(path.name + ending))
+    with pytest.raises(Damaged):
+        add(index, 2)
+    with pytest.raises(Damaged):
+        values(index)
+    index.close()
+    anew = index_file(tmp_path / "index")
+    assert values(anew) == []
+    add(anew, 3)
+    assert values(anew) == [(3,)]
+    anew.close()
+
+
+def test_an_index_that_one_process_gave_up_is_given_up_by_all(tmp_path: Path) -> None:
+    one, other = index_file(tmp_path), index_file(tmp_path)
+    (path,) = tmp_path.glob("*.db")
+    path.with_name(path.name + ".damaged").touch()
+    for index in (one, other):
+        with pytest.raises(Damaged):
+            values(index)
+        index.close()
+    anew = index_file(tmp_path)
+    assert values(anew) == []
+    anew.close()
+
+
+def test_a_library_that_can_lose_commits_keeps_an_index_out_of_wal_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_file(tmp_path).close()
+    (path,) = tmp_path.glob("*.db")
+    monkeypatch.setattr(sqlite.library, "sqlite_version_info", (3, 51, 2))
+    index = index_file(tmp_path)
+    add(index, 1)
+    assert path.read_bytes()[18:20] == b"\x01\x01", "a rollback journal"
+    with closing(sqlite.connect(path)) as another:
+        another.execute("PRAGMA journal_mode = wal")
+        with pytest.raises(Unusable):
+            add(index, 2)
+    index.close()

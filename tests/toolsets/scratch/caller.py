@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from tests.desks import call_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
 
 UNKNOWN = "00000000-0000-0000-0000-000000000007"
 """The id of no pad, cell or schema."""
@@ -27,8 +27,8 @@ def cell(content: str = "x = 1\n", language: str = "py", **fields: Any) -> dict[
 class Caller:
     """Calls tools for one scope."""
 
-    desk: Desk
-    scope: Scope
+    desk: AppContext
+    scope: Principal
 
     def ok(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Return the answer of a call that must succeed."""
@@ -59,7 +59,7 @@ class Caller:
             answer = call_tool(self.desk, self.scope, name, **sent)
             assert not answer.is_error, answer.text
             assert answer.structured["ok"] is True
-            assert tokens.count(answer.text) <= sent["max_tokens"]
+            assert token_counter.count(answer.text) <= sent["max_tokens"]
             yield answer.structured
             if "next" not in answer.structured:
                 return

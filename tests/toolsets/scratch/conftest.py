@@ -11,7 +11,8 @@ import pytest
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.contracts.statements import kept_to
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
@@ -19,31 +20,33 @@ from tests.toolsets.scratch.caller import Caller
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rolltop.core.context import AppContext
     from rolltop.core.db import Database
-    from rolltop.core.desk import Desk
     from tests.databases import MakeDatabase
 
 FOR_ALL_USERS = (
-    "DELETE FROM scratch_pads WHERE scratch_pads.deleted_at <=",
+    "DELETE FROM scratch_pads WHERE (scratch_pads.user_id, scratch_pads.scratch_id) IN ",
     "SELECT DISTINCT scratch_pads.user_id",
 )
 """The statements that are no user's: what empties the trash, and who has idle pads."""
 
 
 @pytest.fixture
-def desk(database: Database) -> Desk:
-    return make_desk(database)
+def desk(database: Database) -> Iterator[AppContext]:
+    made = make_desk(database)
+    yield made
+    made.service(ScratchService).close()
 
 
 @pytest.fixture
-def mine(desk: Desk, me: Scope, them: Scope) -> Iterator[Caller]:
+def mine(desk: AppContext, me: Principal, them: Principal) -> Iterator[Caller]:
     owners = (me.user_id, them.user_id)
     with kept_to(owners, besides=FOR_ALL_USERS, tables="scratch_"):
         yield Caller(desk, me)
 
 
 @pytest.fixture
-def theirs(desk: Desk, them: Scope) -> Caller:
+def theirs(desk: AppContext, them: Principal) -> Caller:
     return Caller(desk, them)
 
 
@@ -51,5 +54,5 @@ def theirs(desk: Desk, them: Scope) -> Caller:
 def local(sqlite_url: str, make_database: MakeDatabase) -> Caller:
     """Return a caller on SQLite alone, for what is decided before any database is asked."""
     database = make_database(sqlite_url)
-    user = database.write_now(SYSTEM, add_user, "local@example.org")
-    return Caller(make_desk(database), Scope.of(user.id))
+    user = database.write_sync(SYSTEM, add_user, "local@example.org")
+    return Caller(make_desk(database), Principal.for_user(user.id))

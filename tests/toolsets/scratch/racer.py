@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core.db import Database
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main(url: str, user: str, name: str, verb: str, rest: Sequence[str]) -> None
     database = Database(url)
     database.open()
     desk = make_desk(database, settings={"scratch.max_scratchpads": 3})
-    scope = Scope.of(user)
+    scope = Principal.for_user(user)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import CORE_SETTINGS, Settings, load
 from rolltop.toolsets.scratch import TOOLSET
-from rolltop.toolsets.scratch.jobs import note_accesses, purge_trash, sweep
+from rolltop.toolsets.scratch.jobs import evict_idle_pads, purge_trash, write_access_times
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
     from tests.databases import Clock
 
 
-def caller(database: Database, scope: Scope, **limits: Any) -> Caller:
+def caller(database: Database, scope: Principal, **limits: Any) -> Caller:
     """Return a caller at a desk with these settings of scratch."""
     settings = {f"scratch.{name}": value for name, value in limits.items()}
     return Caller(make_desk(database, settings=settings), scope)
@@ -39,7 +39,7 @@ def made(mine: Caller, clock: Clock, count: int) -> list[str]:
 
 
 def test_the_least_recent_pad_makes_room_and_is_named(
-    database: Database, me: Scope, them: Scope, clock: Clock
+    database: Database, me: Principal, them: Principal, clock: Clock
 ) -> None:
     mine, theirs = (caller(database, scope, max_scratchpads=3) for scope in (me, them))
     foreign = made(theirs, clock, 3)
@@ -58,7 +58,7 @@ def test_the_least_recent_pad_makes_room_and_is_named(
     assert restored["evicted_scratchpads"] == [first]
 
 
-def test_of_equals_the_oldest_goes(database: Database, me: Scope, clock: Clock) -> None:
+def test_of_equals_the_oldest_goes(database: Database, me: Principal, clock: Clock) -> None:
     mine = caller(database, me, max_scratchpads=2)
     first, second = made(mine, clock, 2)
     for pad in (second, first):
@@ -68,30 +68,30 @@ def test_of_equals_the_oldest_goes(database: Database, me: Scope, clock: Clock) 
 
 
 def test_reads_count_for_eviction_after_they_were_written_down(
-    database: Database, me: Scope, clock: Clock
+    database: Database, me: Principal, clock: Clock
 ) -> None:
     mine = caller(database, me, max_scratchpads=2)
     first, second = made(mine, clock, 2)
     before = mine.read(first)
-    asyncio.run(note_accesses(mine.desk))
+    asyncio.run(write_access_times(mine.desk))
     fresh = caller(database, me, max_scratchpads=2)
     assert fresh.ok("scratch_create")["evicted_scratchpads"] == [second]
     after = fresh.read(first)
     assert (after["version"], after["updated_at"]) == (before["version"], before["updated_at"])
 
 
-def test_reads_of_pads_that_are_gone_are_passed_over(database: Database, me: Scope) -> None:
+def test_reads_of_pads_that_are_gone_are_passed_over(database: Database, me: Principal) -> None:
     mine = caller(database, me)
     pad = mine.pad()
     mine.read(pad)
     mine.ok("scratch_delete", scratch_id=pad)
-    asyncio.run(note_accesses(mine.desk))
-    asyncio.run(note_accesses(mine.desk))
+    asyncio.run(write_access_times(mine.desk))
+    asyncio.run(write_access_times(mine.desk))
     mine.ok("scratch_restore", scratch_id=pad)
 
 
 def test_the_policy_fail_refuses_and_changes_nothing(
-    database: Database, me: Scope, clock: Clock
+    database: Database, me: Principal, clock: Clock
 ) -> None:
     mine = caller(database, me, max_scratchpads=2, eviction_policy="fail")
     first, second = made(mine, clock, 2)
@@ -104,7 +104,9 @@ def test_the_policy_fail_refuses_and_changes_nothing(
     assert sorted(mine.listed()) == sorted([second, third])
 
 
-def test_a_creation_that_fails_evicts_nothing(database: Database, me: Scope, clock: Clock) -> None:
+def test_a_creation_that_fails_evicts_nothing(
+    database: Database, me: Principal, clock: Clock
+) -> None:
     mine = caller(database, me, max_scratchpads=2)
     pads = made(mine, clock, 2)
     taken = mine.append(pads[0])
@@ -113,14 +115,14 @@ def test_a_creation_that_fails_evicts_nothing(database: Database, me: Scope, clo
     assert sorted(mine.listed()) == sorted(pads)
 
 
-def test_no_limit_is_no_limit(database: Database, me: Scope) -> None:
+def test_no_limit_is_no_limit(database: Database, me: Principal) -> None:
     mine = caller(database, me, max_scratchpads=0, max_cells_per_pad=0, max_cell_bytes=0)
     pad = mine.pad(*["x"] * 1030)
     mine.append(pad, "y" * 100)
     assert mine.read(pad, indices=[1030])["cell_count"] == 1031
 
 
-def test_cells_of_a_pad_are_limited(database: Database, me: Scope) -> None:
+def test_cells_of_a_pad_are_limited(database: Database, me: Principal) -> None:
     mine = caller(database, me, max_cells_per_pad=2)
     code = mine.code("scratch_create", cells=[cell()] * 3)
     assert code == "CAPACITY_LIMIT_REACHED"
@@ -129,7 +131,7 @@ def test_cells_of_a_pad_are_limited(database: Database, me: Scope) -> None:
     assert mine.contents(pad) == ["a", "b"]
 
 
-def test_the_size_of_a_cell_is_limited_in_bytes(database: Database, me: Scope) -> None:
+def test_the_size_of_a_cell_is_limited_in_bytes(database: Database, me: Principal) -> None:
     mine = caller(database, me, max_cell_bytes=10)
     pad = mine.pad("ä" * 5)
     (one,) = mine.cell_ids(pad)
@@ -149,7 +151,7 @@ def test_the_size_of_a_cell_is_limited_in_bytes(database: Database, me: Scope) -
 
 
 def test_preempt_sweeps_idle_pads_of_every_tenant(
-    database: Database, me: Scope, them: Scope, clock: Clock
+    database: Database, me: Principal, them: Principal, clock: Clock
 ) -> None:
     limits = {"eviction_policy": "preempt", "preempt_age": 3600, "max_scratchpads": 3}
     mine = caller(database, me, **limits)
@@ -159,7 +161,7 @@ def test_preempt_sweeps_idle_pads_of_every_tenant(
     mine.read(read)
     written = mine.pad()
     clock.advance(minutes=31)
-    asyncio.run(sweep(mine.desk))
+    asyncio.run(evict_idle_pads(mine.desk))
     assert sorted(mine.listed()) == sorted([read, written])
     assert theirs.listed() == []
     assert mine.code("scratch_read", scratch_id=idle) == "NOT_FOUND"
@@ -168,15 +170,17 @@ def test_preempt_sweeps_idle_pads_of_every_tenant(
     assert mine.ok("scratch_create")["evicted_scratchpads"] == [read]
 
 
-def test_other_policies_do_not_sweep(database: Database, me: Scope, clock: Clock) -> None:
+def test_other_policies_do_not_sweep(database: Database, me: Principal, clock: Clock) -> None:
     mine = caller(database, me, preempt_age=1)
     pad = mine.pad()
     clock.advance(days=9)
-    asyncio.run(sweep(mine.desk))
+    asyncio.run(evict_idle_pads(mine.desk))
     assert mine.listed() == [pad]
 
 
-def test_the_trash_is_emptied_after_30_days(database: Database, me: Scope, clock: Clock) -> None:
+def test_the_trash_is_emptied_after_30_days(
+    database: Database, me: Principal, clock: Clock
+) -> None:
     mine = caller(database, me)
     pad = mine.pad("x")
     mine.ok("scratch_delete", scratch_id=pad)
@@ -223,7 +227,7 @@ def test_any_other_duration_stops_the_start_with_its_name(
     tmp_path: Path, setting: str, given: str
 ) -> None:
     variable = f"SCRATCH_NOTEBOOK_{setting}"
-    with pytest.raises(ConfigInvalid, match=variable):
+    with pytest.raises(InvalidConfig, match=variable):
         loaded(tmp_path, **{variable: given})
 
 
@@ -237,7 +241,7 @@ def test_other_names_of_the_seed_are_reported_once_and_ignored(tmp_path: Path) -
 
 def test_the_sweeper_runs_as_often_as_the_setting_says(tmp_path: Path) -> None:
     every: dict[str, float | Callable[[Settings], float]] = {
-        job.name: job.every for job in TOOLSET.jobs
+        job.name: job.interval for job in TOOLSET.jobs
     }
     swept = every["scratch.sweep"]
     assert callable(swept)
@@ -245,7 +249,7 @@ def test_the_sweeper_runs_as_often_as_the_setting_says(tmp_path: Path) -> None:
 
 
 def test_an_eviction_is_logged_without_any_text(
-    database: Database, me: Scope, caplog: pytest.LogCaptureFixture
+    database: Database, me: Principal, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = caller(database, me, max_scratchpads=1)
     caplog.set_level("INFO", logger="rolltop")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rolltop.toolsets.scratch import TOOLSET
 from rolltop.toolsets.scratch.models import LANGUAGES
-from rolltop.toolsets.scratch.validate import LANGUAGES as VALIDATED
+from rolltop.toolsets.scratch.syntax import LANGUAGES as VALIDATED
 from tests.campaign import examples
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
@@ -237,7 +237,7 @@ def test_each_wrong_target_has_its_code_and_changes_nothing(
 ) -> None:
     pad = mine.pad("kept")
     assert mine.code(tool, scratch_id=pad, **arguments) == code
-    assert code in TOOLSET.codes
+    assert code in TOOLSET.error_codes
     assert mine.code(tool, **{"scratch_id": UNKNOWN, **arguments}) in {"NOT_FOUND", code}
     assert mine.contents(pad) == ["kept"]
 
@@ -265,3 +265,20 @@ def test_a_write_moves_versions_and_times(mine: Caller, clock: Clock) -> None:
     assert [shown["version"] for shown in read["cells"]] == [1, 2]
     assert read["version"] == 2
     assert read["updated_at"] > read["created_at"]
+
+
+def test_tags_under_a_cells_metadata_are_tags_too(mine: Caller) -> None:
+    pad = mine.pad()
+    sent = cell("x", "txt", tags=["own"], metadata={"tags": [" kept ", "own"], "m": 1})
+    cell_id = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)["cell_id"]
+    shown = mine.read(pad, tags=["kept"])
+    assert [one["tags"] for one in shown["cells"]] == [["own", "kept"]]
+    assert shown["cells"][0]["metadata"] == sent["metadata"]
+    assert shown["cell_tags"] == ["kept", "own"]
+    other = cell("x", "txt", metadata={"tags": "one"})
+    mine.ok("scratch_replace_cell", scratch_id=pad, cell_id=cell_id, cell=other)
+    assert mine.read(pad)["cells"][0]["tags"] == ["one"]
+    bad = cell("x", "txt", metadata={"tags": ["a", 1]})
+    assert mine.code("scratch_append_cell", scratch_id=pad, cell=bad) == "VALIDATION_ERROR"
+    own_data = cell("x", "txt", metadata={"tags": {"a": 1}})
+    mine.ok("scratch_append_cell", scratch_id=pad, cell=own_data)

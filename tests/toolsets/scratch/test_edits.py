@@ -162,14 +162,14 @@ def test_what_other_editors_call_a_field_of_an_edit_is_told(
     pad = local.pad("a")
     (one,) = local.cell_ids(pad)
     error = local.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=[given])
-    assert error["message"].endswith(f"in edits[0]; did you mean {meant}?")
+    assert error["message"].endswith(f"of edits[0]; did you mean {meant}?")
 
 
 @pytest.mark.parametrize(("given", "meant"), [("lang", "language"), ("meta", "metadata")])
 def test_a_short_form_of_a_field_of_a_cell_is_told(local: Caller, given: str, meant: str) -> None:
     cell = {"language": "py", "content": "x", given: "py"}
     error = local.fails("scratch_append_cell", scratch_id=local.pad("a"), cell=cell)
-    assert error["message"] == f'Unknown field "{given}" in cell; did you mean {meant}?'
+    assert error["message"] == f'Unknown field "{given}" of cell; did you mean {meant}?'
 
 
 def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
@@ -178,5 +178,5 @@ def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
     error = local.fails(
         "scratch_edit_cell", scratch_id=pad, cell_id=one, edits=[{"context": "a", "new": "b"}]
     )
-    assert error["message"] == 'Unknown field "context" in edits[0]'
-    assert "old, new, all" in error["hint"]
+    assert error["message"] == 'Unknown field "context" of edits[0]'
+    assert "old?: text; new?: text; all?: true or false" in error["hint"]

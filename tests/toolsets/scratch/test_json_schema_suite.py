@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from rolltop.toolsets.scratch.validate.json_values import is_object
+from rolltop.toolsets.scratch.syntax.json_text import is_object
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
-from tests.toolsets.scratch.validate.data import load
+from tests.toolsets.scratch.syntax.data import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import budget, cursor
+from rolltop.core import cursor, pagination
 from tests.desks import call_tool
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
@@ -211,12 +211,12 @@ def test_pads_are_listed_within_the_smallest_budget(
         mine.pad(metadata={"title": title} if title else {})
         clock.advance(microseconds=137)
     for order in ("recent", "created", "title"):
-        seen = followed(mine, "scratch_list", "scratchpads", budget.MINIMUM, order=order)
+        seen = followed(mine, "scratch_list", "scratchpads", pagination.MIN_BUDGET, order=order)
         assert ids_once(seen) == mine.listed(order=order)
     for pad in mine.listed():
         mine.ok("scratch_delete", scratch_id=pad)
         clock.advance(microseconds=137)
-    gone = followed(mine, "scratch_restore", "scratchpads", budget.MINIMUM)
+    gone = followed(mine, "scratch_restore", "scratchpads", pagination.MIN_BUDGET)
     whole = mine.ok("scratch_restore")["scratchpads"]
     assert ids_once(gone) == [pad["scratch_id"] for pad in whole]
     assert len(whole) == 6
@@ -263,7 +263,9 @@ def test_namespaces_are_listed_within_the_smallest_budget_though_those_listed_we
         mine.ok("scratch_namespace", action="delete", namespace=next(going))
 
     lists = [
-        followed(mine, "scratch_namespace", "namespaces", budget.MINIMUM, between, action="list")
+        followed(
+            mine, "scratch_namespace", "namespaces", pagination.MIN_BUDGET, between, action="list"
+        )
         for between in (lambda: None, remove_the_first)
     ]
     for seen in lists:
@@ -323,7 +325,7 @@ def test_a_schema_that_no_budget_holds_comes_as_cut_text(mine: Caller) -> None:
         schema_id=kept[0]["schema"]["id"],
         max_tokens=400,
     )
-    assert budget.count(found) <= 400
+    assert pagination.count_tokens(found) <= 400
     assert found["schema"]["schema"].startswith('{"enum":[0,1,2,')
     assert found["schema"]["schema"].endswith("…")
     assert found["truncated"] is True

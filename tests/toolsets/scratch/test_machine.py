@@ -19,9 +19,16 @@ from hypothesis.stateful import (
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
-from rolltop.core.scope import Scope
-from rolltop.toolsets.scratch.models.records import GivenPad, Limits, Replacement, Wanted, Written
-from rolltop.toolsets.scratch.service import cells, drafts, namespaces, pads, reading, searching
+from rolltop.core.principal import Principal
+from rolltop.toolsets.scratch.models.records import (
+    CellSelection,
+    PadChange,
+    PadLimits,
+    PadWrite,
+    Replacement,
+)
+from rolltop.toolsets.scratch.service import cell_input, namespaces, pad_search, pads
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from tests.campaign import examples
 from tests.toolsets.scratch.model import Cell, Model, Pad, Refused
 
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.models.records import Draft
     from tests.databases import Clock
 
-LIMITS: Final = Limits(pads=3, cells=4, cell_bytes=0, policy="discard", namespace="default")
+LIMITS: Final = PadLimits(pads=3, cells=4, cell_bytes=0, policy="discard", namespace="default")
 USERS = st.sampled_from(["me", "me", "me", "me", "them"])
 PAD_IDS: Final = [str(uuid.UUID(int=n)) for n in range(1, 6)]
 CELL_IDS: Final = [str(uuid.UUID(int=n)) for n in range(11, 22)]
@@ -58,21 +65,21 @@ def outcome(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 def draft(cell: Cell) -> Draft:
     """Return a cell as the product takes it."""
-    sent = {"language": "txt", "content": cell.content, "tags": cell.tags, "cell_id": cell.id}
-    return drafts.draft(sent, LIMITS)
+    return cell_input.parse_cell(
+        {"language": "txt", "content": cell.content, "tags": cell.tags, "cell_id": cell.id}, LIMITS
+    )
 
 
 def seen(tx: Tx) -> dict[str, tuple[Any, ...]]:
     """Return all that a tenant sees of its pads."""
-    found, more = pads.page(tx, (), (), "recent", None, 50)
-    assert not more
+    found = pad_rows.list_pads(tx, (), (), "recent", None, 50)
     shown: dict[str, tuple[Any, ...]] = {}
     for pad in found:
-        read = reading.read(tx, pad.scratch_id, Wanted(), None, 0, with_metadata=False)
-        assert [cell.index for cell in read.cells] == list(range(pad.cell_count))
-        listed = [(c.cell_id, c.content, list(c.tags), c.version) for c in read.cells]
+        cells = cell_rows.get_all_cells(tx, pad.scratch_id)
+        assert [cell.index for cell in cells] == list(range(pad.cell_count))
+        listed = [(c.cell_id, c.content, list(c.tags), c.version) for c in cells]
         own = (pad.namespace, list(pad.tags), pad.created_at, pad.updated_at, pad.version)
-        shown[pad.scratch_id] = (*own, listed, read.cell_tags)
+        shown[pad.scratch_id] = (*own, listed, pad_rows.cell_tags_of(tx, pad.scratch_id))
     return shown
 
 
@@ -97,17 +104,17 @@ class Histories(RuleBasedStateMachine):
         self.reads: dict[str, dict[str, datetime]] = {"me": {}, "them": {}}
         self.scopes = {name: self._new_user() for name in self.models}
 
-    def _new_user(self) -> Scope:
+    def _new_user(self) -> Principal:
         address = f"{uuid.uuid4()}@example.org"
-        return Scope.of(self.database.write_now(SYSTEM, add_user, address).id)
+        return Principal.for_user(self.database.write_sync(SYSTEM, add_user, address).id)
 
     def write(self, user: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """Return what the product answers, or its code."""
-        return outcome(self.database.write_now, self.scopes[user], function, *given, **named)
+        return outcome(self.database.write_sync, self.scopes[user], function, *given, **named)
 
     def same(self, real: Any, wanted: Any) -> None:
         """Compare codes, or what was evicted."""
-        if isinstance(real, Written):
+        if isinstance(real, PadWrite):
             real = list(real.evicted)
         assert real == (wanted if wanted is not None else [])
 
@@ -161,9 +168,9 @@ class Histories(RuleBasedStateMachine):
         wanted = outcome(
             self.models[user].create, pad, space, tags, [replace(cell) for cell in sent]
         )
-        given = GivenPad(namespace=space, tags=tuple(tags))
+        given = PadChange(namespace=space, tags=tuple(tags))
         made = outcome(
-            drafts.drafts,
+            cell_input.parse_cells,
             [
                 {"language": "txt", "content": c.content, "tags": c.tags, "cell_id": c.id}
                 for c in sent
@@ -174,7 +181,7 @@ class Histories(RuleBasedStateMachine):
             assert made == wanted
             return
         reads = self.reads[user]
-        self.same(self.write(user, pads.create, pad, given, (), made, LIMITS, reads), wanted)
+        self.same(self.write(user, pads.create_pad, pad, given, (), made, LIMITS, reads), wanted)
 
     @rule(user=USERS, pick=PICKS, cell=CELLS, text=TEXTS, tags=TAGS, version=VERSIONS)
     def append(
@@ -184,7 +191,7 @@ class Histories(RuleBasedStateMachine):
         at = self.pad_version(user, pad, version)
         sent = draft(Cell(cell, text, tags))
         wanted = outcome(self.models[user].append, pad, Cell(cell, text, tags), at)
-        self.same(self.write(user, cells.append, pad, sent, at, LIMITS), wanted)
+        self.same(self.write(user, pads.append_cell, pad, sent, at, LIMITS), wanted)
 
     @rule(
         user=USERS,
@@ -196,9 +203,9 @@ class Histories(RuleBasedStateMachine):
     def replace(self, user: str, pick: int, text: str, place: int | None, version: str) -> None:
         pad, cell = self.target(user, pick)
         at = self.cell_version(user, cell, version)
-        sent = drafts.draft({"language": "txt", "content": text}, LIMITS)
+        sent = cell_input.parse_cell({"language": "txt", "content": text}, LIMITS)
         wanted = outcome(self.models[user].replace, pad, cell, text, place, at)
-        real = self.write(user, cells.replace_cell, pad, cell, None, sent, place, at)
+        real = self.write(user, pads.replace_cell, pad, cell, None, sent, place, at)
         self.same(real, wanted)
 
     @rule(user=USERS, pick=PICKS, version=VERSIONS)
@@ -207,14 +214,14 @@ class Histories(RuleBasedStateMachine):
         at = self.cell_version(user, cell, version)
         edits = (Replacement("gull", "yak", everywhere=False),)
         wanted = outcome(self.models[user].edit, pad, cell, "gull", "yak", at)
-        self.same(self.write(user, cells.edit_now, pad, cell, edits, at, LIMITS), wanted)
+        self.same(self.write(user, pads.edit_cell, pad, cell, edits, at, LIMITS), wanted)
 
     @rule(user=USERS, pick=PICKS, version=VERSIONS)
     def delete_cell(self, user: str, pick: int, version: str) -> None:
         pad, cell = self.target(user, pick)
         at = self.cell_version(user, cell, version)
         wanted = outcome(self.models[user].delete_cell, pad, cell, at)
-        self.same(self.write(user, cells.delete_cell, pad, cell, at), wanted)
+        self.same(self.write(user, pads.delete_cell, pad, cell, at), wanted)
 
     @rule(user=USERS, pick=PICKS, space=st.none() | SPACES, tags=TAGS, version=VERSIONS)
     def update(
@@ -223,20 +230,20 @@ class Histories(RuleBasedStateMachine):
         pad = self.pad(user, pick)
         at = self.pad_version(user, pad, version)
         wanted = outcome(self.models[user].update, pad, space, tags, at)
-        given = GivenPad(namespace=space, tags=tuple(tags))
-        self.same(self.write(user, pads.update, pad, given, at), wanted)
+        given = PadChange(namespace=space, tags=tuple(tags))
+        self.same(self.write(user, pads.update_pad, pad, given, at), wanted)
 
     @rule(user=USERS, pick=PICKS)
     def delete(self, user: str, pick: int) -> None:
         pad = self.pad(user, pick)
-        assert self.write(user, pads.delete, pad) == self.models[user].delete(pad)
+        assert self.write(user, pads.delete_pad, pad) == self.models[user].delete(pad)
 
     @rule(user=USERS, pick=PICKS)
     def restore(self, user: str, pick: int) -> None:
         pad = self.pad(user, pick, deleted=True)
         wanted = outcome(self.models[user].restore, pad)
         reads = self.reads[user]
-        self.same(self.write(user, pads.restore, pad, LIMITS, reads), wanted)
+        self.same(self.write(user, pads.restore_pad, pad, LIMITS, reads), wanted)
 
     @rule(user=USERS, pick=PICKS)
     def read(self, user: str, pick: int) -> None:
@@ -248,12 +255,12 @@ class Histories(RuleBasedStateMachine):
     @rule(user=USERS, old=SPACES, new=SPACES)
     def rename(self, user: str, old: str, new: str) -> None:
         wanted = outcome(self.models[user].rename, old, new)
-        assert self.write(user, namespaces.rename, old, new, migrate=True) == wanted
+        assert self.write(user, namespaces.rename_namespace, old, new, migrate=True) == wanted
 
     @rule(user=USERS, space=SPACES, with_pads=st.booleans())
     def delete_namespace(self, user: str, space: str, *, with_pads: bool) -> None:
         wanted = outcome(self.models[user].delete_namespace, space, with_pads=with_pads)
-        assert self.write(user, namespaces.delete, space, with_pads=with_pads) == wanted
+        assert self.write(user, namespaces.delete_namespace, space, with_pads=with_pads) == wanted
 
     @rule(seconds=st.sampled_from([0, 1, 60, 3600, 20 * 86_400]))
     def wait(self, seconds: int) -> None:
@@ -261,7 +268,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def purge(self) -> None:
-        self.database.write_now(SYSTEM, pads.purge_trash)
+        self.database.write_sync(SYSTEM, pad_rows.purge_trash)
         for model in self.models.values():
             model.purge()
 
@@ -269,15 +276,15 @@ class Histories(RuleBasedStateMachine):
     def both_tenants_see_what_the_model_says(self) -> None:
         for user, scope in self.scopes.items():
             wanted = {pad.id: expected(pad) for pad in self.models[user].living()}
-            assert self.database.read_now(scope, seen) == wanted
-            listed, _more = self.database.read_now(scope, namespaces.page, None, 50)
+            assert self.database.read_sync(scope, seen) == wanted
+            listed, _more = self.database.read_sync(scope, namespaces.list_namespaces, None, 50)
             assert {name for name, _count, _created in listed} == set(self.models[user].namespaces)
 
     @invariant()
     def words_are_found_where_they_are(self) -> None:
         for user, scope in self.scopes.items():
-            found, _ran = self.database.read_now(
-                scope, searching.hits, "walrus", Wanted(), 50, "words", None
+            found, *_ = self.database.read_sync(
+                scope, pad_search.find_hits, "walrus", CellSelection(), 50, "words", None
             )
             wanted = {
                 cell.id

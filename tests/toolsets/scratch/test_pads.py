@@ -13,13 +13,13 @@ from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
     from tests.databases import Clock
 
 NOT_A_UUID = "pad-1"
 
 
-def test_a_new_pad_holds_what_was_given(mine: Caller, me: Scope) -> None:
+def test_a_new_pad_holds_what_was_given(mine: Caller, me: Principal) -> None:
     metadata = {
         "title": "  Storms ",
         "description": "of 1703",
@@ -280,7 +280,7 @@ def test_each_wrong_value_has_its_code_and_stores_nothing(
     local: Caller, tool: str, arguments: dict[str, Any], code: str
 ) -> None:
     assert local.code(tool, **arguments) == code
-    assert code in TOOLSET.codes
+    assert code in TOOLSET.error_codes
     assert local.listed() == []
 
 
@@ -301,7 +301,7 @@ def test_quotes_and_sql_in_every_text_are_text(mine: Caller) -> None:
     assert mine.ok("scratch_search", query=nasty)["ok"]
 
 
-def test_the_settings_name_the_default_namespace(database: Database, me: Scope) -> None:
+def test_the_settings_name_the_default_namespace(database: Database, me: Principal) -> None:
     desk = make_desk(database, settings={"scratch.default_namespace": " desk "})
     caller = Caller(desk, me)
     pad = caller.pad()

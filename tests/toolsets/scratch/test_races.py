@@ -6,14 +6,14 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.invoke import invoke
+from rolltop.core.dispatch import dispatch
 from tests import forks
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 TOGETHER = 4
 
@@ -26,7 +26,7 @@ def race(url: str, user: str, verb: str, *arguments: str) -> list[str]:
 
 
 def test_four_processes_append_and_nothing_is_lost(
-    database_url: str, me: Scope, mine: Caller
+    database_url: str, me: Principal, mine: Caller
 ) -> None:
     pad = mine.pad()
     acknowledged = race(database_url, me.user_id, "append", pad, "10")
@@ -36,7 +36,7 @@ def test_four_processes_append_and_nothing_is_lost(
 
 
 def test_four_processes_edit_one_cell_and_nothing_is_lost(
-    database_url: str, me: Scope, mine: Caller
+    database_url: str, me: Principal, mine: Caller
 ) -> None:
     pad = mine.pad("end\n")
     (one,) = mine.cell_ids(pad)
@@ -48,7 +48,7 @@ def test_four_processes_edit_one_cell_and_nothing_is_lost(
 
 
 def test_four_processes_create_and_never_pass_the_limit(
-    database_url: str, me: Scope, mine: Caller
+    database_url: str, me: Principal, mine: Caller
 ) -> None:
     made = race(database_url, me.user_id, "create", "5")
     assert len(set(made)) == TOGETHER * 5
@@ -59,7 +59,7 @@ def test_four_processes_create_and_never_pass_the_limit(
 
 
 def test_edits_at_once_of_a_validated_cell_are_all_kept(
-    database: Database, me: Scope, mine: Caller
+    database: Database, me: Principal, mine: Caller
 ) -> None:
     pad = mine.pad()
     one = mine.append(pad, "[0]", "json", validate=True)
@@ -68,7 +68,7 @@ def test_edits_at_once_of_a_validated_cell_are_all_kept(
     async def edit(n: int) -> Any:
         edits = [{"old": "[0", "new": f"[0, {n}"}]
         sent = {"scratch_id": pad, "cell_id": one, "edits": edits}
-        return await invoke(desk, "scratch_edit_cell", me, sent)
+        return await dispatch(desk, "scratch_edit_cell", me, sent)
 
     async def together() -> list[Any]:
         return await asyncio.gather(*(edit(n) for n in range(1, 9)))
@@ -80,7 +80,7 @@ def test_edits_at_once_of_a_validated_cell_are_all_kept(
 
 
 def test_of_two_edits_from_one_version_one_wins(
-    database: Database, me: Scope, mine: Caller
+    database: Database, me: Principal, mine: Caller
 ) -> None:
     pad = mine.pad("a")
     (one,) = mine.cell_ids(pad)
@@ -88,7 +88,7 @@ def test_of_two_edits_from_one_version_one_wins(
 
     async def replace(n: int) -> Any:
         sent = {"scratch_id": pad, "cell_id": one, "cell": cell(str(n), "txt"), "if_version": 1}
-        return await invoke(desk, "scratch_replace_cell", me, sent)
+        return await dispatch(desk, "scratch_replace_cell", me, sent)
 
     async def together() -> list[Any]:
         return await asyncio.gather(*(replace(n) for n in range(4)))

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolltop.core import tokens
+from rolltop.core import token_counter
 from tests.campaign import examples
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 LINE = "the quick brown fox jumps over the lazy dog, line {}\n"
 
@@ -115,7 +115,7 @@ def test_following_a_read_gives_every_cell_once_and_whole(
     assert list(followed(local, pad, limit).values()) == contents
 
 
-def test_with_no_bound_everything_comes_in_one_answer(database: Database, me: Scope) -> None:
+def test_with_no_bound_everything_comes_in_one_answer(database: Database, me: Principal) -> None:
     caller = Caller(make_desk(database, settings={"max_result_tokens": 0}), me)
     long = "".join(LINE.format(n) for n in range(30_000))
     pad = caller.pad(long, "x")
@@ -160,7 +160,7 @@ def test_lists_within_a_budget_are_followed_to_their_end(mine: Caller) -> None:
         assert seen == whole, tool
 
 
-def test_a_write_is_answered_however_small_the_budget(database: Database, me: Scope) -> None:
+def test_a_write_is_answered_however_small_the_budget(database: Database, me: Principal) -> None:
     desk = make_desk(database, settings={"max_result_tokens": 200})
     caller, reader = Caller(desk, me), Caller(make_desk(database), me)
     broken = {"language": "json", "content": "[1,", "validate": True, "tags": ["t" * 200]}
@@ -169,7 +169,7 @@ def test_a_write_is_answered_however_small_the_budget(database: Database, me: Sc
     pad = made["scratchpad"]["scratch_id"]
     assert made["scratchpad"]["cell_count"] == 40
     added = caller.ok("scratch_append_cell", scratch_id=pad, cell=broken)
-    assert tokens.count(str(added)) < 250
+    assert token_counter.count(str(added)) < 250
     assert reader.read(pad, cell_ids=[added["cell_id"]])["cell_count"] == 41
     larger = Caller(make_desk(database, settings={"max_result_tokens": 1500}), me)
     answer = larger.ok("scratch_create", cells=[broken] * 40)

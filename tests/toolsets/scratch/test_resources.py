@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from rolltop.core import tokens
-from rolltop.core.call import Call
+from rolltop.core import token_counter
+from rolltop.core.context import CallContext
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch import TOOLSET
-from tests.toolsets.scratch.caller import UNKNOWN, Caller
+from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
     from tests.databases import Clock
 
 T = TypeVar("T")
-PAD, CELL = TOOLSET.references
+PAD, CELL = TOOLSET.resource_templates
 
 
 def wait_for(promised: Awaitable[T]) -> T:
@@ -35,14 +36,16 @@ def wait_for(promised: Awaitable[T]) -> T:
 
 def resource(caller: Caller, kind: Any, wanted: str, budget: int = 20_000) -> Any:
     """Return a resource's JSON, which keeps to the budget."""
-    text = wait_for(kind.read(Call(caller.desk, caller.scope, "resource", budget), id=wanted))
-    assert tokens.count(text) <= budget
+    text = wait_for(
+        kind.read(CallContext(caller.desk, caller.scope, "resource", budget), id=wanted)
+    )
+    assert token_counter.count(text) <= budget
     return json.loads(text)
 
 
 def completed(caller: Caller, kind: Any, typed: str) -> list[str]:
     """Return the ids offered for what was typed."""
-    call = Call(caller.desk, caller.scope, "completion", 0)
+    call = CallContext(caller.desk, caller.scope, "completion", 0)
     return wait_for(kind.complete(call, "id", typed, {}))
 
 
@@ -74,7 +77,7 @@ def test_a_resource_over_the_budget_is_cut_and_names_the_call_that_goes_on(mine:
 
 @pytest.mark.parametrize("content", ["small", "", "line of text\n" * 400])
 def test_a_cell_shows_whatever_its_pad_says_about_itself(mine: Caller, content: str) -> None:
-    said = {"title": "t" * 9000, "x": "v " * 50_000, "y": [1] * 9000}
+    said = {"title": "t" * 9000, "x": "v " * 15_000, "y": [1] * 9000}
     pad = mine.pad(content, "other", metadata=said, tags=["t" * 200] * 30)
     (one, _other) = mine.ok("scratch_list_cells", scratch_id=pad)["cells"]
     shown = resource(mine, CELL, one["cell_id"], 1000)
@@ -87,23 +90,30 @@ def test_a_cell_shows_whatever_its_pad_says_about_itself(mine: Caller, content: 
     assert seen == content
 
 
-@pytest.mark.parametrize("limit", [250, 300, 500, 1000])
-def test_a_cell_with_long_fields_is_shown_in_parts(mine: Caller, limit: int) -> None:
-    metadata, tags = {"why": "because " * 90}, [f"tag {n}" for n in range(20)]
-    pad = mine.pad("other")
-    one = mine.append(pad, "line of text\n" * 9, metadata=metadata, tags=tags)
-    shown = resource(mine, CELL, one, limit)
-    assert (shown["cell_id"], shown["scratch_id"]) == (one, pad)
-    going = shown["next"] if limit < 500 else shown.get("next")
-    seen = [shown]
-    if going:
-        for answer in mine.followed(going["tool"], limit, **going["arguments"]):
+@pytest.mark.parametrize(("digits", "least"), [("1", 300), ("a1", 350)])
+def test_a_cell_with_long_fields_is_shown_whole_or_in_parts(
+    mine: Caller, digits: str, least: int
+) -> None:
+    # What ids cost differs by two thirds, and decides whether all of this cell fits into 300.
+    pad, one = (str(uuid.UUID(((first + digits) * 32)[:32])) for first in "12")
+    fields = {"metadata": {"why": "because " * 90}, "tags": [f"tag {n}" for n in range(20)]}
+    sent = {"cell_id": one, **cell("line of text\n" * 9, "txt", **fields)}
+    mine.ok("scratch_create", scratch_id=pad, cells=[cell("other", "txt"), sent])
+    complete = resource(mine, CELL, one)
+    assert fields.items() <= complete.items()
+    for limit in (250, 300, 350, 1000):
+        shown = resource(mine, CELL, one, limit)
+        if limit >= least:
+            assert shown == complete
+            continue
+        assert (shown["cell_id"], shown["scratch_id"], shown["truncated"]) == (one, pad, True)
+        seen, going = [shown], shown["next"]["arguments"]
+        while going.get("max_tokens", limit) == limit:
+            answer = mine.ok("scratch_read", **{**going, "max_tokens": limit})
             seen += answer["scratchpad"]["cells"]
-    assert "".join(part["content"] for part in seen) == "line of text\n" * 9
-    whole = {name: part[name] for part in seen for name in ("metadata", "tags") if name in part}
-    assert whole.keys() == {"metadata", "tags"}
-    if limit >= 500:
-        assert whole == {"metadata": metadata, "tags": tags}
+            going = answer.get("next", {"arguments": {"max_tokens": 0}})["arguments"]
+        assert "".join(part["content"] for part in seen) == complete["content"]
+        assert all(part.keys() >= fields.keys() or shown["truncated"] for part in seen)
 
 
 def test_ids_are_completed_from_the_begin_of_id_or_title(
@@ -122,9 +132,9 @@ def test_ids_are_completed_from_the_begin_of_id_or_title(
     assert len(completed(mine, CELL, "")) == 3
 
 
-def test_listeners_are_told_of_each_write(desk: Desk, mine: Caller) -> None:
+def test_listeners_are_told_of_each_write(desk: AppContext, mine: Caller) -> None:
     told: list[str] = []
-    desk.listeners.append(lambda _scope, uri: told.append(uri))
+    desk.change_listeners.append(lambda _scope, uri: told.append(uri))
     pad = mine.pad()
     one = mine.append(pad)
     mine.code("scratch_append_cell", scratch_id=UNKNOWN, cell={"language": "txt", "content": ""})

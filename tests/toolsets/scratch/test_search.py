@@ -6,22 +6,32 @@ import asyncio
 import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-from rolltop.core.embed.fake import FakeEmbedder
 from rolltop.toolsets.scratch.jobs import embed, index_vectors
-from rolltop.toolsets.scratch.service import embedding
+from rolltop.toolsets.scratch.service.pad_search import VECTOR_THREAD_NAME
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.desks import make_desk
+from tests.fake_embedder import FakeEmbedder
 from tests.toolsets.scratch.caller import Caller
 
 if TYPE_CHECKING:
     import pytest
 
     from rolltop.core.db import Database, Tx
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 
 PATIENCE = 30.0
+
+
+def install(monkeypatch: pytest.MonkeyPatch, model: FakeEmbedder) -> None:
+    """Have a model in place of the one that the extra brings."""
+
+    def load(_name: str) -> FakeEmbedder:
+        return model
+
+    monkeypatch.setattr("rolltop.core.embedding.missing_packages", list[str])
+    monkeypatch.setattr("rolltop.core.embedding.try_load_embedder", load)
 
 
 def found(caller: Caller, query: str, **arguments: Any) -> list[tuple[str, str | None]]:
@@ -31,7 +41,7 @@ def found(caller: Caller, query: str, **arguments: Any) -> list[tuple[str, str |
     return [(hit["scratch_id"], hit["cell_id"]) for hit in hits]
 
 
-def test_a_hit_says_where_it_is(mine: Caller, me: Scope) -> None:
+def test_a_hit_says_where_it_is(mine: Caller, me: Principal) -> None:
     pad = mine.pad(metadata={"title": "Harbour storms"}, tags=["sea"], namespace="n")
     one = mine.append(pad, "def parseHarbourLog(): ...\n" + "x " * 500, tags=["code"])
     answer = mine.ok("scratch_search", query="harbour", mode="words")
@@ -90,7 +100,7 @@ def test_changed_tags_and_namespaces_count_at_once(mine: Caller) -> None:
     assert len(found(mine, "gull", tags=["new"], namespaces=["two"])) == 1
 
 
-def test_an_evicted_pad_is_not_found(database: Database, me: Scope) -> None:
+def test_an_evicted_pad_is_not_found(database: Database, me: Principal) -> None:
     caller = Caller(make_desk(database, settings={"scratch.max_scratchpads": 1}), me)
     caller.pad("gull")
     caller.pad("other")
@@ -113,18 +123,23 @@ def test_meaning_joins_when_the_vectors_are_there(
 ) -> None:
     fake = FakeEmbedder()
 
-    def load(_settings: object) -> FakeEmbedder:
-        return fake
-
-    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
-    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
-    monkeypatch.setattr(embedding, "load", load)
+    install(monkeypatch, fake)
+    mine.desk.service(ScratchService).search_index.load_model()
     pad = mine.pad("the harbour master's log")
     asyncio.run(embed(mine.desk))
     answer = mine.ok("scratch_search", query="harbour master's log")
     assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
     assert answer["hits"][0]["scratch_id"] == pad
     assert answer["hits"][0]["embedding_version"] == fake.version
+    assert "pending" not in answer
+    new = mine.pad("the harbour, the harbour")
+    burst = mine.ok("scratch_search", query="harbour")
+    words = mine.ok("scratch_search", query="harbour", mode="words")
+    assert burst["pending"] == 1
+    assert [hit["scratch_id"] for hit in burst["hits"]] == [
+        hit["scratch_id"] for hit in words["hits"]
+    ]
+    mine.ok("scratch_delete", scratch_id=new)
     meant = mine.ok("scratch_search", query="the harbour master's log", mode="meaning")
     assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
 
@@ -134,15 +149,11 @@ def test_words_answer_a_search_by_meaning_until_there_are_vectors(
 ) -> None:
     fake = FakeEmbedder(synonyms={"sale": "revenu"})
 
-    def load(_settings: object) -> FakeEmbedder:
-        return fake
-
     def search(query: str, **arguments: Any) -> tuple[str, str, int]:
         answer = mine.ok("scratch_search", query=query, mode="meaning", **arguments)
         return answer["mode"], answer["embedder"], len(answer["hits"])
 
-    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
-    monkeypatch.setattr(embedding, "load", load)
+    install(monkeypatch, fake)
     mine.pad("revenue grew")
     assert search("revenue") == ("words", "none", 1)
     assert search("sales") == ("words", "none", 0)
@@ -157,22 +168,17 @@ def test_words_answer_while_many_vectors_are_read(
 ) -> None:
     fake = FakeEmbedder()
     go_on = threading.Event()
-    vectors = import_module("rolltop.core.search.vectors")
-    read_ahead = vectors.read_ahead
+    vectors = import_module("rolltop.core.fulltext.vector_store")
+    warm_cache = vectors.warm_cache
 
     def held_back(tx: Tx, version: str) -> None:
         assert go_on.wait(PATIENCE)
-        read_ahead(tx, version)
+        warm_cache(tx, version)
 
-    def load(_settings: object) -> FakeEmbedder:
-        return fake
-
-    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
-    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
-    monkeypatch.setattr(embedding, "load", load)
-    monkeypatch.setattr(vectors, "FEW", 1)
-    monkeypatch.setattr(vectors, "_sets", WeakKeyDictionary[Any, Any]())  # as at a start
-    monkeypatch.setattr(vectors, "read_ahead", held_back)
+    install(monkeypatch, fake)
+    mine.desk.service(ScratchService).search_index.load_model()
+    monkeypatch.setattr(vectors, "SCAN_THRESHOLD", 1)
+    monkeypatch.setattr(vectors, "warm_cache", held_back)
     mine.pad("gull", "heron")
     asyncio.run(embed(mine.desk))
     for _ in range(2):
@@ -180,14 +186,14 @@ def test_words_answer_while_many_vectors_are_read(
         assert (answer["mode"], answer["embedder"], len(answer["hits"])) == ("words", "none", 1)
     go_on.set()
     for thread in threading.enumerate():
-        if thread.name == embedding.READING:
+        if thread.name == VECTOR_THREAD_NAME:
             thread.join(PATIENCE)
     answer = mine.ok("scratch_search", query="gull")
     assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
 
 
 def test_the_store_s_own_index_of_vectors_is_looked_after(
-    mine: Caller, me: Scope, monkeypatch: pytest.MonkeyPatch
+    mine: Caller, me: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeEmbedder()
     looked_after: list[tuple[str, list[str] | None]] = []
@@ -195,14 +201,10 @@ def test_the_store_s_own_index_of_vectors_is_looked_after(
     def index(_database: object, version: str, owners: list[str] | None, _stop: object) -> None:
         looked_after.append((version, owners))
 
-    monkeypatch.setattr("rolltop.core.embed.missing_packages", list[str])
-    monkeypatch.setattr(embedding, "_loaded", {mine.desk.settings["scratch.embedding_model"]: fake})
+    install(monkeypatch, fake)
+    mine.desk.service(ScratchService).search_index.load_model()
 
-    def load(_settings: object) -> FakeEmbedder:
-        return fake
-
-    monkeypatch.setattr(embedding, "load", load)
-    monkeypatch.setattr("rolltop.core.search.index_vectors", index)
+    monkeypatch.setattr("rolltop.core.fulltext.index_vectors", index)
     asyncio.run(index_vectors(mine.desk))  # all tenants after a start, then those that grew
     asyncio.run(index_vectors(mine.desk))
     mine.pad("gull")
@@ -214,7 +216,7 @@ def test_the_store_s_own_index_of_vectors_is_looked_after(
 def test_without_the_extra_words_go_on_and_meaning_names_it(
     mine: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rolltop.core.embed.missing_packages", lambda: ["numpy"])
+    monkeypatch.setattr("rolltop.core.embedding.missing_packages", lambda: ["numpy"])
     pad = mine.pad("gull")
     answer = mine.ok("scratch_search", query="gull")
     assert (answer["mode"], answer["embedder"]) == ("words", "none")
@@ -225,7 +227,7 @@ def test_without_the_extra_words_go_on_and_meaning_names_it(
     asyncio.run(embed(mine.desk))
 
 
-def test_meaning_can_be_turned_off(database: Database, me: Scope) -> None:
+def test_meaning_can_be_turned_off(database: Database, me: Principal) -> None:
     caller = Caller(make_desk(database, settings={"scratch.semantic_search": False}), me)
     caller.pad("gull")
     assert caller.ok("scratch_search", query="gull")["mode"] == "words"

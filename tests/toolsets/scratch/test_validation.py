@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from rolltop.toolsets.scratch import models
-from rolltop.toolsets.scratch.service import checking
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+from rolltop.toolsets.scratch.syntax import CheckTimeout
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
 if TYPE_CHECKING:
-    import pytest
-
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
 
 PAIR = {"type": "array", "minItems": 2}
 
@@ -102,7 +103,7 @@ def test_a_result_is_stale_after_the_content_or_the_validator_changed(
         return mine.read(pad)["cells"][0]["validation"]["stale"]
 
     assert stale() is False
-    monkeypatch.setattr("rolltop.toolsets.scratch.service.parts.VERSION", "later")
+    monkeypatch.setattr("rolltop.toolsets.scratch.service.read_response.VERSION", "later")
     assert stale() is True
     monkeypatch.undo()
     unchecked = cell("[]", "json")
@@ -111,14 +112,11 @@ def test_a_result_is_stale_after_the_content_or_the_validator_changed(
 
 
 def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
-    database: Database, me: Scope, monkeypatch: pytest.MonkeyPatch
+    database: Database, me: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caller = Caller(make_desk(database, settings={"scratch.validation_timeout": 1}), me)
-
-    def late(_limit: float) -> _Late:
-        return _Late()
-
-    monkeypatch.setattr(checking, "validator", late)
+    validation = caller.desk.service(ScratchService).validation
+    monkeypatch.setattr(validation, "validator", _Late())
     pad = caller.pad()
     sent = cell("{}", "json", validate=True)
     (result,) = caller.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
@@ -134,7 +132,7 @@ class _Late:
     """A validator whose limit has always passed."""
 
     async def check(self, cells: list[Any]) -> list[Any]:
-        return [checking.Timeout(1.0)] * len(cells)
+        return [CheckTimeout(1.0)] * len(cells)
 
 
 def test_failed_validations_are_logged_without_content(
@@ -153,3 +151,33 @@ def test_the_schema_of_a_cell_is_read_back_as_it_was_sent(mine: Caller) -> None:
     for schema in (PAIR, reference):
         mine.append(pad, "[]", "yml", json_schema=schema)
     assert [shown["json_schema"] for shown in mine.read(pad)["cells"]] == [PAIR, reference]
+
+
+REFERENCES: dict[str, Any] = {
+    "address": "scratchpad://schemas/a%20%2F%20pair%231",
+    "reference": {"$ref": "scratchpad://schemas/a%20%2F%20pair%231"},
+    "part of a schema": {"$ref": "scratchpad://schemas/a%20%2F%20pair%231#/$defs/two"},
+    "bare name": " a / pair#1 ",
+}
+
+
+@pytest.mark.parametrize("given", REFERENCES.values(), ids=REFERENCES)
+def test_the_schema_applied_is_named_however_it_is_referred_to(mine: Caller, given: Any) -> None:
+    metadata = {"schemas": {"a / pair#1": {"schema": {**PAIR, "$defs": {"two": PAIR}}}}}
+    sent = cell("[1]", "json", validate=True, json_schema=given)
+    (result,) = mine.ok("scratch_create", metadata=metadata, cells=[sent])["validation"]
+    assert [one["details"]["schema"] for one in result["errors"]] == ["a / pair#1"]
+    assert result["details"]["schema"]["name"] == "a / pair#1"
+
+
+def test_a_bare_id_names_a_schema_and_broken_json_does_not(mine: Caller) -> None:
+    pad = mine.pad(metadata={"schemas": {"pair": {"schema": PAIR}}})
+    schema_id = mine.read(pad)["metadata"]["schemas"]["pair"]["id"]
+    sent = cell("[1]", "json", validate=True, json_schema=schema_id)
+    (result,) = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
+    assert result["details"]["schema"]["name"] == "pair"
+    for broken in ('{"type": ', "[1]", '"pair"', "null"):
+        code = mine.code(
+            "scratch_append_cell", scratch_id=pad, cell={**sent, "json_schema": broken}
+        )
+        assert code == "VALIDATION_ERROR"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tests.desks import call_tool
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
-    from rolltop.core.scope import Scope
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
 
 UNKNOWN = "00000000-0000-0000-0000-000000000007"
 """The id of no task and no user."""
@@ -19,8 +19,8 @@ UNKNOWN = "00000000-0000-0000-0000-000000000007"
 class Caller:
     """Calls tools for one scope."""
 
-    desk: Desk
-    scope: Scope
+    desk: AppContext
+    scope: Principal
 
     def ok(self, name: str, **arguments: Any) -> Any:
         """Return the data of a call that must succeed."""

@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db import Database
 from rolltop.core.errors import Conflict, NotFound
-from rolltop.core.scope import Scope
-from rolltop.toolsets.tasks import service
-from rolltop.toolsets.tasks.models import Given, Task
+from rolltop.core.principal import Principal
+from rolltop.toolsets.tasks.models import Task, TaskInput
+from rolltop.toolsets.tasks.service import TaskService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rolltop.core.db import Tx
 
+TASKS = TaskService()
 _LEASE: Final = 900
 WRITES: dict[str, Callable[[Tx, str], object]] = {
-    "append": lambda tx, text: service.add_task(tx, Given(title=text)),
-    "claim": lambda tx, task: service.claim_task(tx, task, _LEASE),
-    "delete": service.delete_task,
-    "complete": service.complete_task,
+    "append": lambda tx, text: TASKS.add_task(tx, TaskInput(title=text)),
+    "claim": lambda tx, task: TASKS.claim_task(tx, task, _LEASE),
+    "delete": TASKS.delete_task,
+    "complete": TASKS.complete_task,
 }
 
 
@@ -35,14 +36,14 @@ def main(url: str, user: str, verb: str, rest: Sequence[str]) -> None:
     """Do the writes and print the acknowledged ones."""
     database = Database(url)
     database.open()
-    scope = Scope.of(user)
+    scope = Principal.for_user(user)
     names = [f"task {n}" for n in range(int(rest[0]))] if verb == "append" else rest
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
     for name in names:
         try:
-            done = database.write_now(scope, WRITES[verb], name)
+            done = database.write_sync(scope, WRITES[verb], name)
         except (Conflict, NotFound):
             continue
         sys.stdout.write(f"{done.id if isinstance(done, Task) else name}\n")

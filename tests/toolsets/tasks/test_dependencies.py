@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rolltop.core.db import SYSTEM
-from rolltop.toolsets.tasks import service
+from rolltop.toolsets.tasks import store
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database
@@ -173,9 +173,17 @@ def test_the_trash_is_emptied_after_30_days_and_never_before(
     theirs.ok("delete_task", task_id=late)
     clock.advance(days=30, microseconds=-1)
     assert mine.code("restore_task", task_id=parent) == "NOT_FOUND"
-    assert database.write_now(SYSTEM, service.purge_trash) == 1
+    assert database.write_sync(SYSTEM, store.purge_trash) == 1
     theirs.ok("restore_task", task_id=late)
     assert set(mine.titles()) == {"kept", "child"}
     assert set(mine.titles(ready=True)) == {"kept", "child"}
     assert "parent_id" not in mine.task(child)
     assert mine.task(kept)["title"] == "kept"
+
+
+def test_a_task_deleted_while_the_clock_stood_back_is_restored(mine: Caller, clock: Clock) -> None:
+    task = mine.add("kept")
+    clock.advance(days=-365)
+    mine.ok("delete_task", task_id=task)
+    clock.advance(days=365 + 29)
+    assert mine.ok("restore_task", task_id=task)["title"] == "kept"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core import cursor as cursors
-from rolltop.core import tokens
-from rolltop.core.scope import Scope
-from rolltop.toolsets.tasks import validate
-from rolltop.toolsets.tasks.models import Filters, Place
-from rolltop.toolsets.tasks.store import reading
+from rolltop.core import token_counter
+from rolltop.core.principal import Principal
+from rolltop.toolsets.tasks import service as task_service
+from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.models import FilterInput, TaskSortKey
 from tests.contracts.statements import watched
 from tests.desks import make_desk
 from tests.toolsets.tasks.caller import Caller
@@ -118,7 +118,9 @@ def test_a_cut_list_keeps_its_filters(mine: Caller) -> None:
 def test_long_lists_fit_any_budget_and_are_read_to_the_end(mine: Caller, limit: int) -> None:
     ids = {mine.add(f"t{n}", description=f"{n} " + "wörter 😀 " * 199) for n in range(40)}
     answer = mine.whole("list_tasks", max_tokens=limit)
-    assert tokens.count(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= limit
+    assert (
+        token_counter.count(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= limit
+    )
     parts = pages(mine, max_tokens=limit)
     assert all(parts)
     assert sorted(chain(*parts)) == sorted(ids)
@@ -144,7 +146,7 @@ def test_a_task_with_every_list_full_is_read_within_the_least_budget(mine: Calle
 
 
 def test_a_write_is_acknowledged_however_small_answers_must_be(
-    database: Database, me: Scope
+    database: Database, me: Principal
 ) -> None:
     small = Caller(make_desk(database, settings={"max_result_tokens": 200}), me)
     blockers = [small.add(f"blocker {n}") for n in range(9)]
@@ -189,7 +191,7 @@ def test_a_cursor_is_never_trusted(mine: Caller, forged: str) -> None:
     assert error["code"] == "INVALID_CURSOR"
 
 
-def test_a_cursor_goes_on_the_list_that_answered_it_alone(mine: Caller, them: Scope) -> None:
+def test_a_cursor_goes_on_the_list_that_answered_it_alone(mine: Caller, them: Principal) -> None:
     parent = mine.add("parent")
     more = {"parent_id": parent, "due_at": "2026-05-01T00:00:00Z"}
     for n in range(4):
@@ -227,29 +229,29 @@ def test_a_cursor_shows_nothing_of_anothers_tasks(mine: Caller, theirs: Caller) 
 @pytest.mark.parametrize(
     "filters",
     [
-        Filters(),
-        Filters(status="completed"),
-        Filters(ready=True),
-        Filters(tag="x"),
-        Filters(parent_id="00000000-0000-4000-8000-000000000000"),
-        Filters(due_before="2026-05-01T00:00:00Z"),
+        FilterInput(),
+        FilterInput(status="completed"),
+        FilterInput(ready=True),
+        FilterInput(tag="x"),
+        FilterInput(parent_id="00000000-0000-4000-8000-000000000000"),
+        FilterInput(due_before="2026-05-01T00:00:00Z"),
     ],
 )
 def test_every_page_is_read_along_an_index_in_its_order(
-    sqlite_url: str, make_database: MakeDatabase, filters: Filters
+    sqlite_url: str, make_database: MakeDatabase, filters: FilterInput
 ) -> None:
     """A page then costs the same at any depth: nothing is sorted, nothing read through."""
 
     def plan(tx: Tx) -> list[str]:
-        after = Place(tx.now, "00000000-0000-4000-8000-000000000000")
+        after = TaskSortKey(tx.now, "00000000-0000-4000-8000-000000000000")
         with watched() as statements:
-            reading.page(tx, tx.scope.user_id, validate.wanted(filters), after, 50)
+            store.read_page(tx, tx.scope.user_id, task_service.task_filters(filters), after, 50)
         statement, parameters = statements.sent[-1]
         rows = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", tuple(parameters))
         return [row[3] for row in rows]
 
     database = make_database(sqlite_url)
-    steps = database.read_now(Scope.of("00000000-0000-4000-8000-00000000000a"), plan)
+    steps = database.read_sync(Principal.for_user("00000000-0000-4000-8000-00000000000a"), plan)
     assert not [step for step in steps if step.startswith(("SCAN", "USE TEMP"))]
     alone = [step for step in steps if re.match(r"SEARCH (shown_)?(blocker|parent) ", step)]
     assert alone

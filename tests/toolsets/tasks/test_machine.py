@@ -17,12 +17,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from rolltop.core import cursor as cursors
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
-from rolltop.core.scope import Scope
-from rolltop.toolsets.tasks import service
-from rolltop.toolsets.tasks.models import Filters, Given, Task
+from rolltop.core.principal import Principal
+from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.models import FilterInput, Task, TaskInput
+from rolltop.toolsets.tasks.service import TaskService
 from tests.campaign import examples
 from tests.toolsets.tasks.model import Entry, Model, Refused
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Database, Tx
     from tests.databases import Clock
 
+TASKS = TaskService()
 USERS = st.sampled_from(["me", "me", "me", "them"])
 TITLES = st.sampled_from(["a", "b", "ß", "😀"])
 PRIORITIES = st.sampled_from([-1, 0, 4])
@@ -52,9 +55,9 @@ def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
 
 def seen(tx: Tx) -> tuple[list[Task], Task | None]:
     """Return all that a user sees."""
-    found, more = service.list_tasks(tx, Filters(), limit=200)
+    found, more = TASKS.list_tasks(tx, FilterInput(), limit=200)
     assert not more
-    return found, service.next_task(tx)
+    return found, TASKS.next_task(tx)
 
 
 class Histories(RuleBasedStateMachine):
@@ -70,13 +73,13 @@ class Histories(RuleBasedStateMachine):
         self.model = Model(self.clock)
         self.users = {name: self._new_user() for name in ("me", "them")}
 
-    def _new_user(self) -> Scope:
+    def _new_user(self) -> Principal:
         address = f"{uuid.uuid4()}@example.org"
-        return Scope.of(self.database.write_now(SYSTEM, add_user, address).id)
+        return Principal.for_user(self.database.write_sync(SYSTEM, add_user, address).id)
 
     def write(self, user: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what the product answers, or its code."""
-        return outcome(self.database.write_now, self.users[user], function, *arguments)
+        return outcome(self.database.write_sync, self.users[user], function, *arguments)
 
     def version(self, task: str, choice: str) -> int | None:
         """Return the if_version that a choice stands for."""
@@ -128,7 +131,7 @@ class Histories(RuleBasedStateMachine):
         parent: str | None,
         blockers: list[str],
     ) -> Any:
-        given = Given(
+        given = TaskInput(
             title, priority=priority, tags=tags, parent_id=parent or "", blocked_by=blockers
         )
         fields = {
@@ -138,7 +141,7 @@ class Histories(RuleBasedStateMachine):
             "parent": parent,
             "blockers": set(blockers),
         }
-        real = self.write(user, service.add_task, given)
+        real = self.write(user, TASKS.add_task, given)
         refusal = outcome(self.model.require, user, fields)
         if refusal is not None:
             assert real == refusal
@@ -151,38 +154,38 @@ class Histories(RuleBasedStateMachine):
         self, user: str, task: str, title: str, priority: int, tags: list[str], version: str
     ) -> None:
         at = self.version(task, version)
-        given = Given(title=title, priority=priority, tags=tags)
+        given = TaskInput(title=title, priority=priority, tags=tags)
         fields = {
             "title": title,
             "priority": None if priority < 0 else priority,
             "tags": set(tags),
         }
         expected = outcome(self.model.update, user, task, fields, at)
-        self.same(self.write(user, service.update_task, task, given, None, at), expected)
+        self.same(self.write(user, TASKS.update_task, task, given, None, at), expected)
 
     @rule(user=USERS, task=ids, blockers=st.lists(ids, max_size=3))
     def wait_for(self, user: str, task: str, blockers: list[str]) -> None:
         expected = outcome(self.model.update, user, task, {"blockers": set(blockers)}, None)
-        given = Given(blocked_by=blockers)
-        self.same(self.write(user, service.update_task, task, given), expected)
+        given = TaskInput(blocked_by=blockers)
+        self.same(self.write(user, TASKS.update_task, task, given), expected)
 
     @rule(user=USERS, task=ids, parent=st.none() | ids)
     def move(self, user: str, task: str, parent: str | None) -> None:
         expected = outcome(self.model.update, user, task, {"parent": parent}, None)
-        given = Given(parent_id=parent or "")
-        self.same(self.write(user, service.update_task, task, given), expected)
+        given = TaskInput(parent_id=parent or "")
+        self.same(self.write(user, TASKS.update_task, task, given), expected)
 
     @rule(user=USERS, task=ids, version=VERSIONS, token=st.none() | tokens)
     def complete(self, user: str, task: str, version: str, token: str | None) -> None:
         at = self.version(task, version)
         expected = outcome(self.model.complete, user, task, at, token)
-        self.same(self.write(user, service.complete_task, task, None, at, token), expected)
+        self.same(self.write(user, TASKS.complete_task, task, None, at, token), expected)
 
     @rule(user=USERS, task=ids, version=VERSIONS)
     def reopen(self, user: str, task: str, version: str) -> None:
         at = self.version(task, version)
         expected = outcome(self.model.reopen, user, task, at)
-        self.same(self.write(user, service.reopen_task, task, None, at), expected)
+        self.same(self.write(user, TASKS.reopen_task, task, None, at), expected)
 
     @rule(
         target=tokens,
@@ -193,7 +196,7 @@ class Histories(RuleBasedStateMachine):
     )
     def claim(self, user: str, task: str, lease: int, token: str | None) -> Any:
         expected = outcome(self.model.claim, user, task, token)
-        real = self.write(user, service.claim_task, task, lease, None, token)
+        real = self.write(user, TASKS.claim_task, task, lease, None, token)
         if isinstance(expected, str):
             assert real == expected
             return NOTHING
@@ -206,13 +209,13 @@ class Histories(RuleBasedStateMachine):
     def delete(self, user: str, task: str, version: str) -> None:
         at = self.version(task, version)
         expected = outcome(self.model.discard, user, task, at)
-        real = self.write(user, service.delete_task, task, None, at)
+        real = self.write(user, TASKS.delete_task, task, None, at)
         assert real == (expected or task)
 
     @rule(user=USERS, task=ids)
     def restore(self, user: str, task: str) -> None:
         expected = outcome(self.model.restore, user, task)
-        self.same(self.write(user, service.restore_task, task), expected)
+        self.same(self.write(user, TASKS.restore_task, task), expected)
 
     @rule(seconds=st.sampled_from([1, 59, 60, 15 * 86_400, 30 * 86_400]))
     def wait(self, seconds: float) -> None:
@@ -222,7 +225,7 @@ class Histories(RuleBasedStateMachine):
     def purge(self) -> None:
         mine = {scope.user_id for scope in self.users.values()}
         assert len(mine) == 2
-        assert self.database.write_now(SYSTEM, service.purge_trash) >= self.model.purge()
+        assert self.database.write_sync(SYSTEM, store.purge_trash) >= self.model.purge()
 
     @rule(user=USERS, tag=st.none() | st.just("x"), ready=st.booleans(), limit=st.integers(1, 4))
     def page_through(self, user: str, tag: str | None, ready: bool, limit: int) -> None:  # noqa: FBT001  # drawn
@@ -231,21 +234,21 @@ class Histories(RuleBasedStateMachine):
             for entry in self.model.living(user)
             if (tag is None or tag in entry.tags) and (not ready or self.model.is_ready(entry))
         ]
-        filters, cursor, shown = Filters(tag=tag, ready=ready), None, list[str]()
+        filters, cursor, shown = FilterInput(tag=tag, ready=ready), None, list[str]()
         while True:
-            found, more = self.database.read_now(
-                self.users[user], service.list_tasks, filters, None, cursor, limit
+            found, more = self.database.read_sync(
+                self.users[user], TASKS.list_tasks, filters, None, cursor, limit
             )
             shown += [task.id for task in found]
             if not more:
                 break
-            cursor = service.validate.cursor.encode(filters.cursor_kind(), [found[-1].place.packed])
+            cursor = cursors.encode(filters.cursor_kind(), [found[-1].sort_key.text])
         assert shown == expected
 
     @invariant()
     def both_users_see_what_the_model_says(self) -> None:
         for user, scope in self.users.items():
-            found, best = self.database.read_now(scope, seen)
+            found, best = self.database.read_sync(scope, seen)
             expected = self.model.living(user)
             assert [task.id for task in found] == [entry.id for entry in expected]
             for task, entry in zip(found, expected, strict=True):

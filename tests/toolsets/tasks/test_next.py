@@ -14,16 +14,17 @@ from sqlalchemy import event
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
-from rolltop.toolsets.tasks import service
-from rolltop.toolsets.tasks.models import Given, Task
-from rolltop.toolsets.tasks.store import reading, writing
+from rolltop.core.principal import Principal
+from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.models import FilterInput, Task, TaskInput
+from rolltop.toolsets.tasks.service import TaskService
 from tests.campaign import examples
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database, Tx
     from tests.databases import Clock
 
+TASKS = TaskService()
 ALONE: Final = HealthCheck.function_scoped_fixture  # each example has a user of its own
 DAYS: Final = [f"2026-03-0{day}T08:00:00Z" for day in range(1, 4)]
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -42,24 +43,24 @@ def add(tx: Tx, fields: dict[str, Any], made: list[str]) -> str:
     """Return the id of a new task; its blockers are those of that number among the made."""
     numbers: list[int] = fields.get("blocked_by", [])
     blockers = [made[number] for number in numbers if number < len(made)]
-    task = Given("t", priority=fields.get("priority"), due_at=fields.get("due_at"))
-    return service.add_task(tx, replace(task, blocked_by=blockers)).id
+    task = TaskInput("t", priority=fields.get("priority"), due_at=fields.get("due_at"))
+    return TASKS.add_task(tx, replace(task, blocked_by=blockers)).id
 
 
 def meet(tx: Tx, task_id: str, fate: str) -> None:
     """Let happen to the task what it was made for."""
     if fate == "completed":
-        service.complete_task(tx, task_id)
+        TASKS.complete_task(tx, task_id)
     elif fate == "deleted":
-        service.delete_task(tx, task_id)
+        TASKS.delete_task(tx, task_id)
     else:
         until = tx.now + timedelta(hours=1 if fate == "claimed" else -1)
         hold = {"claim_hash": "0" * 64, "claimed_until": until}
-        writing.update_fields(tx, tx.scope.user_id, task_id, hold)
+        store.update_fields(tx, tx.scope.user_id, task_id, hold)
 
 
 def seen(tx: Tx) -> list[Task]:
-    return service.list_tasks(tx, service.Filters(), limit=200)[0]
+    return TASKS.list_tasks(tx, FilterInput(), limit=200)[0]
 
 
 def in_order(tasks: list[Task]) -> list[str]:
@@ -86,24 +87,24 @@ def in_order(tasks: list[Task]) -> list[str]:
 def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
     database: Database, clock: Clock, wanted: list[dict[str, Any]]
 ) -> None:
-    me = Scope.of(database.write_now(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
+    me = Principal.for_user(database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
     made: list[str] = []
     for fields in wanted:
-        made.append(database.write_now(me, add, fields, made))
+        made.append(database.write_sync(me, add, fields, made))
         clock.advance(seconds=len(made) % 2)
     for task_id, fields in zip(made, wanted, strict=True):
         if "fate" in fields:
-            database.write_now(me, meet, task_id, fields["fate"])
+            database.write_sync(me, meet, task_id, fields["fate"])
 
     def work_off(tx: Tx) -> None:
         for _ in wanted:
             expected = in_order(seen(tx))
-            best = service.next_task(tx)
+            best = TASKS.next_task(tx)
             assert (best.id if best else None) == (expected[0] if expected else None)
             if best is not None:
-                service.complete_task(tx, best.id)
+                TASKS.complete_task(tx, best.id)
 
-    database.write_now(me, work_off)
+    database.write_sync(me, work_off)
 
 
 def plans(tx: Tx) -> list[str]:
@@ -116,8 +117,8 @@ def plans(tx: Tx) -> list[str]:
         sent.append((statement, values))
 
     event.listen(tx.connection, "before_cursor_execute", keep)
-    reading.best_ready(tx, tx.scope.user_id)
-    writing.purge_trash(tx)
+    store.best_ready_task(tx, tx.scope.user_id)
+    store.purge_trash(tx)
     event.remove(tx.connection, "before_cursor_execute", keep)
     explain = "EXPLAIN QUERY PLAN" if tx.kind == "sqlite" else "EXPLAIN"
     answers = [tx.connection.exec_driver_sql(f"{explain} {one}", values) for one, values in sent]
@@ -125,9 +126,9 @@ def plans(tx: Tx) -> list[str]:
 
 
 def test_it_is_read_off_an_index_and_nothing_is_sorted_or_read_through(
-    database: Database, me: Scope
+    database: Database, me: Principal
 ) -> None:
-    best, purge = database.write_now(me, plans)
+    best, purge = database.write_sync(me, plans)
     assert "USING INDEX ix_tasks_next" in best.replace("Index Scan using", "USING INDEX")
     assert not re.search(r"\bSCAN\b|Seq Scan|TEMP B-TREE|Sort", best), best
     assert not re.search(r"ix_tasks_deleted_at", best), "it holds the trash only"

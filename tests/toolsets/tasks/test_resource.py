@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from rolltop.core.call import Call
+from rolltop.core.context import CallContext
 from rolltop.core.errors import NotFound
-from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
+from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 from rolltop.toolsets.tasks import TOOLSET
 from rolltop.toolsets.tasks.jobs import purge_trash
 from tests.toolsets.tasks.caller import Caller
@@ -18,11 +18,11 @@ from tests.toolsets.tasks.caller import Caller
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
     from tests.databases import Clock
 
 T = TypeVar("T")
-REFERENCE = TOOLSET.references[0]
+REFERENCE = TOOLSET.resource_templates[0]
 
 
 def wait_for(promised: Awaitable[T]) -> T:
@@ -36,7 +36,7 @@ def wait_for(promised: Awaitable[T]) -> T:
 
 def read(caller: Caller, task: str) -> object:
     """Return the resource's JSON."""
-    call = Call(caller.desk, caller.scope, "resources/read", 0)
+    call = CallContext(caller.desk, caller.scope, "resources/read", 0)
     found = wait_for(REFERENCE.read(call, id=task))
     assert isinstance(found, str)
     return json.loads(found)
@@ -44,7 +44,7 @@ def read(caller: Caller, task: str) -> object:
 
 def complete(caller: Caller, typed: str) -> list[str]:
     """Return the ids offered for what was typed."""
-    call = Call(caller.desk, caller.scope, "completion/complete", 0)
+    call = CallContext(caller.desk, caller.scope, "completion/complete", 0)
     return wait_for(REFERENCE.complete(call, "id", typed, {}))
 
 
@@ -76,16 +76,16 @@ def test_ids_are_completed_from_the_begin_of_title_or_id_newest_first(
 
 
 def test_listeners_are_told_of_each_write_under_the_owner_s_scope(
-    desk: Desk, mine: Caller, theirs: Caller
+    desk: AppContext, mine: Caller, theirs: Caller
 ) -> None:
     told: list[tuple[str, str]] = []
-    desk.listeners.append(lambda scope, uri: told.append((scope.user_id, uri)))
+    desk.change_listeners.append(lambda scope, uri: told.append((scope.user_id, uri)))
     task = mine.add()
     mine.code("complete_task", task_id=theirs.scope.user_id)
     mine.ok("list_tasks")
     mine.ok("delete_task", task_id=task.upper())
-    rights = frozenset({READ, WRITE, ACT_AS})
-    anyone = Caller(desk, Scope.of(mine.scope.user_id, rights=rights))
+    rights = frozenset({READ, WRITE, IMPERSONATE})
+    anyone = Caller(desk, Principal.for_user(mine.scope.user_id, permissions=rights))
     other = anyone.add(user_id=theirs.scope.user_id.upper())
     assert told == [
         (mine.scope.user_id, f"rolltop://task/{task}"),
@@ -94,7 +94,7 @@ def test_listeners_are_told_of_each_write_under_the_owner_s_scope(
     ]
 
 
-def test_the_job_empties_the_trash(desk: Desk, mine: Caller, clock: Clock) -> None:
+def test_the_job_empties_the_trash(desk: AppContext, mine: Caller, clock: Clock) -> None:
     task = mine.add()
     mine.ok("delete_task", task_id=task)
     clock.advance(days=29)

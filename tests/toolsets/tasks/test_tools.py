@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import Unavailable
-from rolltop.core.scope import ACT_AS, READ, WRITE, Scope
+from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 from rolltop.toolsets.tasks import TOOLSET
 from tests.campaign import examples
 from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
+    from rolltop.core.context import AppContext
     from tests.databases import Clock
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -210,7 +210,7 @@ def test_each_error_has_its_code_and_text(
 ) -> None:
     error = mine.fails(tool, **arguments)
     assert error["code"] == code
-    assert code in TOOLSET.codes
+    assert code in TOOLSET.error_codes
     assert text is None or error["error"] == text
     assert mine.ok("list_tasks") == []
 
@@ -244,12 +244,12 @@ def test_a_version_that_no_task_can_have_is_a_conflict(
 
 
 def test_a_store_out_of_reach_is_told_in_the_page_s_own_words() -> None:
-    shaped = TOOLSET.shape_error(Unavailable("disk full", hint="Try again."))
+    shaped = TOOLSET.shape_error(Unavailable("The disk is full.", hint="Make room."))
     assert shaped == {
         "success": False,
         "error": "Service temporarily unavailable, please try again",
         "code": "UNAVAILABLE",
-        "hint": "Try again.",
+        "hint": "The disk is full. Make room.",
     }
 
 
@@ -274,10 +274,10 @@ def test_an_authenticated_caller_is_refused_other_users_like_missing_tasks(
 
 
 def test_on_an_unauthenticated_server_user_id_names_any_existing_user(
-    desk: Desk, mine: Caller, theirs: Caller
+    desk: AppContext, mine: Caller, theirs: Caller
 ) -> None:
-    rights = frozenset({READ, WRITE, ACT_AS})
-    anyone = Caller(desk, Scope.of(mine.scope.user_id, rights=rights))
+    rights = frozenset({READ, WRITE, IMPERSONATE})
+    anyone = Caller(desk, Principal.for_user(mine.scope.user_id, permissions=rights))
     other = theirs.scope.user_id
     task = anyone.add("for them", user_id=other)
     assert theirs.titles() == ["for them"]

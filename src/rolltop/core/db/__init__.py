@@ -6,8 +6,7 @@ Statements run inside `Database.read` and `Database.write`, which hand a `Tx` to
 
 from __future__ import annotations
 
-from rolltop.core.db.address import redact
-from rolltop.core.db.database import Database
-from rolltop.core.db.transaction import SYSTEM, Tx
+from rolltop.core.db.database import SYSTEM, Database, Tx
+from rolltop.core.db.url import redact_passwords
 
-__all__ = ["SYSTEM", "Database", "Tx", "redact"]
+__all__ = ["SYSTEM", "Database", "Tx", "redact_passwords"]

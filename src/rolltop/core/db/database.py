@@ -1,4 +1,4 @@
-"""The door to the store: transactions run whole, each on one worker thread."""
+"""The store's face: transactions, each one function run whole on one worker thread."""
 
 from __future__ import annotations
 
@@ -6,36 +6,78 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
-from rolltop.core.db.address import parse
-from rolltop.core.db.encryption import require_possible
-from rolltop.core.db.transaction import Tx
-from rolltop.core.db.writer_lock import WriterLock
-from rolltop.core.errors import StoreRefused, Unavailable
-from rolltop.core.lazy import lazy
-from rolltop.core.workers import Workers
+from rolltop.core.db.encryption import require_encryption_support
+from rolltop.core.db.url import parse_url
+from rolltop.core.errors import DiskError, IncompatibleStore, Unavailable
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
+from rolltop.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, CursorResult, Executable
 
-    from rolltop.core.db import engine, opened, opening
-    from rolltop.core.db.address import Kind
+    from rolltop.core.db import bootstrap, engine, store
     from rolltop.core.db.encryption import Encryption
-    from rolltop.core.scope import Scope
+    from rolltop.core.db.url import DatabaseKind
 else:
     engine = lazy("rolltop.core.db.engine")
-    opened = lazy("rolltop.core.db.opened")
-    opening = lazy("rolltop.core.db.opening")
+    store = lazy("rolltop.core.db.store")
+    bootstrap = lazy("rolltop.core.db.bootstrap")
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
+
+
+SYSTEM: Final = Principal(user_id="", tenant_id="", actor="system")
+"""The principal of work that spans tenants: accounts, migrations, jobs. It owns no rows."""
+
+
+class Services:
+    """One object of each class, made on first use."""
+
+    def __init__(self) -> None:
+        self._made: Final[dict[object, Any]] = {}
+
+    def get(self, kind: Callable[[], T]) -> T:
+        """Return the object of a class; of two made at the same time one is kept."""
+        if kind not in self._made:
+            self._made.setdefault(kind, kind())
+        return self._made[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Tx:
+    """One transaction. It ends when the function that was given it returns or raises."""
+
+    connection: Connection
+    scope: Principal
+    now: datetime
+    """The transaction's one moment, aware, in UTC."""
+    kind: DatabaseKind
+    services: Services = field(default_factory=Services, repr=False)
+
+    def service(self, kind: Callable[[], T]) -> T:
+        """Return the one object of a class that lives as long as the `Database`."""
+        return self.services.get(kind)
+
+    def execute(
+        self,
+        statement: Executable,
+        parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    ) -> CursorResult[Any]:
+        """Return the result of one statement; a sequence of parameters runs it once for each."""
+        return self.connection.execute(statement, parameters)
 
 
 def utc_now() -> datetime:
@@ -51,8 +93,8 @@ class Database:
     process from ending. Coroutines of asyncio event loops and plain threads share one object.
 
     Transactions raise Unavailable (out of reach, a statement or a wait over its limit: nothing
-    was kept) and StoreRefused (damaged, newer); integrity errors pass as SQLAlchemy's own, but
-    for those of a user who is gone, which are UserGone.
+    was kept) and IncompatibleStore (damaged, newer); integrity errors pass as SQLAlchemy's own, but
+    for those of a user who is gone, which are UserDeleted.
     """
 
     def __init__(
@@ -67,49 +109,50 @@ class Database:
     ) -> None:
         """Take the store's place and bounds, and what it is encrypted with.
 
-        Raises ConfigInvalid for an unknown URL, and where the store cannot be encrypted.
+        Raises InvalidConfig for an unknown URL, and where the store cannot be encrypted.
         """
-        self._address: Final = parse(url)
+        self._address: Final = parse_url(url)
         if encryption is not None:
-            require_possible(self._address)
+            require_encryption_support(self._address)
         self._encryption: Final = encryption
-        self.url_kind: Final[Kind] = self._address.kind
+        self.url_kind: Final[DatabaseKind] = self._address.kind
         self.path: Final[Path | None] = self._address.path
         self._bounds: Final = (statement_timeout, lock_timeout, threads)
         self._clock: Final = clock
-        self._workers: Final = Workers(threads, "rolltop-store")
-        self._writer: Final = WriterLock(lock_timeout) if self.url_kind == "sqlite" else None
-        self._opening: Final = threading.Lock()
-        self._opened: opened.OpenedStore | None = None
-        self._refusal: StoreRefused | None = None
+        self._thread_pool: Final = ThreadPool(threads, "rolltop-store")
+        self._writer_lock: Final = WriterLock(lock_timeout) if self.url_kind == "sqlite" else None
+        self._open_lock: Final = threading.Lock()
+        self._store: store.OpenStore | None = None
+        self._refusal: IncompatibleStore | DiskError | None = None
+        self._services: Final = Services()
         self._closed = False
 
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """Whether anything of a SQLite store is there; opening makes one where nothing is.
 
         Raises Unavailable.
         """
-        return self.path is None or opening.is_there(self.path)
+        return self.path is None or bootstrap.store_exists(self.path)
 
     def open(self) -> None:
         """Make or migrate the store and be ready; any thread may call this, any number of times.
 
-        Raises StoreRefused, and keeps raising it; raises Unavailable, after which the next
-        transaction tries again.
+        Raises IncompatibleStore or DiskError, and keeps raising it; raises Unavailable, after
+        which the next transaction tries again.
         """
-        self._ready()
+        self._open_store()
 
     def open_in_background(self) -> None:
         """Start `open` on a daemon thread; the next transaction raises what it failed with."""
-        threading.Thread(target=self._open_ahead, name="rolltop-store-open", daemon=True).start()
+        threading.Thread(target=self._open_quietly, name="rolltop-store-open", daemon=True).start()
 
     def is_open(self) -> bool:
         """Whether transactions can start without opening the store first."""
-        return self._opened is not None
+        return self._store is not None
 
     async def read(
         self,
-        scope: Scope,
+        principal: Principal,
         fn: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
@@ -119,12 +162,14 @@ class Database:
 
         A cancelled caller gets no answer; its function runs to its end.
         """
-        future = self._workers.submit(lambda: self._read(scope, lambda tx: fn(tx, *args, **kwargs)))
+        future = self._thread_pool.submit(
+            lambda: self._read(principal, lambda tx: fn(tx, *args, **kwargs))
+        )
         return await asyncio.wrap_future(future)
 
     async def write(
         self,
-        scope: Scope,
+        principal: Principal,
         fn: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
@@ -135,69 +180,76 @@ class Database:
         A caller that is cancelled before its turn has written nothing; one cancelled later may
         have written all of it, never a part.
         """
-        if self._writer is not None:
-            await self._writer.acquire()
+        if self._writer_lock is not None:
+            await self._writer_lock.acquire()
         try:
-            future = self._workers.submit(
-                lambda: self._write(scope, lambda tx: fn(tx, *args, **kwargs))
+            future = self._thread_pool.submit(
+                lambda: self._write(principal, lambda tx: fn(tx, *args, **kwargs))
             )
         except BaseException:
-            self._release_writer()
+            self._release_writer_lock()
             raise
-        future.add_done_callback(lambda _done: self._release_writer())
+        future.add_done_callback(lambda _done: self._release_writer_lock())
         return await asyncio.wrap_future(future)
 
-    def read_now(
+    def read_sync(
         self,
-        scope: Scope,
+        principal: Principal,
         fn: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         """Return `fn(tx, …)` of one read transaction, run on the calling thread."""
-        return self._read(scope, lambda tx: fn(tx, *args, **kwargs))
+        return self._read(principal, lambda tx: fn(tx, *args, **kwargs))
 
-    def write_now(
+    def write_sync(
         self,
-        scope: Scope,
+        principal: Principal,
         fn: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         """Return `fn(tx, …)` of one write transaction on the calling thread, once it is on disk."""
-        if self._writer is not None:
-            self._writer.acquire_now()
+        if self._writer_lock is not None:
+            self._writer_lock.acquire_sync()
         try:
-            return self._write(scope, lambda tx: fn(tx, *args, **kwargs))
+            return self._write(principal, lambda tx: fn(tx, *args, **kwargs))
         finally:
-            self._release_writer()
+            self._release_writer_lock()
 
-    def maintain_now(self, fn: Callable[[Connection], T], /) -> T:
+    def maintain_sync(self, fn: Callable[[Connection], T], /) -> T:
         """Return `fn(connection)`, run on the calling thread and a connection of its own.
 
         Each statement of PostgreSQL's is a transaction by itself, without a limit of time: for
         what no transaction may hold. Raises Unavailable.
         """
-        return self._ready().maintain(fn)
+        return self._open_store().maintain(fn)
+
+    def service(self, kind: Callable[[], T]) -> T:
+        """Return the one object of a class that lives as long as this database."""
+        return self._services.get(kind)
 
     async def ping(self) -> None:
-        """Return when the store answers. Raises Unavailable or StoreRefused when it does not."""
-        future = self._workers.submit(lambda: self._ready().require_reachable())
+        """Return when the store answers.
+
+        Raises Unavailable or IncompatibleStore when it does not.
+        """
+        future = self._thread_pool.submit(lambda: self._open_store().require_reachable())
         await asyncio.wrap_future(future)
 
     def require_writable(self) -> None:
-        """Return when a write would be taken. Raises Unavailable or StoreRefused; blocks."""
-        self._ready().require_writable()
+        """Return when a write would be taken. Raises Unavailable or IncompatibleStore; blocks."""
+        self._open_store().require_writable()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of a SQLite store to the new file `target`; blocks.
 
-        Raises Invalid when `target` exists or the store is PostgreSQL's, Unavailable when
+        Raises InvalidArgument when `target` exists or the store is PostgreSQL's, Unavailable when
         either file fails.
         """
-        self._ready().backup(target)
+        self._open_store().backup(target)
 
     def close(self, timeout: float = 5.0) -> None:
         """Take no more transactions, wait for running ones at most `timeout` s, then close.
@@ -205,54 +257,130 @@ class Database:
         SQLite writes its log back when the store's last connection closes.
         """
         end = time.monotonic() + timeout
-        if not self._workers.close(timeout):
+        if not self._thread_pool.close(timeout):
             _log.warning("a transaction was still running when the store was closed")
         self._closed = True
-        if self._opening.acquire(timeout=max(0.0, end - time.monotonic())):
+        if self._open_lock.acquire(timeout=max(0.0, end - time.monotonic())):
             self._dispose()
-            self._opening.release()
+            self._open_lock.release()
 
-    def _read(self, scope: Scope, function: Callable[[Tx], T]) -> T:
-        store = self._ready()
-        return store.read(lambda made: function(Tx(made, scope, self._clock(), self.url_kind)))
+    def _read(self, principal: Principal, function: Callable[[Tx], T]) -> T:
+        store = self._open_store()
+        return store.read(lambda connection: function(self._transaction(connection, principal)))
 
-    def _write(self, scope: Scope, function: Callable[[Tx], T]) -> T:
-        store = self._ready()
+    def _write(self, principal: Principal, function: Callable[[Tx], T]) -> T:
+        store = self._open_store()
         return store.write(
-            lambda made: function(Tx(made, scope, self._clock(), self.url_kind)), scope.user_id
+            lambda connection: function(self._transaction(connection, principal)),
+            principal.user_id,
         )
 
-    def _ready(self) -> opened.OpenedStore:
+    def _transaction(self, connection: Connection, principal: Principal) -> Tx:
+        return Tx(connection, principal, self._clock(), self.url_kind, self._services)
+
+    def _open_store(self) -> store.OpenStore:
         """Return the open store, opening it first where nobody has."""
-        store = self._opened
-        if store is not None and not self._closed:
-            return store
-        with self._opening:
+        opened = self._store
+        if opened is not None and not self._closed:
+            return opened
+        with self._open_lock:
             if self._refusal is not None:
                 raise type(self._refusal)(self._refusal.message, hint=self._refusal.hint)
-            if self._opened is None and not self._closed:
+            if self._store is None and not self._closed:
                 try:
-                    limits = engine.Limits(*self._bounds)
-                    self._opened = opened.OpenedStore(self._address, limits, self._encryption)
-                except StoreRefused as refusal:
+                    limits = engine.EngineLimits(*self._bounds)
+                    self._store = store.OpenStore(self._address, limits, self._encryption)
+                except (IncompatibleStore, DiskError) as refusal:
                     self._refusal = refusal
                     raise
-            if self._closed or self._opened is None:
+            if self._closed or self._store is None:
                 self._dispose()  # it was closed while it was being opened
                 raise Unavailable("The store is closed.", hint="The server is stopping.")
-            return self._opened
+            return self._store
 
     def _dispose(self) -> None:
-        if self._opened is not None:
-            self._opened.dispose()
-            self._opened = None
+        if self._store is not None:
+            self._store.dispose()
+            self._store = None
 
-    def _open_ahead(self) -> None:
+    def _open_quietly(self) -> None:
         try:
-            self._ready()
+            self._open_store()
         except Exception as error:  # noqa: BLE001  # the next transaction raises it to its caller
             _log.warning("the store could not be opened yet: %s", type(error).__name__)
 
-    def _release_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.release()
+    def _release_writer_lock(self) -> None:
+        if self._writer_lock is not None:
+            self._writer_lock.release()
+
+
+class WriterLock:
+    """A fair lock that coroutines of any event loop and plain threads wait for alike.
+
+    SQLite lets one connection write at a time. Waiting for it here, before a worker thread is
+    taken, keeps waiting writers from holding the threads that readers need.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        """Take the longest wait in seconds."""
+        self._timeout: Final = timeout
+        self._mutex: Final = threading.Lock()
+        self._held = False
+        self._waiting: Final[deque[Future[None]]] = deque()
+
+    async def acquire(self) -> None:
+        """Return once the caller is the writer. Raises Unavailable after the timeout."""
+        turn = self._enqueue()
+        if turn.done():
+            return
+        try:
+            async with asyncio.timeout(self._timeout):
+                await asyncio.wrap_future(turn)
+        except TimeoutError:
+            self._abandon(turn)
+            raise self._timeout_error() from None
+        except asyncio.CancelledError:
+            self._abandon(turn)
+            raise
+
+    def acquire_sync(self) -> None:
+        """Block until the caller is the writer. Raises Unavailable after the timeout."""
+        turn = self._enqueue()
+        try:
+            turn.result(self._timeout)
+        except (TimeoutError, CancelledError):
+            self._abandon(turn)
+            raise self._timeout_error() from None
+
+    def release(self) -> None:
+        """Hand the lock to the one who has waited longest; any thread may call this."""
+        successor: Future[None] | None = None
+        with self._mutex:
+            while self._waiting and successor is None:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    successor = turn
+            self._held = successor is not None
+        if successor is not None:
+            successor.set_result(None)
+
+    def _enqueue(self) -> Future[None]:
+        turn: Future[None] = Future()
+        with self._mutex:
+            if self._held:
+                self._waiting.append(turn)
+                return turn
+            self._held = True
+        turn.set_result(None)
+        return turn
+
+    def _abandon(self, turn: Future[None]) -> None:
+        """Give up a turn; one that was granted in the meantime goes to the next in line."""
+        if not turn.cancel():
+            self.release()
+
+    def _timeout_error(self) -> Unavailable:
+        return Unavailable(
+            f"Another write has kept the store for more than {self._timeout:g} s.",
+            hint="Nothing was written; try again.",
+        )

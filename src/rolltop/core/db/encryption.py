@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
-    from rolltop.core.db.address import Address
+    from rolltop.core.db.url import DatabaseUrl
     from rolltop.core.settings import Settings
 
 
@@ -21,26 +21,26 @@ class Encryption:
     iterations: int
 
 
-def configured(settings: Settings) -> Encryption | None:
-    """Return what the settings say that the store is encrypted with; None for nothing."""
+def encryption_from_settings(settings: Settings) -> Encryption | None:
+    """Return the encryption that the settings ask for, or None."""
     passphrase: str = settings["db_encryption_key"]
     return Encryption(passphrase, settings["db_encryption_kdf_iterations"]) if passphrase else None
 
 
-def require_possible(address: Address) -> None:
+def require_encryption_support(address: DatabaseUrl) -> None:
     """Make sure that a store at this address can be encrypted by this program.
 
     Raises:
-        ConfigInvalid: it is PostgreSQL's, or the extra is not installed.
+        InvalidConfig: it is PostgreSQL's, or SQLCipher is not installed.
 
     """
     if address.path is None:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             "DB_ENCRYPTION_KEY is set, and the store is PostgreSQL's, which has its own means",
             hint="Unset one of DB_ENCRYPTION_KEY and DATABASE_URL.",
         )
     if find_spec("sqlcipher3") is None:
-        raise ConfigInvalid(
-            "DB_ENCRYPTION_KEY is set, and the extra that encrypts the store is not installed",
-            hint="pip install 'rolltop[encryption]', or unset DB_ENCRYPTION_KEY.",
+        raise InvalidConfig(
+            "DB_ENCRYPTION_KEY is set, and sqlcipher3, which encrypts the store, is not installed",
+            hint="pip install sqlcipher3, or unset DB_ENCRYPTION_KEY.",
         )

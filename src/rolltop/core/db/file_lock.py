@@ -15,34 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-
-_RETRY: Final = 0.02
+_RETRY_SECONDS: Final = 0.02
 _STORE_LOCKED_AT: Final = 0x40000000  # sqlite.org/fileformat2.html#the_lock_byte_page
 _STORE_LOCKS: Final = 512  # bytes; whoever has a store open has locked some
 
 
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415 - only on Windows
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415 - only on Unix
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        return False
+    return True
+
+
 @contextmanager
-def exclusive(path: Path, *, timeout: float) -> Generator[None]:
+def hold_file_lock(path: Path, *, timeout: float) -> Generator[None]:
     """Hold the lock file `path` (0600, kept afterwards) alone among processes and threads.
 
     Raises Unavailable when it is still held elsewhere after `timeout` seconds. The lock belongs
@@ -58,14 +52,14 @@ def exclusive(path: Path, *, timeout: float) -> Generator[None]:
                     f"Another process has kept the store locked for more than {timeout:g} s.",
                     hint="It may be migrating the store; try again when it is done.",
                 )
-            pause.wait(_RETRY)
+            pause.wait(_RETRY_SECONDS)
         yield
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def unused_store(path: Path) -> Generator[None]:
+def lock_unused_store(path: Path) -> Generator[None]:
     """Hold the locks of a SQLite file that SQLite cannot read, so that nobody can open it.
 
     No connection of this process may have the file open: it would lose its own locks. Raises
@@ -74,18 +68,20 @@ def unused_store(path: Path) -> Generator[None]:
     if sys.platform == "win32":
         yield  # a file that is open cannot be renamed there
         return
+    import fcntl  # noqa: PLC0415 - only on Unix
+
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _STORE_LOCKS, _STORE_LOCKED_AT)
         except (BlockingIOError, PermissionError):
-            raise in_use(path) from None
+            raise store_in_use_error(path) from None
         yield
     finally:
         os.close(descriptor)
 
 
-def in_use(path: Path) -> Unavailable:
+def store_in_use_error(path: Path) -> Unavailable:
     """Return the refusal to replace a store that another process has open."""
     return Unavailable(
         f"Another process has the store {path} open.",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 
-_DIGITS: Final = 32
+_UUID_DIGITS: Final = 32
 _EMPTY_LIST: Final = "[]"
 _decode: Final = json.JSONDecoder().decode
 _SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
@@ -20,14 +20,14 @@ _SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class _Binds(Protocol):
+class _BindProcessor(Protocol):
     """What makes a value that the driver takes."""
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401  # as the driver takes it
         ...
 
 
-class _Reads(Protocol[T_co]):
+class _ResultProcessor(Protocol[T_co]):
     """What makes a value of what the driver answers."""
 
     def __call__(self, value: Any) -> T_co | None:  # noqa: ANN401  # as the driver answers it
@@ -47,23 +47,25 @@ class Identifier(TypeDecorator[str]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return 32 characters on SQLite, `uuid` on PostgreSQL."""
         if dialect.name == "sqlite":
-            return dialect.type_descriptor(CHAR(_DIGITS))
+            return dialect.type_descriptor(CHAR(_UUID_DIGITS))
         return dialect.type_descriptor(Uuid(as_uuid=False))
 
-    def bind_processor(self, dialect: Dialect) -> _Binds | None:
-        """Return what makes the digits of an identifier, where those are kept."""
-        return _digits if dialect.name == "sqlite" else super().bind_processor(dialect)
+    def bind_processor(self, dialect: Dialect) -> _BindProcessor | None:
+        """Convert an identifier to its digits on SQLite."""
+        return _hex_digits if dialect.name == "sqlite" else super().bind_processor(dialect)
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> _Reads[str] | None:
-        """Return what makes text with dashes of what the database answers."""
-        return _dashed if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+    def result_processor(self, dialect: Dialect, coltype: object) -> _ResultProcessor[str] | None:
+        """Convert digits to text with dashes on SQLite."""
+        return (
+            _with_dashes if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+        )
 
 
-def _digits(value: Any) -> str | None:  # noqa: ANN401  # a text or None
+def _hex_digits(value: Any) -> str | None:  # noqa: ANN401  # a text or None
     return None if value is None else value.replace("-", "").lower()
 
 
-def _dashed(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it
+def _with_dashes(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it
     if value is None:
         return None
     return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"
@@ -124,12 +126,12 @@ class JSONText(TypeDecorator[Any]):
             return None
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> _Reads[Any]:  # noqa: ARG002  # SQLAlchemy names them
-        """Return what makes a document of its text."""
-        return _document
+    def result_processor(self, dialect: Dialect, coltype: object) -> _ResultProcessor[Any]:  # noqa: ARG002  # SQLAlchemy names them
+        """Parse a document's text."""
+        return _decode_document
 
 
-def _document(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _decode_document(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     if value is None:
         return None
     return [] if value == _EMPTY_LIST else _decode(value)  # what most lists are

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from rolltop.core.settings.core import CORE_SETTINGS, LEVELS, user_directory
-from rolltop.core.settings.declaration import Kind, Setting
-from rolltop.core.settings.load import load, unknown
-from rolltop.core.settings.settings import DEFAULT, Settings
+from rolltop.core.settings.load import load, unknown_name_error
+from rolltop.core.settings.settings import DEFAULT_SOURCE, Setting, SettingKind, Settings
 
 __all__ = [
     "CORE_SETTINGS",
-    "DEFAULT",
+    "DEFAULT_SOURCE",
     "LEVELS",
-    "Kind",
     "Setting",
+    "SettingKind",
     "Settings",
     "load",
-    "unknown",
+    "unknown_name_error",
     "user_directory",
 ]

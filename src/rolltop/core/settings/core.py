@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from rolltop.core.lazy import lazy
-from rolltop.core.settings.declaration import Setting
+from rolltop.core.settings.settings import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    import platformdirs
-else:
-    platformdirs = lazy("platformdirs")
 
 STORE_NAME: Final = "desk.db"
 _DATABASES_COUNT: Final = 24 * 86400
@@ -24,10 +19,14 @@ LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
 
 def user_directory() -> Path:
     """Return the folder that holds the user's own rolltop.toml."""
+    import platformdirs  # noqa: PLC0415  # often not needed
+
     return platformdirs.user_config_path("rolltop", appauthor=False)
 
 
 def _data_directory(_settings: Mapping[str, object]) -> Path:
+    import platformdirs  # noqa: PLC0415  # often not needed
+
     return platformdirs.user_data_path("rolltop", appauthor=False)
 
 
@@ -56,7 +55,7 @@ _STORE: Final = (
         "db_encryption_key",
         "text",
         "",
-        "The passphrase that the SQLite store is encrypted with, by the extra `encryption`; empty"
+        "The passphrase that the SQLite store is encrypted with; empty"
         " is none. `rolltop store encrypt` encrypts a store that is there.",
         secret=True,
         environment=("DB_ENCRYPTION_KEY",),
@@ -235,11 +234,74 @@ _HTTP: Final = (
         "Web origins that may call, besides the loopback's.",
     ),
     Setting(
+        "http.probe_addresses",
+        "list",
+        (),
+        "Addresses or networks at which, or from which, /health and /ready are asked under any"
+        " Host, besides the loopback's.",
+    ),
+    Setting(
         "http.max_body",
         "size",
         32 << 20,
         "The largest request.",
         minimum=1024,
+        untrusted="down",
+    ),
+    Setting(
+        "http.max_bodies",
+        "size",
+        256 << 20,
+        "The largest that all requests on their way or being served may be together.",
+        minimum=1024,
+        untrusted="down",
+    ),
+    Setting(
+        "http.max_connections",
+        "integer",
+        2000,
+        "How many connections there may be; never more than half of the process's descriptors.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "http.max_client_connections",
+        "integer",
+        200,
+        "How many connections one address may have; behind a proxy all come from its address.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "http.header_timeout",
+        "duration",
+        10,
+        "How long the headers of a request may take.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "http.body_timeout",
+        "duration",
+        30,
+        "How long a body may stall, or an answer that nobody takes.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "http.idle_timeout",
+        "duration",
+        75,
+        "How long a connection is kept for the next request.",
+        minimum=1,
+        untrusted="down",
+    ),
+    Setting(
+        "http.drain_seconds",
+        "duration",
+        2,
+        "How long after SIGTERM calls are still served while /ready answers 503.",
+        minimum=0,
         untrusted="down",
     ),
     Setting(

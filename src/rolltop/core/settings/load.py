@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import math
+import os
+import re
+import stat
+import tomllib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.errors import ConfigInvalid
-from rolltop.core.lazy import lazy
-from rolltop.core.settings import sources, values
-from rolltop.core.settings.declaration import PREFIX, Setting
-from rolltop.core.settings.settings import Notice, Settings
+from rolltop.core.errors import InvalidConfig
+from rolltop.core.settings import values
+from rolltop.core.settings.settings import PREFIX, Notice, Setting, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from rolltop.core import arguments
-else:
-    arguments = lazy("rolltop.core.arguments")
+FILE_NAME: Final = "rolltop.toml"
+DOTENV_NAME: Final = ".env"
 
+_MAX_FILE_BYTES: Final = 1 << 20
+_ASSIGNMENT: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(.*)")
+_QUOTED: Final = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
 COMMAND_LINE: Final = "command line"
 _HINT: Final = "`rolltop config` lists every setting and what it may be."
-_FIRM: Final = (
+_PROJECT_FILE_RULE: Final = (
     "a project's file may only set roots inside its directory, lower limits and choose toolsets"
 )
+
+
+class UnreadableSettings(ValueError):
+    """A settings file that cannot be used; the message says why without quoting it."""
 
 
 def load(
@@ -42,24 +51,24 @@ def load(
     (not trusted) < the file `config` < `environment` < `command_line` (keys to texts).
 
     Raises:
-        ConfigInvalid: an unknown key or a bad value in a trusted source; one line naming the
+        InvalidConfig: an unknown key or a bad value in a trusted source; one line naming the
             key, the source and what is allowed.
 
     """
-    reading = _Reading(declared, working_directory)
-    trusted = [user_directory / sources.FILE_NAME]
+    reading = _SettingsReader(declared, working_directory)
+    trusted = [user_directory / FILE_NAME]
     if config is not None:
         trusted.append(working_directory / config.expanduser())
-    reading.trusted_file(trusted[0])
-    reading.project_files(known=trusted)
+    reading.read_trusted_file(trusted[0])
+    reading.read_project_files(known=trusted)
     if config is not None:
-        reading.trusted_file(trusted[1], required=True)
-    reading.environment(environment)
-    reading.command_line(command_line)
+        reading.read_trusted_file(trusted[1], required=True)
+    reading.read_environment(environment)
+    reading.read_command_line(command_line)
     return reading.settings()
 
 
-class _Reading:
+class _SettingsReader:
     """What has been read so far; a later source takes the place of an earlier one."""
 
     def __init__(self, declared: Iterable[Setting], working_directory: Path) -> None:
@@ -67,86 +76,87 @@ class _Reading:
         self.variables = _variables(self.by_key.values())
         self.families = tuple({s.family for s in self.by_key.values() if s.family})
         self.directory = working_directory
-        self.given: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
         self.notices: list[Notice] = []
 
     def settings(self) -> Settings:
         """Return the outcome."""
-        return Settings(self.by_key.values(), self.given, self.sources, tuple(self.notices))
+        return Settings(self.by_key.values(), self.values, self.sources, tuple(self.notices))
 
-    def trusted_file(self, path: Path, *, required: bool = False) -> None:
-        """Take every value of a TOML file. Raises ConfigInvalid."""
+    def read_trusted_file(self, path: Path, *, required: bool = False) -> None:
+        """Take every value of a TOML file. Raises InvalidConfig."""
         try:
-            found = sources.read_toml(path, self.by_key)
-        except sources.Unreadable as error:
-            raise ConfigInvalid(f"The settings file {path} {error}", hint=_HINT) from None
+            found = read_toml(path, self.by_key)
+        except UnreadableSettings as error:
+            raise InvalidConfig(f"The settings file {path} {error}", hint=_HINT) from None
         if found is None:
             if required:
-                raise ConfigInvalid(f"The settings file {path} does not exist", hint=_HINT)
+                raise InvalidConfig(f"The settings file {path} does not exist", hint=_HINT)
             return
         for key, value in found:
             setting = self.by_key.get(key)
             if setting is None:
-                raise unknown("setting", key, str(path), self.by_key)
+                raise unknown_name_error("setting", key, str(path), self.by_key)
             try:
-                self._take(setting, values.from_toml(setting, value, path.parent), str(path))
-            except values.NotAllowed:
-                raise _bad(setting, value, str(path)) from None
+                self._set_value(setting, values.from_toml(setting, value, path.parent), str(path))
+            except values.ValueNotAllowed:
+                raise _invalid_value_error(setting, value, str(path)) from None
 
-    def project_files(self, *, known: list[Path]) -> None:
+    def read_project_files(self, *, known: list[Path]) -> None:
         """Take what the files of the working directory may set, and note what they may not."""
-        ceilings = Settings(self.by_key.values(), dict(self.given), {})
-        path = self.directory / sources.FILE_NAME
-        if not any(_same(path, other) for other in known):
+        ceilings = Settings(self.by_key.values(), dict(self.values), {})
+        path = self.directory / FILE_NAME
+        if not any(_is_same_file(path, other) for other in known):
             for key, value in self._project_values(path):
                 setting = self.by_key.get(key)
-                self._take_untrusted(setting, key, value, path, ceilings)
-        path = self.directory / sources.DOTENV_NAME
+                self._set_untrusted(setting, key, value, path, ceilings)
+        path = self.directory / DOTENV_NAME
         ranked = sorted(self._project_values(path), key=lambda pair: pair[0].startswith(PREFIX))
         for name, value in ranked:
-            setting, entry = self._by_variable(name)
+            setting, entry = self._find_variable(name)
             whole = value if entry is None else {entry: value}
-            self._take_untrusted(setting, name, whole, path, ceilings)
+            self._set_untrusted(setting, name, whole, path, ceilings)
 
-    def environment(self, environment: Mapping[str, str]) -> None:
-        """Take the variables that are ours; an empty one is not set. Raises ConfigInvalid."""
+    def read_environment(self, environment: Mapping[str, str]) -> None:
+        """Take our variables; an empty one is not set. Raises InvalidConfig."""
         ours = [name for name in environment if name.startswith(PREFIX)]
         for name in [*(seed for seed in self.variables if seed not in ours), *sorted(ours)]:
             text = environment.get(name, "")
-            setting, entry = self._by_variable(name)
+            setting, entry = self._find_variable(name)
             source = f"environment {name}"
             if setting is None:
-                raise unknown("variable", name, "environment", self.variables)
-            if text:
-                self._take_text(setting, entry, text, source)
+                unknown = unknown_name_error("variable", name, "environment", self.variables)
+                self.notices.append(Notice(f"Ignored: {unknown.message}"))
+            elif text:
+                self._set_text(setting, entry, text, source)
         for name in sorted(environment):
             if name.startswith(self.families) and name not in self.variables:
                 self.notices.append(Notice(f"environment {name} is no setting and is ignored"))
 
-    def command_line(self, given: Mapping[str, str]) -> None:
-        """Take keys and texts; `key.entry` sets one entry of a table. Raises ConfigInvalid."""
+    def read_command_line(self, given: Mapping[str, str]) -> None:
+        """Take keys and texts; `key.entry` sets one entry of a table. Raises InvalidConfig."""
         for key, text in given.items():
             parent, _, entry = key.rpartition(".")
             setting = self.by_key.get(key)
             if setting is not None:
-                self._take_text(setting, None, text, COMMAND_LINE)
+                self._set_text(setting, None, text, COMMAND_LINE)
             elif parent in self.by_key and self.by_key[parent].kind == "table":
-                self._take_text(self.by_key[parent], entry, text, COMMAND_LINE)
+                self._set_text(self.by_key[parent], entry, text, COMMAND_LINE)
             else:
-                raise unknown("setting", key, COMMAND_LINE, self.by_key)
+                raise unknown_name_error("setting", key, COMMAND_LINE, self.by_key)
 
     def _project_values(self, path: Path) -> list[tuple[str, Any]]:
         """Return the pairs of a file that may be anybody's; none, and a notice, if unreadable."""
         try:
-            if path.name == sources.DOTENV_NAME:
-                return sources.read_dotenv(path) or []
-            return sources.read_toml(path, self.by_key) or []
-        except sources.Unreadable as error:
+            if path.name == DOTENV_NAME:
+                return read_dotenv(path) or []
+            return read_toml(path, self.by_key) or []
+        except UnreadableSettings as error:
             self.notices.append(Notice(f"{path} {error} and is passed over"))
             return []
 
-    def _by_variable(self, name: str) -> tuple[Setting | None, str | None]:
+    def _find_variable(self, name: str) -> tuple[Setting | None, str | None]:
         """Return the setting a variable names, and the entry where it names one of a table."""
         if name in self.variables:
             return self.variables[name]
@@ -155,66 +165,69 @@ class _Reading:
                 return setting, name[len(setting.variable) + 1 :].lower()
         return None, None
 
-    def _take(self, setting: Setting, value: object, source: str) -> None:
+    def _set_value(self, setting: Setting, value: object, source: str) -> None:
         if setting.kind == "table":
-            before = self.given.get(setting.key, {})
+            before = self.values.get(setting.key, {})
             value = MappingProxyType({**before, **cast("Mapping[str, Path]", value)})
             earlier = self.sources.get(setting.key)
             source = f"{earlier}, {source}" if earlier else source
-        self.given[setting.key] = value
+        self.values[setting.key] = value
         self.sources[setting.key] = source
 
-    def _take_text(self, setting: Setting, entry: str | None, text: str, source: str) -> None:
+    def _set_text(self, setting: Setting, entry: str | None, text: str, source: str) -> None:
         try:
             if entry is None:
                 value = values.from_text(setting, text, self.directory)
             else:
                 value = values.table([(entry, text)], self.directory)
-        except values.NotAllowed:
-            raise _bad(setting, text, source) from None
-        self._take(setting, value, source)
+        except values.ValueNotAllowed:
+            raise _invalid_value_error(setting, text, source) from None
+        self._set_value(setting, value, source)
 
-    def _take_untrusted(
+    def _set_untrusted(
         self, setting: Setting | None, name: str, value: object, path: Path, ceilings: Settings
     ) -> None:
         """Take a value of a project's file, or note why not; the value is never shown."""
         if setting is None:
             # A .env file belongs to other programs too: their names are nothing to look into.
-            ours = path.name == sources.FILE_NAME or name.startswith((PREFIX, *self.families))
+            ours = path.name == FILE_NAME or name.startswith((PREFIX, *self.families))
             level = "warn" if ours else "info"
             self.notices.append(Notice(f"{path}: {name} is no setting and is passed over", level))
             return
         if setting.untrusted == "no":
-            self.notices.append(Notice(f"{path}: {name} is passed over: {_FIRM}"))
+            self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
             return
         try:
-            if path.name == sources.DOTENV_NAME and isinstance(value, str):
+            if path.name == DOTENV_NAME and isinstance(value, str):
                 read = values.from_text(setting, value, path.parent)
             else:
                 read = values.from_toml(setting, value, path.parent)
-        except values.NotAllowed:
-            allowed = f"it must be {setting.allowed}"
+        except values.ValueNotAllowed:
+            allowed = f"it must be {setting.allowed_values}"
             self.notices.append(Notice(f"{path}: {name} is passed over: {allowed}"))
             return
-        kept = _within(setting, read, ceilings[setting.key], path.parent)
+        kept = _limit_untrusted(setting, read, ceilings[setting.key], path.parent)
         if kept is None:
-            self.notices.append(Notice(f"{path}: {name} is passed over: {_FIRM}"))
+            self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
         else:
-            self._take(setting, kept, str(path))
+            self._set_value(setting, kept, str(path))
 
 
-def unknown(what: str, name: str, source: str, known: Iterable[str]) -> ConfigInvalid:
+def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) -> InvalidConfig:
     """Return the error for a name that is none of ours, naming the nearest that is."""
+    from rolltop.core.arguments import suggest_name  # noqa: PLC0415  # loads pydantic
+
     own = {full.removeprefix(PREFIX): full for full in known}
-    nearest = arguments.nearest(name.removeprefix(PREFIX), own)
+    nearest = suggest_name(name.removeprefix(PREFIX), own)
     meant = f"; did you mean {own[nearest]}?" if nearest else ""
-    return ConfigInvalid(f"{name} ({source}) is no {what} of Rolltop{meant}", hint=_HINT)
+    return InvalidConfig(f"{name} ({source}) is no {what} of Rolltop{meant}", hint=_HINT)
 
 
-def _bad(setting: Setting, value: object, source: str) -> ConfigInvalid:
+def _invalid_value_error(setting: Setting, value: object, source: str) -> InvalidConfig:
     shown = "its value" if setting.secret else f"{str(value)[:80]!r}"
-    return ConfigInvalid(
-        f"{setting.key} ({source}) cannot be {shown}: it must be {setting.allowed}", hint=_HINT
+    return InvalidConfig(
+        f"{setting.key} ({source}) cannot be {shown}: it must be {setting.allowed_values}",
+        hint=_HINT,
     )
 
 
@@ -228,28 +241,28 @@ def _variables(declared: Iterable[Setting]) -> dict[str, tuple[Setting, str | No
     return seeds | {setting.variable: (setting, None) for setting in settings}
 
 
-def _within(setting: Setting, value: Any, ceiling: Any, directory: Path) -> object:  # noqa: ANN401  # of the setting's kind
-    """Return what an untrusted file may make of the setting, None if not this."""
+def _limit_untrusted(setting: Setting, value: Any, ceiling: Any, directory: Path) -> object:  # noqa: ANN401  # of the setting's kind
+    """Return the value as far as an untrusted file may set it; None if it may not."""
     if setting.untrusted == "free":
         return value
     if setting.untrusted == "down":
-        return value if _height(setting, value) <= _height(setting, ceiling) else None
+        return value if _as_limit(setting, value) <= _as_limit(setting, ceiling) else None
     inside = directory.resolve()
     if setting.kind == "path":
-        return _inside(value, inside)
+        return _path_inside(value, inside)
     if setting.kind == "paths":
-        real = [_inside(path, inside) for path in value]
+        real = [_path_inside(path, inside) for path in value]
         return None if None in real else tuple(real)
-    entries = {name: _inside(path, inside) for name, path in value.items()}
+    entries = {name: _path_inside(path, inside) for name, path in value.items()}
     return None if None in entries.values() else entries
 
 
-def _height(setting: Setting, value: float) -> float:
+def _as_limit(setting: Setting, value: float) -> float:
     """Return the value as a limit: none at all is the highest."""
     return math.inf if value == setting.unlimited else value
 
 
-def _inside(path: Path, directory: Path) -> Path | None:
+def _path_inside(path: Path, directory: Path) -> Path | None:
     """Return the real path, so that no later link can lead out; None if it is outside."""
     try:
         real = path.resolve()
@@ -258,8 +271,81 @@ def _inside(path: Path, directory: Path) -> Path | None:
     return real if real.is_relative_to(directory) else None
 
 
-def _same(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
     except OSError:
         return False
+
+
+def read_toml(path: Path, keys: Collection[str]) -> list[tuple[str, object]] | None:
+    """Return the file's values as dotted keys, None if there is no such file.
+
+    A table whose dotted name is among `keys` stays one value. Raises UnreadableSettings.
+    """
+    text = _read_text(path)
+    if text is None:
+        return None
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        found = re.search(r"\(at (?:line \d+, column \d+|end of document)\)", str(error))
+        raise UnreadableSettings(f"is no TOML {found[0] if found else ''}".rstrip()) from None
+    return list(_flatten(document, keys))
+
+
+def read_dotenv(path: Path) -> list[tuple[str, str]] | None:
+    """Return the file's NAME=value lines, None if there is no such file.
+
+    Lines may start with `export`; values may be quoted; nothing is expanded. Lines of any
+    other form are passed over. Raises UnreadableSettings.
+    """
+    text = _read_text(path)
+    if text is None:
+        return None
+    found = (_ASSIGNMENT.fullmatch(line.strip()) for line in text.splitlines())
+    return [(match[1], _unquote(match[2])) for match in found if match]
+
+
+def _read_text(path: Path) -> str | None:
+    """Return the text of a regular file of at most 1 MiB; a FIFO or device is never waited for."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableSettings(f"cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnreadableSettings("is not a regular file")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise UnreadableSettings("is larger than 1 MiB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableSettings("is not UTF-8") from None
+
+
+def _flatten(
+    document: dict[str, object], keys: Collection[str], prefix: str = ""
+) -> Iterator[tuple[str, object]]:
+    """Yield each value under its dotted key, tables among `keys` whole."""
+    for name, value in document.items():
+        key = prefix + name
+        if key not in keys and isinstance(value, dict) and value:
+            yield from _flatten(cast("dict[str, object]", value), keys, f"{key}.")
+        else:
+            yield key, value
+
+
+def _unquote(text: str) -> str:
+    """Return the value of a .env line without quotes, escapes and comment."""
+    quoted = _QUOTED.fullmatch(text)
+    if quoted is None:
+        return re.split(r"\s#", text, maxsplit=1)[0].strip()
+    if quoted[1] is None:
+        return quoted[2]
+    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), quoted[1])

@@ -1,18 +1,122 @@
-"""The settings of one process: read once at start, never changed."""
+"""What a setting is, and the settings of one process: read once at start, never changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from rolltop.core.settings import values
 
 if TYPE_CHECKING:
-    from rolltop.core.settings.declaration import Setting
+    from collections.abc import Callable, Iterable, Mapping
 
-DEFAULT: Final = "default"
+DEFAULT_SOURCE: Final = "default"
+SettingKind = Literal[
+    "text",
+    "integer",
+    "number",
+    "flag",
+    "duration",
+    "size",
+    "path",
+    "list",
+    "paths",
+    "table",
+    "url",
+]
+"""What a value is in the program, and how it is written:
+
+- `duration`: whole seconds; written 90s, 5m, 2h or 1d, a bare number in the setting's `unit`
+- `size`: bytes; written 512, 64KiB, 32MiB or 1GiB
+- `path`: an absolute Path, or None; written relative to the file that sets it, or to the
+  working directory; `~` is the home directory
+- `list`: a tuple of texts; `paths`: a tuple of absolute Paths
+- `table`: names to absolute Paths, joined over all sources name by name
+- `url`: a text, the address of a web server and maybe a path there, to which more is appended
+"""
+
+DurationUnit = Literal["s", "m", "h", "d"]
+
+PREFIX: Final = "ROLLTOP_"
+
+_KIND_DESCRIPTIONS: Final[dict[SettingKind, str]] = {
+    "text": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "flag": "on or off",
+    "duration": "a whole number with s, m, h or d (90s, 5m)",
+    "size": "a number of bytes, or one with KiB, MiB or GiB (32MiB)",
+    "path": "a path",
+    "list": "a list of names",
+    "paths": "a list of paths",
+    "table": "names, each once and none . or .., with their paths (name = path)",
+    "url": "a URL with http:// or https:// and a host, without a query",
+}
+_MAX_VALUES: Final[dict[SettingKind, float]] = {
+    "integer": 1_000_000_000,
+    "duration": 3650 * 86400,
+    "size": 1 << 50,
+}
+"""What every clock, file and library can count: no number is larger."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting.
+
+    `default` may be a function of the other settings; `computed` then says in words what it
+    gives. `environment` holds names besides ROLLTOP_ + the key in capitals; `entries` pairs
+    such a name with the one entry of a table it sets. `unlimited` is a value allowed beside
+    the bounds that means no limit. `unit` is what a bare number of a duration counts.
+    `untrusted` says what a file in the working directory may do with it: nothing, set it to
+    paths inside that directory, lower it, or set it freely. `family` is a prefix of variables
+    that are ours as well: those that name no setting are reported once and ignored.
+    """
+
+    key: str
+    kind: SettingKind
+    default: Any
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    environment: tuple[str, ...] = ()
+    untrusted: Literal["no", "inside", "down", "free"] = "no"
+    computed: str = ""
+    entries: tuple[tuple[str, str], ...] = ()
+    unlimited: int | None = None
+    unit: DurationUnit = "s"
+    family: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that always names it."""
+        return PREFIX + self.key.upper().replace(".", "_")
+
+    @property
+    def max_value(self) -> float:
+        """The largest number it may be."""
+        return _MAX_VALUES.get(self.kind, math.inf) if self.maximum is None else self.maximum
+
+    @property
+    def allowed_values(self) -> str:
+        """What a value may be, in words."""
+        if self.choices:
+            listed = ", ".join(self.choices)
+            return f"any of {listed}" if self.kind == "list" else f"one of {listed}"
+        bounds = [_KIND_DESCRIPTIONS[self.kind]]
+        if self.minimum is not None:
+            bounds.append(f"at least {self._format_bound(self.minimum)}")
+        if self.max_value < math.inf:
+            bounds.append(f"at most {self._format_bound(self.max_value)}")
+        said = ", ".join(bounds)
+        return said if self.unlimited is None else f"{said}, or {self.unlimited} for no limit"
+
+    def _format_bound(self, bound: float) -> str:
+        return f"{bound:g}" if self.kind == "number" else values.format_value(self, int(bound))
 
 
 @dataclass(frozen=True)
@@ -23,7 +127,7 @@ class Notice:
     level: str = "warn"
 
 
-class Settings(Mapping[str, Any]):
+class Settings(dict[str, Any]):
     """Every declared setting by its key, with its value and where that came from.
 
     `notices` are to be logged once.
@@ -36,43 +140,39 @@ class Settings(Mapping[str, Any]):
         sources: Mapping[str, str],
         notices: tuple[Notice, ...] = (),
     ) -> None:
-        """Keep the values as they are: `load` has checked them."""
+        """Take values that `load` has checked; compute defaults in the order of declaration."""
+        super().__init__()
         self.declared: Mapping[str, Setting] = MappingProxyType({s.key: s for s in declared})
         self.notices = notices
         self._given = dict(given)
         self._sources = dict(sources)
+        for key, setting in self.declared.items():
+            default = setting.default
+            if key in given:
+                self[key] = given[key]
+            elif callable(default):
+                self[key] = cast("Callable[[Settings], object]", default)(self)
+            else:
+                self[key] = default
 
     @classmethod
     def defaults(cls, declared: Iterable[Setting]) -> Settings:
-        """Return the settings of a process that is told nothing."""
+        """Return the settings of a process that is given none."""
         return cls(declared, {}, {})
 
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  # each setting has its own kind
-        """Return the value of the setting `key`, in the type its kind names."""
-        if key in self._given:
-            return self._given[key]
-        default = self.declared[key].default
-        if callable(default):
-            return cast("Callable[[Settings], object]", default)(self)
-        return default
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the keys in the order of their declaration."""
-        return iter(self.declared)
-
-    def __len__(self) -> int:
-        """Return how many settings are declared."""
-        return len(self.declared)
+    def __repr__(self) -> str:
+        """Show no values: some are secrets."""
+        return f"Settings({', '.join(self)})"
 
     def source(self, key: str) -> str:
         """Return where the value came from: `default`, a file, a variable, the command line."""
-        return self._sources.get(self.declared[key].key, DEFAULT)
+        return self._sources.get(self.declared[key].key, DEFAULT_SOURCE)
 
-    def masked(self, key: str) -> str:
+    def masked_text(self, key: str) -> str:
         """Return the value as a person would write it, passwords and secrets hidden."""
-        return values.shown(self.declared[key], self[key])
+        return values.format_value(self.declared[key], self[key])
 
-    def with_(self, changes: Mapping[str, object]) -> Settings:
+    def replace(self, changes: Mapping[str, object]) -> Settings:
         """Return these settings with some values replaced, taken as they are.
 
         Raises:

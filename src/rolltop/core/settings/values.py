@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rolltop.core.settings.declaration import Kind, Setting, Unit
+    from rolltop.core.settings.settings import DurationUnit, Setting, SettingKind
 
 _SECONDS: Final[dict[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _BYTES: Final = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -27,7 +27,7 @@ _FLAGS: Final = {
     "no": False,
     "0": False,
 }
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,18})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?!\.\.?\Z)[\w.-]+")
@@ -35,64 +35,64 @@ _NAME: Final = re.compile(r"(?!\.\.?\Z)[\w.-]+")
 _NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^:@]*):.*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&][a-z_]*(?:password|passfile)=)[^&#]*", re.IGNORECASE)
-_UNITS: Final[dict[Kind, tuple[tuple[str, int], ...]]] = {
+_UNITS: Final[dict[SettingKind, tuple[tuple[str, int], ...]]] = {
     "size": (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1)),
     "duration": (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)),
 }
-HIDDEN: Final = "********"
+MASK: Final = "********"
 
 
-class NotAllowed(ValueError):
+class ValueNotAllowed(ValueError):
     """A value that is not among those its setting allows."""
 
 
 def from_text(setting: Setting, text: str, base: Path) -> object:
     """Return the value written as text in a variable or on the command line.
 
-    Relative paths are taken from `base`. Raises NotAllowed.
+    Relative paths are taken from `base`. Raises ValueNotAllowed.
     """
     if "\0" in text:
-        raise NotAllowed
-    return _checked(setting, _TEXT_READERS[setting.kind](text, setting, base))
+        raise ValueNotAllowed
+    return _check_bounds(setting, _TEXT_READERS[setting.kind](text, setting, base))
 
 
 def from_toml(setting: Setting, value: object, base: Path) -> object:
-    """Return the value as TOML holds it, without coercion: "5" is not 5. Raises NotAllowed."""
+    """Return the value as TOML holds it, without coercion: "5" is not 5. Raises ValueNotAllowed."""
     kind = setting.kind
     if kind in {"list", "paths"}:
         items = _texts(value)
         made: object = items if kind == "list" else tuple(_path(item, base) for item in items)
-        return _checked(setting, made)
+        return _check_bounds(setting, made)
     if kind == "table":
         if not isinstance(value, dict):
-            raise NotAllowed
+            raise ValueNotAllowed
         entries = cast("dict[str, object]", value)
         return table([(name, _one_text(entry)) for name, entry in entries.items()], base)
     if isinstance(value, bool):
-        return _checked(setting, _only(kind == "flag", value))
+        return _check_bounds(setting, _require(kind == "flag", value))
     if isinstance(value, int | float):
-        return _checked(setting, _number(setting, value))
+        return _check_bounds(setting, _number(setting, value))
     text = _one_text(value)
     if kind in {"integer", "number", "flag"}:
-        raise NotAllowed
+        raise ValueNotAllowed
     return from_text(setting, text, base)
 
 
 def table(pairs: Iterable[tuple[str, str]], base: Path) -> Mapping[str, Path]:
-    """Return names and their absolute paths. Raises NotAllowed."""
+    """Return names and their absolute paths. Raises ValueNotAllowed."""
     entries = [(name.strip(), text.strip()) for name, text in pairs]
     are_named = all(text and _NAME.fullmatch(name) for name, text in entries)
     if not are_named or len(dict(entries)) < len(entries):
-        raise NotAllowed
+        raise ValueNotAllowed
     return MappingProxyType({name: _path(text, base) for name, text in entries})
 
 
-def shown(setting: Setting, value: object) -> str:
+def format_value(setting: Setting, value: object) -> str:
     """Return a value as a person would write it, passwords and secrets hidden."""
     if value is None or value == "":
         return ""
     if setting.secret:
-        return masked(str(value)) if setting.key.endswith("_url") else HIDDEN
+        return mask_passwords(str(value)) if setting.key.endswith("_url") else MASK
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int) and setting.kind in _UNITS:
@@ -104,12 +104,12 @@ def shown(setting: Setting, value: object) -> str:
     return ", ".join(str(item) for item in items)
 
 
-def masked(secret: str) -> str:
+def mask_passwords(secret: str) -> str:
     """Return a URL without its passwords; of any other text nothing."""
     if "://" not in secret:
-        return HIDDEN
-    without = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", secret)
-    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", without)
+        return MASK
+    without = _URL_PASSWORD.sub(rf"\1:{MASK}@", secret)
+    return _QUERY_PASSWORD.sub(rf"\1{MASK}", without)
 
 
 def _in_units(value: int, units: tuple[tuple[str, int], ...]) -> str:
@@ -120,21 +120,21 @@ def _in_units(value: int, units: tuple[tuple[str, int], ...]) -> str:
     return str(value)
 
 
-def _only(allowed: bool, value: object) -> object:  # noqa: FBT001  # a condition, not an option
+def _require(allowed: bool, value: object) -> object:  # noqa: FBT001  # a condition, not an option
     if not allowed:
-        raise NotAllowed
+        raise ValueNotAllowed
     return value
 
 
 def _one_text(value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
-        raise NotAllowed
+        raise ValueNotAllowed
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise NotAllowed
+        raise ValueNotAllowed
     return tuple(_one_text(item) for item in cast("list[object]", value))
 
 
@@ -143,11 +143,11 @@ def _number(setting: Setting, value: float) -> object:
     if setting.kind == "number" and math.isfinite(value):
         return float(value)
     if setting.kind not in {"integer", "duration", "size"} or isinstance(value, float):
-        raise NotAllowed
+        raise ValueNotAllowed
     return value * _SECONDS[setting.unit] if setting.kind == "duration" else value
 
 
-def _checked(setting: Setting, value: Any) -> object:  # noqa: ANN401  # of the setting's kind
+def _check_bounds(setting: Setting, value: Any) -> object:  # noqa: ANN401  # of the setting's kind
     """Return the value if it keeps the setting's bounds and choices, spelled as they are."""
     if setting.choices:
         items = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
@@ -157,8 +157,8 @@ def _checked(setting: Setting, value: Any) -> object:  # noqa: ANN401  # of the 
         if setting.unlimited is not None and value == setting.unlimited:
             return value
         least = -math.inf if setting.minimum is None else setting.minimum
-        if not least <= value <= setting.most:
-            raise NotAllowed
+        if not least <= value <= setting.max_value:
+            raise ValueNotAllowed
     return value
 
 
@@ -166,12 +166,12 @@ def _choice(setting: Setting, text: str) -> str:
     for choice in setting.choices:
         if choice.casefold() == text.strip().casefold():
             return choice
-    raise NotAllowed
+    raise ValueNotAllowed
 
 
 def _whole(text: str, _setting: Setting, _base: Path) -> int:
-    if not _WHOLE.fullmatch(text.strip()):
-        raise NotAllowed
+    if not _INTEGER.fullmatch(text.strip()):
+        raise ValueNotAllowed
     return int(text)
 
 
@@ -179,9 +179,9 @@ def _real(text: str, _setting: Setting, _base: Path) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise NotAllowed from None
+        raise ValueNotAllowed from None
     if not math.isfinite(value):
-        raise NotAllowed
+        raise ValueNotAllowed
     return value
 
 
@@ -189,42 +189,42 @@ def _flag(text: str, _setting: Setting, _base: Path) -> bool:
     try:
         return _FLAGS[text.strip().lower()]
     except KeyError:
-        raise NotAllowed from None
+        raise ValueNotAllowed from None
 
 
 def _duration(text: str, setting: Setting, _base: Path) -> int:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise NotAllowed
-    unit = cast("Unit", found[2] or setting.unit)
+        raise ValueNotAllowed
+    unit = cast("DurationUnit", found[2] or setting.unit)
     return int(found[1]) * _SECONDS[unit]
 
 
 def _size(text: str, _setting: Setting, _base: Path) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None or found[2].lower() not in _BYTES:
-        raise NotAllowed
+        raise ValueNotAllowed
     return int(found[1]) * _BYTES[found[2].lower()]
 
 
 def _path(text: str, base: Path) -> Path:
     if not text.strip():
-        raise NotAllowed
+        raise ValueNotAllowed
     try:
         return base / Path(text).expanduser()
     except RuntimeError:  # no home directory is known
-        raise NotAllowed from None
+        raise ValueNotAllowed from None
 
 
 def _url(text: str, _setting: Setting, _base: Path) -> str:
-    """Return the text as it is. Raises NotAllowed for what requests cannot go to."""
+    """Return the text as it is. Raises ValueNotAllowed for what requests cannot go to."""
     try:
         parts = urlsplit(text)
         is_whole = bool(parts.hostname) and parts.port != 0
     except ValueError:  # a bracket without the other, a port that is none
-        raise NotAllowed from None
+        raise ValueNotAllowed from None
     if not is_whole or parts.scheme not in {"http", "https"} or _NOT_IN_URL.search(text):
-        raise NotAllowed
+        raise ValueNotAllowed
     return text
 
 
@@ -237,12 +237,12 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     for item in _split(text):
         name, equals, path = item.partition("=")
         if not equals:
-            raise NotAllowed
+            raise ValueNotAllowed
         pairs.append((name, path))
     return pairs
 
 
-_TEXT_READERS: Final[dict[Kind, Callable[[str, Setting, Path], object]]] = {
+_TEXT_READERS: Final[dict[SettingKind, Callable[[str, Setting, Path], object]]] = {
     "text": lambda text, _setting, _base: text,
     "integer": _whole,
     "number": _real,

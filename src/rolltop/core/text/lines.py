@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BLOCK: Final = 1 << 18
+BLOCK_CODE_POINTS: Final = 1 << 18
 """Code points split in one go, so that no second copy of a large text is made."""
 
 _UNSIGNED: Final = 1 << 32
@@ -19,9 +19,9 @@ _UNSIGNED: Final = 1 << 32
 def line_starts(text: str) -> Sequence[int]:
     """Return the offset, in code points, of each line's first character; none for empty text."""
     starts = array("I" if len(text) < _UNSIGNED else "Q", [0] if text else [])
-    for offset in range(0, len(text), BLOCK):
+    for offset in range(0, len(text), BLOCK_CODE_POINTS):
         # Of n + 1 parts the first n end in a line break: each gives one start.
-        parts = text[offset : offset + BLOCK].split("\n")
+        parts = text[offset : offset + BLOCK_CODE_POINTS].split("\n")
         del parts[-1]
         lengths = [len(part) + 1 for part in parts]
         if lengths:
@@ -37,7 +37,7 @@ def line_count(text: str) -> int:
     return text.count("\n") + (bool(text) and not text.endswith("\n"))
 
 
-class Lines:
+class TextLines:
     """A text with its lines; line numbers are 1-based and inclusive."""
 
     def __init__(self, text: str) -> None:

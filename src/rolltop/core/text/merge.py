@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from rolltop.core.text.difference import Hunk, hunks
+from rolltop.core.text.diff import Hunk, diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,8 @@ Edit = tuple[int, int, tuple[str, ...]]
 """Lines from, to (0-based, exclusive) and what stands there instead."""
 
 
-def merge(base: str, ours: str, theirs: str) -> str | None:
-    """Return the text with the changes of both; None where they clash.
+def merge_texts(base: str, ours: str, theirs: str) -> str | None:
+    """Return the text with the changes of both; None if they conflict.
 
     Changes clash where they replace or delete the same line, or put different lines into one
     place. Equal changes are made once. It does not matter which of the two is which.
@@ -27,7 +27,7 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
     lines = _lines(base)
     edits = sorted({*_edits(lines, _lines(ours)), *_edits(lines, _lines(theirs))})
     for first, second in itertools.pairwise(edits):
-        if _clash(first, second):
+        if _is_conflict(first, second):
             return None
     merged: list[str] = []
     at = 0
@@ -41,7 +41,7 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
 
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Return what both have or one of them added, in their order and ours first; never clashes."""
+    """Return the union of both, in their order and ours first; never conflicts."""
     kept = [name for name in ours if name in theirs or name not in base]
     added = [name for name in theirs if name not in ours and name not in base]
     return list(dict.fromkeys([*kept, *added]))
@@ -58,10 +58,10 @@ def _edits(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
     def edit(hunk: Hunk) -> Edit:
         return hunk.start, hunk.end, tuple(after[hunk.new_start : hunk.new_end])
 
-    return [edit(hunk) for hunk in hunks(before, after)]
+    return [edit(hunk) for hunk in diff_lines(before, after)]
 
 
-def _clash(first: Edit, second: Edit) -> bool:
+def _is_conflict(first: Edit, second: Edit) -> bool:
     """Whether two different edits, the first not starting after the second, touch one place."""
     if first[0] == first[1] == second[0] == second[1]:
         return True

@@ -11,20 +11,20 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from rolltop.core.text.difference import hunks
+from rolltop.core.text.diff import diff_lines
 from rolltop.core.text.lines import line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.core.text.difference import Hunk
+    from rolltop.core.text.diff import Hunk
 
 Operation = Literal["add", "mod", "del"]
 BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True)
-class Change:
+class LineChange:
     """One operation on line `line`.
 
     `add` puts the lines of `value` before it, `mod` puts them in its place, `del` takes it away.
@@ -36,10 +36,10 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Moved:
+class RebasedPatch:
     """A patch for a later text; `lines` pairs each line it named with the one it is about now."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[LineChange, ...]
     lines: tuple[tuple[int, int], ...]
 
 
@@ -47,20 +47,22 @@ class PatchError(ValueError):
     """A patch does not fit its text: the message says which operation and why."""
 
 
-def apply(text: str, changes: Sequence[Change]) -> str:
+def apply_patch(text: str, changes: Sequence[LineChange]) -> str:
     """Return the text with all changes made, each line number being that of the given text.
 
     Several `add` at one line go in the order given. Raises PatchError for a line that is not
     there and for two of mod and del on one line.
     """
-    check(text, changes)
+    check_patch(text, changes)
     mark = BOM if text.startswith(BOM) else ""
-    lines = _split(text.removeprefix(BOM))
+    lines = _split_lines(text.removeprefix(BOM))
     ending = _usual_ending(lines)
     added: defaultdict[int, list[str]] = defaultdict(list)
     changed: dict[int, list[str]] = {}
     for change in changes:
-        new = _split(change.value if not (mark and change.line == 1) else _unmarked(change.value))
+        new = _split_lines(
+            change.value if not (mark and change.line == 1) else _strip_bom(change.value)
+        )
         contents = [content for content, _ending in new] or [""]
         if change.operation == "add":
             added[change.line] += contents
@@ -72,10 +74,10 @@ def apply(text: str, changes: Sequence[Change]) -> str:
         kept = changed.get(number, [content])
         patched += [(new, own or ending) for new in kept]
     patched += [(new, ending) for new in added.get(len(lines) + 1, ())]
-    return mark + _joined(patched, closed=text.endswith("\n"))
+    return mark + _join_lines(patched, closed=text.endswith("\n"))
 
 
-def check(text: str, changes: Sequence[Change]) -> None:
+def check_patch(text: str, changes: Sequence[LineChange]) -> None:
     """Raise PatchError where a patch does not fit the text."""
     last = line_count(text.removeprefix(BOM))
     taken: set[int] = set()
@@ -94,15 +96,15 @@ def check(text: str, changes: Sequence[Change]) -> None:
             taken.add(change.line)
 
 
-def rebase(before: str, now: str, changes: Sequence[Change]) -> Moved | None:
-    """Return the patch of `before` as one of `now`; None where both touch the same lines.
+def rebase_patch(before: str, now: str, changes: Sequence[LineChange]) -> RebasedPatch | None:
+    """Return the patch of `before` as one of `now`; None if both touch the same lines.
 
     A line is touched that was replaced or deleted; a place between two lines is touched where
     both of them were replaced together. Lines that were added at the place of an `add` come
     before it.
     """
-    differences = hunks(_contents(before), _contents(now))
-    moved: list[Change] = []
+    differences = diff_lines(_line_contents(before), _line_contents(now))
+    moved: list[LineChange] = []
     lines: dict[int, int] = {}
     for change in changes:
         line = _moved_line(change, differences)
@@ -111,28 +113,32 @@ def rebase(before: str, now: str, changes: Sequence[Change]) -> Moved | None:
         moved.append(replace(change, line=line))
         if line != change.line:
             lines[change.line] = line
-    return Moved(tuple(moved), tuple(sorted(lines.items())))
+    return RebasedPatch(tuple(moved), tuple(sorted(lines.items())))
 
 
-def at_stake(before: str, now: str, changes: Sequence[Change]) -> tuple[tuple[int, int], ...]:
+def affected_ranges(
+    before: str, now: str, changes: Sequence[LineChange]
+) -> tuple[tuple[int, int], ...]:
     """Return the stretches of `now` that a patch of `before` is about: first and last line of each.
 
     In order, those it clashes with or, where it clashes with none, those its lines are now. Of
     lines that were deleted the last is the one before the first.
     """
-    differences = hunks(_contents(before), _contents(now))
-    clashes = [hunk for change in changes if (hunk := _clash(change, differences)) is not None]
+    differences = diff_lines(_line_contents(before), _line_contents(now))
+    clashes = [
+        hunk for change in changes if (hunk := _find_conflict(change, differences)) is not None
+    ]
     if clashes:
         return tuple(sorted({(hunk.new_start + 1, hunk.new_end) for hunk in clashes}))
-    lines = {_shifted(change, differences) for change in changes}
+    lines = {_shift_line(change, differences) for change in changes}
     return tuple((line, line) for line in sorted(lines))
 
 
-def _moved_line(change: Change, differences: Sequence[Hunk]) -> int | None:
-    return None if _clash(change, differences) else _shifted(change, differences)
+def _moved_line(change: LineChange, differences: Sequence[Hunk]) -> int | None:
+    return None if _find_conflict(change, differences) else _shift_line(change, differences)
 
 
-def _clash(change: Change, differences: Sequence[Hunk]) -> Hunk | None:
+def _find_conflict(change: LineChange, differences: Sequence[Hunk]) -> Hunk | None:
     """Return the difference that touches what a change touches too, None if none does."""
     place = change.line - 1
     # Differences never meet: of those that begin up to a place only the last can reach it.
@@ -145,17 +151,17 @@ def _clash(change: Change, differences: Sequence[Hunk]) -> Hunk | None:
     return hunk if is_inside or is_first else None
 
 
-def _shifted(change: Change, differences: Sequence[Hunk]) -> int:
+def _shift_line(change: LineChange, differences: Sequence[Hunk]) -> int:
     """Return the line of a change that clashes with nothing."""
     at = bisect_right(differences, change.line - 1, key=lambda hunk: hunk.end)
     return change.line + (differences[at - 1].new_end - differences[at - 1].end if at else 0)
 
 
-def _contents(text: str) -> list[str]:
-    return [content for content, _ending in _split(text.removeprefix(BOM))]
+def _line_contents(text: str) -> list[str]:
+    return [content for content, _ending in _split_lines(text.removeprefix(BOM))]
 
 
-def _split(text: str) -> list[tuple[str, str]]:
+def _split_lines(text: str) -> list[tuple[str, str]]:
     """Return each line's content and its break; "" for a last one without."""
     parts = text.split("\n")
     last = parts.pop()
@@ -163,7 +169,7 @@ def _split(text: str) -> list[tuple[str, str]]:
     return [*lines, (last, "")] if last else lines
 
 
-def _joined(lines: Sequence[tuple[str, str]], *, closed: bool) -> str:
+def _join_lines(lines: Sequence[tuple[str, str]], *, closed: bool) -> str:
     text = "".join(content + ending for content, ending in lines)
     if closed or not lines:
         return text
@@ -175,5 +181,5 @@ def _usual_ending(lines: Sequence[tuple[str, str]]) -> str:
     return "\r\n" if endings.count("\r\n") > endings.count("\n") else "\n"
 
 
-def _unmarked(value: str) -> str:
+def _strip_bom(value: str) -> str:
     return value.removeprefix(BOM)

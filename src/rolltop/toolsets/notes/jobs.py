@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.db import SYSTEM
-from rolltop.core.lazy import lazy
-from rolltop.core.toolset import Job
-from rolltop.toolsets.notes.models import GONE_KEEPS
+from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
+from rolltop.core.tools import Job
+from rolltop.toolsets.notes.models import ERASED_RETENTION_SECONDS
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
-    from rolltop.toolsets.notes.service import changes
-    from rolltop.toolsets.notes.service.remote import schedule
-else:
-    changes = lazy("rolltop.toolsets.notes.service.changes")
-    schedule = lazy("rolltop.toolsets.notes.service.remote.schedule")
+    from rolltop.core.context import AppContext
+    from rolltop.toolsets.notes.sync.service import SyncService
 
-_PURGE_EVERY: Final = 6 * 3600.0  # seconds
-_SYNC_LOOKS_EVERY: Final = 1.0
+_SYNC_CHECK_INTERVAL: Final = 1.0  # seconds
+_SYNC_SERVICE: Final = "rolltop.toolsets.notes.sync.service:SyncService"
 
 
-async def purge_history(desk: Desk) -> None:
-    """Forget the versions of notes that any user deleted for good 30 days ago or earlier."""
-    await desk.database.write(SYSTEM, changes.purge, GONE_KEEPS)
+async def purge_history(app: AppContext) -> None:
+    """Delete the versions of notes that any user erased 30 days ago or earlier."""
+    from rolltop.toolsets.notes.store import notebooks  # noqa: PLC0415  # loads SQLAlchemy
+
+    await purge_expired(
+        app, "versions of deleted notes", notebooks.purge_history, ERASED_RETENTION_SECONDS
+    )
 
 
-async def sync(desk: Desk) -> None:
+async def sync(app: AppContext) -> None:
     """Sync the accounts that are due: all at the start, each some time after its last end."""
-    await schedule.sync_due(desk)
+    service: SyncService = app.load_service(_SYNC_SERVICE)
+    await service.sync_due_accounts()
 
 
 JOBS: Final = (
-    Job("notes.purge_history", _PURGE_EVERY, purge_history),
-    Job("notes.sync", _SYNC_LOOKS_EVERY, sync),
+    Job("notes.purge_history", PURGE_INTERVAL, purge_history, FIRST_PURGE_DELAY),
+    Job("notes.sync", _SYNC_CHECK_INTERVAL, sync),
 )

@@ -1,43 +1,46 @@
-"""What notes are: what the store returns, what the tools take and answer."""
+"""The data of notes: what the store returns, and what the tools take and answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from rolltop.core.text.patch import Change
+from rolltop.core.pagination import NextCall
+from rolltop.core.text.patch import LineChange
 
 if TYPE_CHECKING:
-    from rolltop.core.budget import Continuation
+    from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
+    from rolltop.core.pagination import Continuation
 
 JsonObject = dict[str, Any]
 
-LOCAL: Final = "local"
-"""The account of the notes that belong to no account."""
+# The account of the notes that belong to no account of a backend.
+LOCAL_ACCOUNT: Final = "local"
 
-ACCOUNT_LENGTH: Final = 64
-ID_LENGTH: Final = 256
-TITLE_LENGTH: Final = 80
-MOST_TAGS: Final = 100
-TAG_LENGTH: Final = 100
-LONGEST_PAGE: Final = 100
-MOST_PREVIEW_LINES: Final = 20
-PREVIEW_LENGTH: Final = 2000
-GUARDED_LENGTH: Final = 500
-"""Characters of a note from which on a save may not cut it to a fifth unasked."""
-GUARDED_SHARE: Final = 5
-GONE_KEEPS: Final = 30 * 24 * 3600.0
-"""Seconds for which the versions of a note that was deleted for good are kept."""
+MAX_ACCOUNT_LENGTH: Final = 64
+MAX_ID_LENGTH: Final = 256
+MAX_TITLE_LENGTH: Final = 80
+MAX_TAGS: Final = 100
+MAX_TAG_LENGTH: Final = 100
+MAX_PAGE_SIZE: Final = 100
+MAX_PREVIEW_LINES: Final = 20
+MAX_PREVIEW_LENGTH: Final = 2000
+# A save or a sync must ask before it shrinks a note of more characters to less than a fifth.
+SHRINK_GUARD_LENGTH: Final = 500
+SHRINK_GUARD_DIVISOR: Final = 5
+# Versions of a note that was deleted for good stay this long.
+ERASED_RETENTION_SECONDS: Final = 30 * 24 * 3600.0
 CURSOR: Final = "notes"
 
 SyncState = Literal["local", "synced", "pending", "conflict"]
 Source = Literal["local", "pull", "push", "merge", "restore", "import", "conflict", "delete"]
-"""Where a version comes from: a tool, the backend, what it answered to a write, both of them."""
 Sort = Literal["modified", "created", "rank"]
+# Whether the first listed notes contain all terms of the query, some, or one only as a prefix.
+MatchMode = Literal["all", "some", "prefix"]
 Action = Literal[
     "trash",
     "untrash",
@@ -51,21 +54,10 @@ Action = Literal[
 
 
 @dataclass(frozen=True)
-class Notebook:
-    """Which notes a call is about: an account of the caller's, and how many versions it keeps.
-
-    `history` counts the versions of a note, the present one included; 0 keeps all.
-    """
-
-    account: str = LOCAL
-    history: int = 100
-
-
-@dataclass(frozen=True)
 class Account:
-    """An account of a backend. `state` holds what only the sync knows, as JSON.
+    """An account of a backend; `state` is the JSON of a `SyncRecord`.
 
-    `status` is idle, syncing, error or needs_accept; moments are UNIX seconds.
+    `status` is idle, syncing, error or needs_accept; times are UNIX seconds.
     """
 
     account: str
@@ -81,7 +73,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Content:
-    """What a version of a note says. `extra` holds keys of the backend that we don't know."""
+    """The content of one version of a note; `extra` holds the backend's keys unknown here."""
 
     text: str
     tags: tuple[str, ...] = ()
@@ -93,39 +85,72 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Note:
-    """A note as it is now.
+class BackendState:
+    """What is known of a note at its backend.
 
-    `base` is the backend's object as it was last known here, where the note differs from it;
-    None where the note is as the backend has it, or the backend never had it.
+    `base` is the backend's object as last seen, if the note differs from it; None if the note is
+    as the backend has it, or the backend never had it.
     """
+
+    sync_state: SyncState = "local"
+    server_version: int | None = None
+    base: Mapping[str, Any] | None = None
+
+
+LOCAL_STATE: Final = BackendState()
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note as it is now; `number` is its number in the search index."""
 
     number: int
     account: str
     id: str
     content: Content
     local_version: int
-    server_version: int | None = None
-    sync_state: SyncState = "local"
     source: Source = "local"
-    base: Mapping[str, Any] | None = None
+    backend: BackendState = LOCAL_STATE
 
     @property
     def text(self) -> str:
         """The note's text."""
         return self.content.text
 
+    @property
+    def server_version(self) -> int | None:
+        """The version at the backend, None if it never had the note."""
+        return self.backend.server_version
+
+    @property
+    def sync_state(self) -> SyncState:
+        """Whether the backend has the note as it is here."""
+        return self.backend.sync_state
+
+    @property
+    def base(self) -> Mapping[str, Any] | None:
+        """The backend's object as last seen, if the note differs from it."""
+        return self.backend.base
+
+
+@dataclass(frozen=True)
+class NewNote:
+    """A note to create; without an id it gets one."""
+
+    content: Content
+    id: str | None = None
+    backend: BackendState = LOCAL_STATE
+
 
 @dataclass(frozen=True)
 class Version:
-    """One version of a note; `gone_at` is set once the note was deleted for good."""
+    """An earlier version of a note; `erased_at` is set once the note was deleted for good."""
 
-    note_id: str
     local_version: int
     server_version: int | None
     source: Source
     content: Content
-    gone_at: float | None = None
+    erased_at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -153,8 +178,8 @@ class VersionHead:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A note as a list shows it; `key` is where the list goes on after it."""
+class NoteSummary:
+    """A note as a list shows it; `key` sorts it, `head` is the beginning of its text."""
 
     id: str
     local_version: int
@@ -168,74 +193,87 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Save:
-    """What a save asks for; of `text` and `patch` one is given."""
+class ListQuery:
+    """The arguments of note_list that choose notes and their order."""
+
+    q: str | None = None
+    tags: Sequence[str] = ()
+    trash_s: int = 0
+    dt_before: str | None = None
+    dt_after: str | None = None
+    sort: Sort | None = None
+
+
+@dataclass(frozen=True)
+class NotePageRequest:
+    """The page of a list to show: by number, or by the cursor of the page before."""
+
+    limit: int = 20
+    page: int = 1
+    cursor: str | None = None
+    preview_lines: int = 0
+
+
+@dataclass(frozen=True)
+class LineRange:
+    """Lines of a note: `count` of them from `start`, less the first `skipped` characters.
+
+    A count of 0 means all lines to the end.
+    """
+
+    start: int | None = None
+    count: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class SaveRequest:
+    """The arguments of a save; exactly one of `text` and `patch` is valid."""
 
     id: str | None = None
     local_version: int | None = None
     server_version: int | None = None
     text: str | None = None
-    patch: tuple[Change, ...] | None = None
+    patch: tuple[LineChange, ...] | None = None
     tags: tuple[str, ...] | None = None
     trash: bool | None = None
     confirm_shrink: bool = False
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A note as a save or a restore left it; `moved` pairs lines of a patch that was rebased."""
+class SaveResult:
+    """The saved note; `moved` pairs the lines of a rebased patch, before and after."""
 
     note: Note
     moved: tuple[tuple[int, int], ...] | None = None
 
 
-class Target(NamedTuple):
-    """Which version of which note an action is about."""
-
-    id: str
-    local_version: int
-
-
-class Erased(NamedTuple):
-    """The last versions of a note that was deleted for good."""
-
-    local_version: int
-    server_version: int | None = None
-
-
 @dataclass(frozen=True)
-class Wanted:
-    """Which notes a list is of, and in which order.
+class NoteFilters:
+    """Which notes a list shows, and in which order.
 
-    `phrases` and `unwanted` are words in a row; `symbols` is looked up as it stands. `before` and
-    `after` bound the moment of modification strictly.
+    Texts must match `phrases`; of the terms in `names` some may be missing. `symbols` are matched
+    literally. `before` and `after` bound the modification time strictly.
     """
 
+    phrases: PhraseQuery
     tags: tuple[str, ...] = ()
     untagged: tuple[str, ...] = ()
     trash: bool | None = False
     before: float | None = None
     after: float | None = None
-    phrases: tuple[tuple[str, ...], ...] = ()
-    unwanted: tuple[tuple[str, ...], ...] = ()
+    names: tuple[Phrase, ...] = ()
     symbols: tuple[str, ...] = ()
     sort: Sort = "modified"
 
 
 @with_config(ConfigDict(extra="forbid", strict=True))
 class PatchOperation(TypedDict):
-    """One operation of text_patch, as a caller writes it."""
+    """One operation of text_patch."""
 
     op: Literal["add", "mod", "del"]
     ln: Annotated[int, Field(ge=1)]
     val: NotRequired[str | None]
-
-
-class Next(TypedDict):
-    """The call that continues a cut answer."""
-
-    tool: str
-    arguments: JsonObject
 
 
 class ListItem(TypedDict):
@@ -252,28 +290,27 @@ class ListItem(TypedDict):
 
 
 class NoteList(TypedDict):
-    """What note_list answers."""
+    """The answer of note_list."""
 
     items: list[ListItem]
     total_items: int
+    matched: NotRequired[MatchMode]
+    nearest: NotRequired[str]
     next_page: NotRequired[int]
     next_cursor: NotRequired[str]
     truncated: NotRequired[bool]
-    next: NotRequired[Next]
+    next: NotRequired[NextCall]
 
 
 class MovedLine(TypedDict):
-    """A line of a patch and the line it was about by the time the patch was applied."""
+    """A line of a patch, and where it was when the patch was applied."""
 
     ln: int
     now: int
 
 
 class NoteData(TypedDict):
-    """A note; `text` may be a part of it, which the last fields then tell.
-
-    `moved_left_out` counts the lines that `moved` has no room for.
-    """
+    """A note, of which `text` may be a part; `moved_left_out` counts what `moved` leaves out."""
 
     id: str
     local_version: int
@@ -293,7 +330,7 @@ class NoteData(TypedDict):
     moved: NotRequired[list[MovedLine]]
     moved_left_out: NotRequired[int]
     truncated: NotRequired[bool]
-    next: NotRequired[Next]
+    next: NotRequired[NextCall]
 
 
 class VersionData(TypedDict):
@@ -306,8 +343,8 @@ class VersionData(TypedDict):
     source: str
 
 
-class Managed(TypedDict):
-    """What trash, untrash and delete_permanently answer."""
+class StatusChangeAnswer(TypedDict):
+    """The answer of trash, untrash and delete_permanently."""
 
     id: str
     status: Literal["trashed", "untrashed", "deleted"]
@@ -315,8 +352,8 @@ class Managed(TypedDict):
     new_server_version: NotRequired[int]
 
 
-class Stats(TypedDict):
-    """What get_stats answers; moments are UNIX seconds."""
+class StatsAnswer(TypedDict):
+    """The answer of get_stats; times are UNIX seconds."""
 
     version: str
     python_version: str
@@ -333,16 +370,16 @@ class Stats(TypedDict):
     pending_writes: int
 
 
-class Reset(TypedDict):
-    """What reset_cache answers."""
+class ResetAnswer(TypedDict):
+    """The answer of reset_cache."""
 
     status: Literal["success"]
     message: str
     full_resync_triggered: bool
 
 
-class Synced(TypedDict):
-    """What sync answers."""
+class SyncAnswer(TypedDict):
+    """The answer of sync."""
 
     pulled: int
     pushed: int
@@ -350,20 +387,22 @@ class Synced(TypedDict):
     status: str
 
 
-class History(TypedDict):
-    """What history answers, newest first."""
+class HistoryAnswer(TypedDict):
+    """The answer of history, newest first."""
 
     versions: list[VersionData]
     next_cursor: NotRequired[str]
     truncated: NotRequired[bool]
-    next: NotRequired[Next]
+    next: NotRequired[NextCall]
 
 
-ManageAnswer = Managed | Stats | Reset | Synced | History | NoteData
+ManageAnswer = (
+    StatusChangeAnswer | StatsAnswer | ResetAnswer | SyncAnswer | HistoryAnswer | NoteData
+)
 
 
-class Failure(TypedDict):
-    """What went wrong."""
+class NoteErrorData(TypedDict):
+    """An error."""
 
     category: str
     code: str
@@ -374,13 +413,13 @@ class Failure(TypedDict):
     http_status: int
 
 
-class ErrorAnswer(TypedDict):
+class NoteErrorAnswer(TypedDict):
     """The toolset's error shape."""
 
-    error: Failure
+    error: NoteErrorData
 
 
-def continued(result: JsonObject, continuation: Continuation) -> JsonObject:
-    """Return a cut answer with what it says about that: the call that goes on."""
+def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:
+    """Add the call that continues to a truncated answer."""
     cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
     return {**result, "truncated": True, **cursor, "next": continuation.next}

@@ -6,72 +6,84 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from rolltop.core import budget
-from rolltop.core.budget import Page, Text
-from rolltop.core.call import Call
-from rolltop.core.lazy import lazy
-from rolltop.core.toolset import TYPE, VALUE, Actions, Fault, Reference, SeedName, Tool
+from rolltop.core import pagination
+from rolltop.core.context import CallContext
+from rolltop.core.pagination import Page, TextPage
+from rolltop.core.tools import (
+    TYPE,
+    VALUE,
+    Actions,
+    Alias,
+    ArgumentErrorCode,
+    ResourceTemplate,
+    Tool,
+)
 from rolltop.toolsets.notes.models import (
-    LONGEST_PAGE,
-    MOST_PREVIEW_LINES,
+    MAX_PAGE_SIZE,
+    MAX_PREVIEW_LINES,
     Action,
     JsonObject,
+    LineRange,
+    ListQuery,
     ManageAnswer,
     NoteData,
     NoteList,
+    NotePageRequest,
     PatchOperation,
-    Save,
+    SaveRequest,
     Sort,
-    continued,
+    add_continuation,
 )
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.notes.service import answers, listing, query, reading
-else:
-    answers = lazy("rolltop.toolsets.notes.service.answers")
-    listing = lazy("rolltop.toolsets.notes.service.listing")
-    query = lazy("rolltop.toolsets.notes.service.query")
-    reading = lazy("rolltop.toolsets.notes.service.reading")
+    from rolltop.toolsets.notes.service import NoteService
+
+SERVICE: Final = "rolltop.toolsets.notes.service:NoteService"
 
 Day = Annotated[str | None, Field(description="YYYY-MM-DD, UTC")]
 
 
 async def note_list(
-    call: Call,
+    call: CallContext,
     q: Annotated[
         str | None,
-        Field(description='words, "a phrase", -word, tag:x, before:/after:YYYY-MM-DD'),
+        Field(
+            description='question, words, wor*, "a phrase", -word, tag:x, before:/after:YYYY-MM-DD'
+        ),
     ] = None,
     tags: Annotated[list[str] | None, Field(description="all must match")] = None,
-    limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 20,
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 20,
     page: Annotated[int, Field(ge=1)] = 1,
     trash_s: Annotated[int, Field(ge=0, le=2, description="0 active, 1 trashed, 2 both")] = 0,
     dt_before: Day = None,
     dt_after: Day = None,
     sort: Sort | None = None,
-    preview_lines: Annotated[int, Field(ge=0, le=MOST_PREVIEW_LINES)] = 0,
+    preview_lines: Annotated[int, Field(ge=0, le=MAX_PREVIEW_LINES)] = 0,
 ) -> Page:
-    """List or search the user's notes: best match first, else last modified first."""
-    question = query.Question(q, tags or (), trash_s, dt_before, dt_after, sort)
-    pages = listing.Pages(limit, page, call.cursor, preview_lines)
-    return await call.read(listing.page, call.desk.settings, question, pages)
+    """List or search the user's notes: best match first, else last modified first.
+
+    matched: whether the first have all words of q, some, or one as a prefix.
+    """
+    query = ListQuery(q, tags or (), trash_s, dt_before, dt_after, sort)
+    request = NotePageRequest(limit, page, call.cursor, preview_lines)
+    return await _service(call).list_notes(call, query, request)
 
 
 async def note_get(
-    call: Call,
+    call: CallContext,
     id: str,  # the parameter's name
     local_version: Annotated[int | None, Field(description="an earlier version")] = None,
     range_line_start: Annotated[int | None, Field(ge=1)] = None,
     range_line_count: Annotated[int, Field(ge=0, description="0: to the end")] = 0,
     char_start: Annotated[int, Field(ge=0, description="from next")] = 0,
-) -> Text:
+) -> TextPage:
     """Read a note, whole or some of its lines, byte for byte."""
-    lines = reading.Range(range_line_start, range_line_count, char_start)
-    return await answers.get(call, id, local_version, lines)
+    lines = LineRange(range_line_start, range_line_count, char_start)
+    return await _service(call).get_note(call, id, local_version, lines)
 
 
 async def note_save(
-    call: Call,
+    call: CallContext,
     id: Annotated[str | None, Field(description="none: a new note")] = None,  # as above
     local_version: Annotated[int | None, Field(description="with id: the one you read")] = None,
     server_version: int | None = None,
@@ -89,13 +101,20 @@ async def note_save(
     If others changed the note since local_version, a patch of other lines is still applied;
     otherwise VERSION_CONFLICT tells both sides.
     """
-    given = None if tags is None else tuple(tags)
-    asked = Save(id, local_version, server_version, text, None, given, trash, confirm_shrink)
-    return await answers.save(call, asked, text_patch)
+    request = SaveRequest(
+        id=id,
+        local_version=local_version,
+        server_version=server_version,
+        text=text,
+        tags=None if tags is None else tuple(tags),
+        trash=trash,
+        confirm_shrink=confirm_shrink,
+    )
+    return await _service(call).save_note(call, request, text_patch)
 
 
 async def note_manage(
-    call: Call,
+    call: CallContext,
     action: Action,
     id: str | None = None,  # as above
     local_version: Annotated[int | None, Field(description="to change a note")] = None,
@@ -105,29 +124,33 @@ async def note_manage(
 
     delete_permanently takes trashed notes; restore also brings back deleted ones for 30 days.
     """
-    return await answers.manage(call, action, (id, local_version), version)
+    return await _service(call).manage_note(call, action, id, local_version, version)
 
 
-async def read_resource(call: Call, **variables: str) -> str:
-    """Return one of the caller's notes as the JSON text of its NoteData."""
+async def read_resource(call: CallContext, **variables: str) -> str:
+    """Read one of the caller's notes as the JSON text of its NoteData."""
     given = {"id": variables["id"]}
-    shown = await answers.get(call, variables["id"], None, reading.Range())
+    page = await _service(call).get_note(call, variables["id"], None, LineRange())
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-        tool = call.desk.registry.as_listed("note_get")
-        return continued(part, budget.Continuation(tool, {**given, **changed}, cursor))
+        tool = call.app.registry.use_listed_names("note_get")
+        return add_continuation(part, pagination.Continuation(tool, {**given, **changed}, cursor))
 
-    return budget.compact(budget.fit(shown, call.budget, finish))
-
-
-async def complete_id(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
-    """Return ids of notes whose id or title begins with what was typed, last modified first."""
-    return await call.read(listing.matching_ids, call.desk.settings, typed[1])
+    return pagination.compact_json(pagination.truncate(page, call.budget, finish))
 
 
-_WRONG: Final = frozenset({TYPE, VALUE})
-_RANGE: Final = Fault("INVALID_RANGE", when=_WRONG)
-_COUNTED: Final = "range_line_start says where to begin, range_line_count how many lines."
+async def complete_id(call: CallContext, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
+    """List ids of notes whose id or title begins with what was typed, last modified first."""
+    return await _service(call).matching_ids(call, typed[1])
+
+
+def _service(call: CallContext) -> NoteService:
+    return call.app.load_service(SERVICE)
+
+
+_INVALID_KINDS: Final = frozenset({TYPE, VALUE})
+_RANGE_FAULT: Final = ArgumentErrorCode("INVALID_RANGE", when=_INVALID_KINDS)
+_RANGE_HINT: Final = "range_line_start says where to begin, range_line_count how many lines."
 
 TOOLS: Final = (
     Tool(
@@ -135,27 +158,29 @@ TOOLS: Final = (
         note_list,
         "List or search notes",
         NoteList,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        continues=True,
-        seeds=(SeedName("list"),),
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        aliases=(Alias("list"),),
     ),
     Tool(
         "note_get",
         note_get,
         "Read a note",
         NoteData,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        seeds=(SeedName("get"),),
-        faults={
-            "range_line_start": _RANGE,
-            "range_line_count": _RANGE,
-            "char_start": _RANGE,
+        accepts_max_tokens=True,
+        aliases=(Alias("get"),),
+        argument_errors={
+            "range_line_start": _RANGE_FAULT,
+            "range_line_count": _RANGE_FAULT,
+            "char_start": _RANGE_FAULT,
         },
-        elsewhere=dict.fromkeys(("end_line", "line_end", "range_line_end", "limit"), _COUNTED),
+        argument_hints=dict.fromkeys(
+            ("end_line", "line_end", "range_line_end", "limit"), _RANGE_HINT
+        ),
     ),
     Tool(
         "note_save",
@@ -164,11 +189,11 @@ TOOLS: Final = (
         NoteData,
         destructive=True,
         open_world=True,
-        bounded=True,
-        seeds=(SeedName("save"),),
-        faults={
-            "text_patch": Fault("INVALID_PATCH", when=_WRONG),
-            "tags": Fault("INVALID_TAGS", when=_WRONG),
+        accepts_max_tokens=True,
+        aliases=(Alias("save"),),
+        argument_errors={
+            "text_patch": ArgumentErrorCode("INVALID_PATCH", when=_INVALID_KINDS),
+            "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
         },
     ),
     Tool(
@@ -178,15 +203,15 @@ TOOLS: Final = (
         cast("type", ManageAnswer),
         destructive=True,
         open_world=True,
-        bounded=True,
-        continues=True,
-        seeds=(SeedName("manage"),),
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        aliases=(Alias("manage"),),
         actions=Actions("action", ("get_stats", "history")),
     ),
 )
 
-REFERENCES: Final = (
-    Reference(
+RESOURCE_TEMPLATES: Final = (
+    ResourceTemplate(
         "note",
         "rolltop://note/{id}",
         "Note",

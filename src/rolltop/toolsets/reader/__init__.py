@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.settings import Setting
-from rolltop.core.toolset import Prompt, PromptArgument, Toolset
-from rolltop.toolsets.reader.models import ErrorAnswer
-from rolltop.toolsets.reader.tools import REFERENCES, TOOLS
+from rolltop.core.tools import Prompt, PromptArgument, Toolset
+from rolltop.toolsets.reader.models import ReaderErrorAnswer
+from rolltop.toolsets.reader.tools import RESOURCE_TEMPLATES, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rolltop.core.budget import Continuation
     from rolltop.core.errors import RolltopError
+    from rolltop.core.pagination import Continuation
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def _shape_error(error: RolltopError) -> dict[str, Any]:
     return {**shape, **error.data}
 
 
-def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+def _add_continuation(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
     return {**result, "truncated": True, "next": continuation.next}
 
 
@@ -42,13 +42,14 @@ TOOLSET: Final = Toolset(
     name="reader",
     summary="Reading documents too big for a context window.",
     tools=TOOLS,
-    codes={
+    error_codes={
         "FILE_NOT_FOUND": "No file of that path may be read.",
         "PATH_OUT_OF_ROOT": "The path leads outside the directories that may be read.",
         "PATH_AMBIGUOUS": "Several roots have the relative path; candidates lists them.",
         "FILE_UNREADABLE": "It is no regular file, or may not be read, or is damaged.",
         "FILE_BINARY": "The file is not text.",
-        "FILE_TOO_LARGE": "The file is larger than reader.max_file_bytes.",
+        "FILE_TOO_LARGE": "The file is larger than reader.max_file_bytes, or takes too long or too "
+        "much memory to parse.",
         "FORMAT_UNSUPPORTED": "The format is not read, or its optional library is not installed.",
         "SECTION_NOT_FOUND": "No section matches; suggestions lists the nearest.",
         "MODE_INVALID": "The mode is not one of auto, summary, full.",
@@ -60,8 +61,8 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ErrorAnswer,
-    continued=_continued,
+    error_output=ReaderErrorAnswer,
+    with_continuation=_add_continuation,
     needs_store=False,
     settings=(
         Setting(
@@ -97,7 +98,7 @@ TOOLSET: Final = Toolset(
             untrusted="down",
         ),
     ),
-    references=REFERENCES,
+    resource_templates=RESOURCE_TEMPLATES,
     prompts=(
         Prompt(
             "digest_document",

@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-Mode = Literal["auto", "summary", "full"]
-Style = Literal["structured", "extractive", "abstract"]
-Encoding = Literal["cl100k_base", "o200k_base"]
+from rolltop.core.pagination import NextCall
+
+ReadMode = Literal["auto", "summary", "full"]
+SummaryStyle = Literal["structured", "extractive", "abstract"]
+TokenEncoding = Literal["cl100k_base", "o200k_base"]
 JsonObject = dict[str, Any]
 
-DEFAULT_SUMMARY: Final = 800
-LEAST_SUMMARY: Final = 100
-MOST_SUMMARY: Final = 5000
-MOST_FILES: Final = 20
-LONGEST_SHOWN: Final = 200
+DEFAULT_SUMMARY_TOKENS: Final = 800
+MIN_SUMMARY: Final = 100
+MAX_SUMMARY: Final = 5000
+MAX_FILES: Final = 20
+MAX_HEADING_LENGTH: Final = 200
 """Characters of a heading that an answer repeats, the mark of a cut counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What tells one state of a file from another without reading it."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-
-@dataclass(frozen=True, slots=True)
-class KeptOutline:
-    """An outline as the store keeps it: by a hash of the file's name and bytes, as JSON text."""
-
-    content: str
-    outline: str
-
-
-class NextCall(TypedDict):
-    """A call that is ready to send."""
-
-    tool: str
-    arguments: dict[str, Any]
-
-
-class Headers(TypedDict):
+class SectionHeaders(TypedDict):
     """How many sections a document has, and the first of them."""
 
     count: int
@@ -54,7 +29,7 @@ class Headers(TypedDict):
     note: str
 
 
-class Included(TypedDict):
+class IncludedParts(TypedDict):
     """Which parts a summary holds."""
 
     abstract: bool
@@ -63,7 +38,7 @@ class Included(TypedDict):
     key_findings: bool
 
 
-class Excluded(TypedDict):
+class ExcludedParts(TypedDict):
     """What the document holds and its summary does not hold in full."""
 
     detailed_methods: bool
@@ -75,12 +50,12 @@ class Excluded(TypedDict):
 class Coverage(TypedDict):
     """What a summary covers; the score is its tokens by the document's, 0 to 1."""
 
-    included: Included
-    excluded: Excluded
+    included: IncludedParts
+    excluded: ExcludedParts
     completeness_score: float
 
 
-class Original(TypedDict):
+class OriginalDocument(TypedDict):
     """The document that was summarised."""
 
     path: str
@@ -89,7 +64,7 @@ class Original(TypedDict):
     size_tokens: int
 
 
-class Confidence(TypedDict):
+class SummaryConfidence(TypedDict):
     """What a summary may be used for."""
 
     completeness: float
@@ -97,7 +72,7 @@ class Confidence(TypedDict):
     not_recommended_for: list[str]
 
 
-class Reading(TypedDict):
+class ReadAnswer(TypedDict):
     """A document in full (`tokens`, `path`) or its summary (the fields after them)."""
 
     content: str
@@ -108,17 +83,17 @@ class Reading(TypedDict):
     truncated: NotRequired[bool]
     next: NotRequired[NextCall]
     _preamble: NotRequired[str]
-    style: NotRequired[Style]
+    style: NotRequired[SummaryStyle]
     original_tokens: NotRequired[int]
     summary_tokens: NotRequired[int]
     reduction_factor: NotRequired[float]
-    sections: NotRequired[Headers]
+    sections: NotRequired[SectionHeaders]
     coverage: NotRequired[Coverage]
-    original: NotRequired[Original]
-    confidence: NotRequired[Confidence]
+    original: NotRequired[OriginalDocument]
+    confidence: NotRequired[SummaryConfidence]
 
 
-class Named(TypedDict):
+class SectionRef(TypedDict):
     """A section by its id."""
 
     id: str
@@ -126,7 +101,7 @@ class Named(TypedDict):
     start_line: int
 
 
-class Alternative(Named):
+class AlternativeSection(SectionRef):
     """A section that answers to a heading as well, with the titles around it and its own."""
 
     path_titles: list[str]
@@ -144,7 +119,7 @@ class SectionAnswer(TypedDict):
     end_line: int
     id: str
     path_titles: list[str]
-    also: NotRequired[list[Alternative]]
+    also: NotRequired[list[AlternativeSection]]
     also_count: NotRequired[int]
     truncated: NotRequired[bool]
     next: NotRequired[NextCall]
@@ -178,15 +153,16 @@ class TokenCount(TypedDict):
     """The tokens of a text."""
 
     tokens: int
-    encoding: Encoding
+    encoding: TokenEncoding
 
 
-class Chosen(TypedDict):
+class PlannedSection(TypedDict):
     """A section a plan reads; `whole` is false for one that was cut to fit."""
 
     path: str
     id: str
     title: str
+    heading_path: NotRequired[str]
     start_line: int
     end_line: int
     tokens: int
@@ -195,30 +171,38 @@ class Chosen(TypedDict):
     next: NotRequired[NextCall]
 
 
-class Priced(TypedDict):
-    """A section a plan left out, and what it would cost."""
+class OmittedSection(TypedDict):
+    """A section a plan left out, and what it would cost.
+
+    `heading_path` has the titles above it and its own: `Version 1.39.0 > Language`.
+    """
 
     path: str
     id: str
     title: str
+    heading_path: NotRequired[str]
     tokens: int
 
 
-class Plan(TypedDict):
-    """The sections that answer a query, and the best of those left out with their prices."""
+class ReadPlan(TypedDict):
+    """The sections that answer a query, and the best of those left out with their prices.
+
+    `unread_files` of folders and globs were not read: others are likelier, or are documents.
+    """
 
     type: Literal["plan"]
-    sections: list[Chosen]
+    sections: list[PlannedSection]
     tokens: int
-    left_out: list[Priced]
+    left_out: list[OmittedSection]
     left_out_count: int
     left_out_tokens: int
+    unread_files: NotRequired[int]
     note: NotRequired[str]
     truncated: NotRequired[Literal[True]]
     next: NotRequired[JsonObject]
 
 
-class ErrorAnswer(TypedDict):
+class ReaderErrorAnswer(TypedDict):
     """What failed, and the call that repairs it."""
 
     type: Literal["error"]
@@ -227,6 +211,6 @@ class ErrorAnswer(TypedDict):
     hint: str
     content: NotRequired[str]
     section: NotRequired[str]
-    suggestions: NotRequired[list[Named]]
+    suggestions: NotRequired[list[SectionRef]]
     candidates: NotRequired[list[str]]
     reference: NotRequired[str]

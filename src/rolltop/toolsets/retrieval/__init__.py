@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.settings import Setting
-from rolltop.core.toolset import Prompt, PromptArgument, Toolset
+from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.retrieval.jobs import JOBS
-from rolltop.toolsets.retrieval.models import ErrorAnswer
-from rolltop.toolsets.retrieval.tools import REFERENCES, TOOLS
+from rolltop.toolsets.retrieval.models import RetrievalErrorAnswer
+from rolltop.toolsets.retrieval.tools import RESOURCE_TEMPLATES, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rolltop.core.budget import Continuation
     from rolltop.core.errors import RolltopError
+    from rolltop.core.pagination import Continuation
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def _shape_error(error: RolltopError) -> dict[str, Any]:
     return {"error": {**shown, "hint": error.hint}}
 
 
-def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+def _add_continuation(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
     cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
     meta = {**result["meta"], "truncated": True, **cursor, "next": continuation.next}
     return {**result, "meta": meta}
@@ -35,7 +35,7 @@ def _answer_from_files(arguments: Mapping[str, str]) -> str:
         "repo_list_dir shows what there is.\n"
         "2. repo_get_snippet the lines that matter, with a few around them, before you say "
         "anything of them.\n"
-        "3. Answer, with repo/path:line after each claim. Say what you looked for in vain, and add "
+        "3. Answer, with repo/path:line after each claim. Say what you did not find, and add "
         "nothing the files do not hold."
     )
 
@@ -44,32 +44,32 @@ TOOLSET: Final = Toolset(
     name="retrieval",
     summary="Exact and ranked search over trees of documents and code, and reading them.",
     tools=TOOLS,
-    codes={
+    error_codes={
         "CONFIG_INVALID": "No root is configured; details.reason is MISSING_ROOT.",
         "QUERY_EMPTY": "The query is white space only.",
-        "QUERY_INVALID": "The query has a line break, or is no valid regular expression.",
+        "QUERY_INVALID": "The query has a line break or is not a valid regular expression.",
         "LIMIT_INVALID": "The limit is outside its range.",
-        "REPO_INVALID": "There is no root of that name, or both is not taken here.",
-        "FILE_GLOB_INVALID": "The glob is malformed, or no text.",
-        "CURSOR_INVALID": "The cursor is not of this list, or what it goes on from changed.",
+        "REPO_INVALID": "Unknown root, or both where one root is required.",
+        "FILE_GLOB_INVALID": "The glob is malformed or not a string.",
+        "INVALID_CURSOR": "The cursor belongs to another list, or files it depends on changed.",
         "PATH_EMPTY": "The path is blank.",
-        "PATH_OUT_OF_ROOT": "The path is absolute or leads out of its root.",
+        "PATH_OUT_OF_ROOT": "The path is absolute or outside its root.",
         "PATH_AMBIGUOUS": "Several roots have the path; details.candidates lists them.",
-        "FILE_NOT_FOUND": "No file of that path may be read; details.nearest may know others.",
-        "FILE_UNREADABLE": "It is no regular file, or may not be read.",
+        "FILE_NOT_FOUND": "No readable file has this path; details.nearest may suggest others.",
+        "FILE_UNREADABLE": "The path is not a regular file, or not readable.",
         "FILE_BINARY": "The file is not text.",
         "FILE_TOO_LARGE": "The file is larger than retrieval.max_file_bytes.",
-        "RANGE_INVALID": "The lines or the character asked for are not in the file.",
-        "DIR_NOT_FOUND": "No directory of that path may be listed.",
-        "DIR_UNREADABLE": "The directory may not be listed.",
+        "RANGE_INVALID": "The requested lines or character are not in the file.",
+        "DIR_NOT_FOUND": "No directory has this path, or it is hidden or ignored.",
+        "DIR_UNREADABLE": "The directory cannot be listed.",
         "INVALID_ARGUMENT": "An argument is unknown, missing, of the wrong kind or out of range.",
         "UNAVAILABLE": "The server is stopping, or lacks open files or processes just now.",
         "TIMEOUT": "The call passed call_timeout.",
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ErrorAnswer,
-    continued=_continued,
+    error_output=RetrievalErrorAnswer,
+    with_continuation=_add_continuation,
     needs_store=False,
     settings=(
         Setting(
@@ -95,18 +95,9 @@ TOOLSET: Final = Toolset(
             help="Rank by meaning as well, where the extra for it is installed and "
             "retrieval.index is on.",
         ),
-        Setting(
-            "retrieval.watch",
-            "flag",
-            default=False,
-            help="Rely on the kernel's notes of what changed, on local disks under Linux, instead "
-            "of looking at the state of every file at each search. Faster in large trees; but what "
-            "is written through a memory map, or a hard link outside the root, may be missed for "
-            "30 s.",
-        ),
     ),
     jobs=JOBS,
-    references=REFERENCES,
+    resource_templates=RESOURCE_TEMPLATES,
     prompts=(
         Prompt(
             "answer_from_files",

@@ -1,24 +1,32 @@
-"""What is looked for in the roots, what is found, and what the tools answer."""
+"""Queries and results of the searches, and the shapes of the tools' answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, NotRequired
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, Protocol
 
 from typing_extensions import TypedDict
+
+from rolltop.core.pagination import NextCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rolltop.workspace import FileStat, Root, Roots, SkippedEntries
+
 
 Case = Literal["sensitive", "ignore", "smart"]
 Order = Literal["rank", "path"]
 JsonObject = dict[str, Any]
 
-BOTH: Final = "both"
-"""Stands for every root where a repo is asked for, and for more than one where it is answered."""
+# As an argument, all roots; in an answer, more than one root.
+MULTIPLE_ROOTS: Final = "both"
 
 
 @dataclass(frozen=True)
 class Query:
-    """What an exact search looks for, already checked; `context` counts lines on each side."""
+    """A checked exact query; `context` counts lines on each side of a match."""
 
     text: str
     regex: bool = False
@@ -36,10 +44,10 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Hit:
-    """One matching line: `preview` is the line, cut around the match where it is long.
+class SearchMatch:
+    """One matching line: `preview` is the line, truncated around the match if it is long.
 
-    The match begins at the preview's character `at`, counted from 0.
+    The match starts at the preview's character `at`, counted from 0.
     """
 
     repo: str
@@ -52,8 +60,8 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """How many files a search could not read, by reason."""
+class SkipCounts:
+    """Files that a search could not read, by reason."""
 
     binary: int = 0
     unreadable: int = 0
@@ -62,51 +70,42 @@ class Skipped:
     changed: int = 0
 
 
-@dataclass(frozen=True)
-class Totals:
-    """How many files of a root are searched, their bytes, and how many are passed by."""
+class TermFiles(NamedTuple):
+    """The files that contain each of some terms.
 
-    files: int
-    bytes: int
-    binary: int
-    unreadable: int
-    too_large: int
-
-
-class Whole(NamedTuple):
-    """A directory of which every file is chosen whose name is not hidden."""
-
-    files: int
-    """How many there are."""
-    state: tuple[int, int, int, int, int]
-    """Its size, times, inode and device: while it has these, it holds the same names."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What an exact search found.
-
-    `more`: more lines match than were asked for. `resume(i)` is where the page after hit i starts,
-    as opaque JSON values: an answer that is cut to a budget goes on after a hit of its middle, so
-    it is asked for any hit and whether or not there is `more`; what it costs is spent when it is
-    first asked, since most answers fit. `files` and `bytes` were searched. `nearest`: for no hit,
-    a spelling that does occur.
+    `counts` estimates the number for all files from those searched; `left` files were not searched
+    before the deadline.
     """
 
-    hits: tuple[Hit, ...]
+    by_term: dict[str, set[FileStat]]
+    counts: dict[str, float]
+    left: int
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """The results of an exact search.
+
+    `more` tells whether more lines match than requested. `resume(i)` is the position after hit i,
+    as opaque JSON values: a truncated page ends after any hit. It is a function because it may list
+    all remaining files, and most answers need no cursor. `files` and `bytes` were searched.
+    `suggestion`: for no hits, a spelling that occurs.
+    """
+
+    hits: tuple[SearchMatch, ...]
     more: bool
     resume: Callable[[int], tuple[Any, ...]]
     files: int
     bytes: int
-    skipped: Skipped
-    nearest: str | None = None
+    skipped: SkipCounts
+    suggestion: str | None = None
 
 
 @dataclass(frozen=True)
-class Place:
+class RankedResult:
     """One ranked result: a whole function, class, section or paragraph; `why` it matched.
 
-    `own` is its own text, without the units inside it.
+    `own` is its own text, without nested chunks.
     """
 
     repo: str
@@ -118,22 +117,15 @@ class Place:
     why: tuple[str, ...]
 
 
-class NextCall(TypedDict):
-    """A call that is ready to send."""
-
-    tool: str
-    arguments: JsonObject
-
-
-class Searched(TypedDict):
-    """What was looked through in vain."""
+class SearchedCounts(TypedDict):
+    """What a search without results covered."""
 
     files: int
     bytes: int
 
 
 class SkippedFiles(TypedDict):
-    """Files passed over, by reason; reasons without files are left out."""
+    """Skipped files by reason; reasons without files are left out."""
 
     binary: NotRequired[int]
     unreadable: NotRequired[int]
@@ -142,10 +134,18 @@ class SkippedFiles(TypedDict):
     changed: NotRequired[int]
 
 
-class Meta(TypedDict):
-    """What every answer says of itself; `repo` is `both` where more than one root is meant.
+class Indexing(TypedDict):
+    """Progress of the ranked index over the searched files."""
 
-    `missing` are roots that were meant, but whose folders are gone.
+    done: int
+    total: int
+
+
+class Meta(TypedDict):
+    """Metadata of an answer; `repo` is `both` for more than one root.
+
+    `missing` roots were removed or moved since the start; `hint` helps with a glob that selects no
+    file.
     """
 
     repo: str
@@ -154,16 +154,22 @@ class Meta(TypedDict):
     next: NotRequired[NextCall]
     next_cursor: NotRequired[str]
     total: NotRequired[int]
-    searched: NotRequired[Searched]
+    searched: NotRequired[SearchedCounts]
     skipped: NotRequired[SkippedFiles]
     nearest: NotRequired[str]
     missing: NotRequired[list[str]]
+    hint: NotRequired[str]
 
 
 class RankedMeta(Meta):
-    """The same of a ranked search; `mode` says whether meaning took part beside the words."""
+    """Metadata of a ranked search; `mode` tells whether embeddings were used.
+
+    `unread` files may match and were not read; more of them while `indexing` is incomplete.
+    """
 
     mode: Literal["hybrid", "words"]
+    unread: NotRequired[int]
+    indexing: NotRequired[Indexing]
 
 
 class LineData(TypedDict):
@@ -173,8 +179,8 @@ class LineData(TypedDict):
     text: str
 
 
-class Match(TypedDict):
-    """A line that matches, and the lines around it."""
+class MatchData(TypedDict):
+    """A matching line and the lines around it."""
 
     repo: str
     path: str
@@ -184,8 +190,8 @@ class Match(TypedDict):
     after: NotRequired[list[LineData]]
 
 
-class RankedPlace(TypedDict):
-    """A whole unit of a file that answers a query, and what of it matched."""
+class RankedResultData(TypedDict):
+    """A function, class, section or paragraph that answers a query, and what matched."""
 
     repo: str
     path: str
@@ -197,7 +203,7 @@ class RankedPlace(TypedDict):
 
 
 class FileText(TypedDict):
-    """Lines of a file as `text` or as `lines`; `sha256` and `total_lines` are of all its bytes."""
+    """Lines of a file as `text` or `lines`; `sha256` and `total_lines` cover the whole file."""
 
     repo: str
     path: str
@@ -226,36 +232,36 @@ class Directory(TypedDict):
     entries: list[EntryData]
 
 
-class SearchAnswer(TypedDict):
-    """What repo_search answers."""
+class RepoSearchAnswer(TypedDict):
+    """The answer of repo_search."""
 
-    result: list[Match]
+    result: list[MatchData]
     meta: Meta
 
 
 class SmartSearchAnswer(TypedDict):
-    """What repo_smart_search answers."""
+    """The answer of repo_smart_search."""
 
-    result: list[RankedPlace]
+    result: list[RankedResultData]
     meta: RankedMeta
 
 
 class FileAnswer(TypedDict):
-    """What repo_open_file and repo_get_snippet answer."""
+    """The answer of repo_open_file and repo_get_snippet."""
 
     result: FileText
     meta: Meta
 
 
 class DirectoryAnswer(TypedDict):
-    """What repo_list_dir answers."""
+    """The answer of repo_list_dir."""
 
     result: Directory
     meta: Meta
 
 
-class Problem(TypedDict):
-    """What failed, on what, and the call that repairs it."""
+class RetrievalErrorData(TypedDict):
+    """An error and the call that fixes it."""
 
     code: str
     message: str
@@ -263,7 +269,34 @@ class Problem(TypedDict):
     hint: str
 
 
-class ErrorAnswer(TypedDict):
+class RetrievalErrorAnswer(TypedDict):
     """The toolset's error shape."""
 
-    error: Problem
+    error: RetrievalErrorData
+
+
+class Index(Protocol):
+    """An index of a root's files, during one search."""
+
+    def candidates(self, query: Query) -> Sequence[FileStat] | None:
+        """List the files that may match, in the root's order; None if any may."""
+        ...
+
+    def is_text(self, entry: FileStat) -> bool | None:
+        """Report whether a file is text; None if unknown."""
+        ...
+
+
+@dataclass(frozen=True)
+class SearchRoot:
+    """A root during a search; `files(skipped)` lists its current files in order."""
+
+    roots: Roots
+    root: Root
+    files: Callable[[SkippedEntries], Iterable[FileStat]]
+    index: Index | None = None
+
+    @classmethod
+    def from_walk(cls, roots: Roots, root: Root) -> SearchRoot:
+        """Create a view that walks the root and has no index."""
+        return cls(roots, root, lambda skipped: roots.walk(root, skipped=skipped))

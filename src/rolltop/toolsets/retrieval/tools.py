@@ -1,4 +1,4 @@
-"""The tools over the roots, the file resource and its completions: what the model sees."""
+"""The retrieval tools, the file resource and its completions, as the model sees them."""
 
 from __future__ import annotations
 
@@ -6,35 +6,56 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from rolltop.core.budget import Page, Text
-from rolltop.core.call import Call
-from rolltop.core.lazy import lazy
-from rolltop.core.toolset import TYPE, VALUE, Contents, Fault, Reference, SeedName, Tool
+from rolltop.core.context import CallContext
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.pagination import Page, TextPage
+from rolltop.core.tools import (
+    TYPE,
+    VALUE,
+    Alias,
+    ArgumentErrorCode,
+    ResourceContents,
+    ResourceTemplate,
+    Tool,
+)
 from rolltop.toolsets.retrieval.models import (
     Case,
     DirectoryAnswer,
     FileAnswer,
     Order,
     Query,
-    SearchAnswer,
+    RepoSearchAnswer,
     SmartSearchAnswer,
 )
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval import service
+    from rolltop.toolsets.retrieval.service import (
+        directories,
+        exact_search,
+        file_lines,
+        ranking,
+        root_lookup,
+    )
 else:
-    service = lazy("rolltop.toolsets.retrieval.service")
+    directories = lazy("rolltop.toolsets.retrieval.service.directories")
+    exact_search = lazy("rolltop.toolsets.retrieval.service.exact_search")
+    file_lines = lazy("rolltop.toolsets.retrieval.service.file_lines")
+    ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
+    root_lookup = lazy("rolltop.toolsets.retrieval.service.root_lookup")
 
 Repo = Annotated[str | None, Field(description="a root's name; left out: all")]
 Path = Annotated[str, Field(description="relative to its root, or after the root's name")]
-Glob = Annotated[str | None, Field(description="gitignore syntax, as in *.py or src/**/*.{js,ts}")]
-Character = Annotated[int | None, Field(ge=0, description="0-based, from next")]
+Glob = Annotated[
+    str | None,
+    Field(description="gitignore syntax: *.py, src/**/*.{js,ts}; docs/**: the root docs"),
+]
+CharacterOffset = Annotated[int | None, Field(ge=0, description="0-based, from next")]
 LineNumber = Annotated[int, Field(ge=1)]
-Numbered = Annotated[bool, Field(description="lines as {line, text}: 1.8 times the tokens")]
+NumberedLines = Annotated[bool, Field(description="lines as {line, text}: 1.8 times the tokens")]
 
 
 async def repo_search(
-    call: Call,
+    call: CallContext,
     query: str,
     repo: Repo = None,
     file_glob: Glob = None,
@@ -47,12 +68,14 @@ async def repo_search(
 
     Results are true of the files now, ordered by repo, path and line.
     """
-    wanted = Query(query, regex, case, file_glob, context)
-    return await service.search(call, wanted, repo, limit)
+    parsed = Query(query, regex, case, file_glob, context)
+    return await call.run_in_thread(
+        exact_search.exact_page, call, root_lookup.CallTimer(), parsed, repo, limit
+    )
 
 
 async def repo_smart_search(
-    call: Call,
+    call: CallContext,
     query: str,
     repo: Repo = None,
     file_glob: Glob = None,
@@ -65,76 +88,90 @@ async def repo_smart_search(
     path arranges each page by path. Pages end after 120 places. meta.unread: files that hold some
     of it too and were left out: not indexed yet, or too many for signs or a long number.
     """
-    return await service.smart_search(call, service.Ranked(query, file_glob, order), repo, limit)
+    parsed = ranking.RankedQuery(query, file_glob, order)
+    return await call.run_in_thread(
+        ranking.ranked_page, call, root_lookup.CallTimer(), parsed, repo, limit
+    )
 
 
 async def repo_open_file(
-    call: Call,
+    call: CallContext,
     path: Path,
     repo: Repo = None,
-    lines: Numbered = False,
-    char_start: Character = None,
-) -> Text:
+    lines: NumberedLines = False,
+    char_start: CharacterOffset = None,
+) -> TextPage:
     """Read a file from its start."""
-    wanted = service.Wanted(repo, path, char_start=char_start, numbered=lines)
-    return await service.read_text(call, wanted)
+    request = file_lines.FileRequest(repo, path, char_start=char_start, numbered=lines)
+    return await call.run_in_thread(file_lines.file_text, call, root_lookup.CallTimer(), request)
 
 
 async def repo_get_snippet(
-    call: Call,
+    call: CallContext,
     path: Path,
     start_line: LineNumber,
     end_line: LineNumber,
     repo: Repo = None,
-    lines: Numbered = False,
-    char_start: Character = None,
-) -> Text:
+    lines: NumberedLines = False,
+    char_start: CharacterOffset = None,
+) -> TextPage:
     """Read the lines start_line to end_line of a file, 1-based and inclusive."""
-    wanted = service.Wanted(repo, path, start_line, end_line, char_start, lines)
-    return await service.read_text(call, wanted)
+    request = file_lines.FileRequest(repo, path, start_line, end_line, char_start, lines)
+    return await call.run_in_thread(file_lines.file_text, call, root_lookup.CallTimer(), request)
 
 
 async def repo_list_dir(
-    call: Call,
+    call: CallContext,
     repo: Repo = None,
     path: Annotated[str | None, Field(description="left out: the root, or all roots")] = None,
     depth: Annotated[int, Field(ge=1, le=5)] = 1,
 ) -> Page:
     """List a directory's text files and folders; those hidden or ignored by git are left out."""
-    return await service.list_directory(call, repo, path, depth)
-
-
-async def read_resource(call: Call, **variables: str) -> Contents:
-    """Return the text of a file, or of lines of it."""
-    return await service.resource_contents(
-        call, variables["repo"], variables["path"], variables.get("lines", "")
+    return await call.run_in_thread(
+        directories.list_directory, call, root_lookup.CallTimer(), repo, path, depth
     )
 
 
-async def complete(call: Call, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
-    """Return roots or paths that begin with what was typed."""
+async def read_resource(call: CallContext, **variables: str) -> ResourceContents:
+    """Read a file, or some of its lines."""
+    repo, path, lines = variables["repo"], variables["path"], variables.get("lines", "")
+    return await call.run_in_thread(
+        file_lines.resource_contents, call, root_lookup.CallTimer(), repo, path, lines
+    )
+
+
+async def complete(call: CallContext, *typed: Any) -> list[str]:  # noqa: ANN401  # variable, prefix, context
+    """List roots or paths that start with the typed prefix."""
     variable, prefix, context = typed
-    return await service.completions(call, variable, prefix, context or {})
+    return await call.run_in_thread(directories.complete, call.app, variable, prefix, context or {})
 
 
-_REPO: Final = Fault("REPO_INVALID")
-_RANGE: Final = Fault("RANGE_INVALID", when=frozenset({VALUE}))
-_CURSOR: Final = Fault("CURSOR_INVALID")
+_REPO_FAULT: Final = ArgumentErrorCode("REPO_INVALID")
+_RANGE_FAULT: Final = ArgumentErrorCode("RANGE_INVALID", when=frozenset({VALUE}))
+_CURSOR_FAULT: Final = ArgumentErrorCode("INVALID_CURSOR")
 _SEARCH_FAULTS: Final = {
-    "repo": _REPO,
-    "limit": Fault("LIMIT_INVALID"),
-    "file_glob": Fault("FILE_GLOB_INVALID", when=frozenset({TYPE, VALUE})),
-    "cursor": _CURSOR,
+    "repo": _REPO_FAULT,
+    "limit": ArgumentErrorCode("LIMIT_INVALID"),
+    "file_glob": ArgumentErrorCode("FILE_GLOB_INVALID", when=frozenset({TYPE, VALUE})),
+    "cursor": _CURSOR_FAULT,
 }
 _READ_FAULTS: Final = {
-    "repo": _REPO,
-    "start_line": _RANGE,
-    "end_line": _RANGE,
-    "char_start": _RANGE,
+    "repo": _REPO_FAULT,
+    "start_line": _RANGE_FAULT,
+    "end_line": _RANGE_FAULT,
+    "char_start": _RANGE_FAULT,
 }
-_PATTERN: Final = "Send it as query, with regex true where it is a regular expression."
-_SOME_LINES: Final = "repo_get_snippet reads lines of a file, by start_line and end_line."
-_OF_LINES: Final = ("start_line", "end_line", "line_start", "line_end", "offset", "limit", "range")
+_PATTERN_HINT: Final = "Send it as query, with regex true where it is a regular expression."
+_LINE_RANGE_HINT: Final = "repo_get_snippet reads lines of a file, by start_line and end_line."
+_LINE_RANGE_ARGUMENTS: Final = (
+    "start_line",
+    "end_line",
+    "line_start",
+    "line_end",
+    "offset",
+    "limit",
+    "range",
+)
 _AS_LINES: Final = {"lines": True}
 
 TOOLS: Final = (
@@ -142,66 +179,66 @@ TOOLS: Final = (
         "repo_search",
         repo_search,
         "Search exactly",
-        SearchAnswer,
-        reads=True,
+        RepoSearchAnswer,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        continues=True,
-        seeds=(SeedName("search"),),
-        faults=_SEARCH_FAULTS,
-        elsewhere={"pattern": _PATTERN},
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        aliases=(Alias("search"),),
+        argument_errors=_SEARCH_FAULTS,
+        argument_hints={"pattern": _PATTERN_HINT},
     ),
     Tool(
         "repo_smart_search",
         repo_smart_search,
         "Search by rank",
         SmartSearchAnswer,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        continues=True,
-        seeds=(SeedName("smart_search"),),
-        faults=_SEARCH_FAULTS,
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        aliases=(Alias("smart_search"),),
+        argument_errors=_SEARCH_FAULTS,
     ),
     Tool(
         "repo_open_file",
         repo_open_file,
         "Read a file",
         FileAnswer,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        seeds=(SeedName("open_file", _AS_LINES),),
-        faults=_READ_FAULTS,
-        elsewhere=dict.fromkeys(_OF_LINES, _SOME_LINES),
+        accepts_max_tokens=True,
+        aliases=(Alias("open_file", _AS_LINES),),
+        argument_errors=_READ_FAULTS,
+        argument_hints=dict.fromkeys(_LINE_RANGE_ARGUMENTS, _LINE_RANGE_HINT),
     ),
     Tool(
         "repo_get_snippet",
         repo_get_snippet,
         "Read lines of a file",
         FileAnswer,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        seeds=(SeedName("get_snippet", _AS_LINES),),
-        faults=_READ_FAULTS,
+        accepts_max_tokens=True,
+        aliases=(Alias("get_snippet", _AS_LINES),),
+        argument_errors=_READ_FAULTS,
     ),
     Tool(
         "repo_list_dir",
         repo_list_dir,
         "List a directory",
         DirectoryAnswer,
-        reads=True,
+        is_read_only=True,
         idempotent=True,
-        bounded=True,
-        continues=True,
-        seeds=(SeedName("list_dir"),),
-        faults={"repo": _REPO, "cursor": _CURSOR},
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        aliases=(Alias("list_dir"),),
+        argument_errors={"repo": _REPO_FAULT, "cursor": _CURSOR_FAULT},
     ),
 )
 
-REFERENCES: Final = (
-    Reference(
+RESOURCE_TEMPLATES: Final = (
+    ResourceTemplate(
         kind="file",
         template="rolltop://file/{repo}/{+path}{#lines}",
         title="A file of a root",

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.embed import DEFAULT_MODEL, model_names
+from rolltop.core.embedding import DEFAULT_MODEL, model_names
 from rolltop.core.settings import Setting
-from rolltop.core.toolset import Prompt, PromptArgument, Toolset
+from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.scratch.jobs import JOBS, close
-from rolltop.toolsets.scratch.models import continued
-from rolltop.toolsets.scratch.models.answers import ErrorAnswer
-from rolltop.toolsets.scratch.tools import REFERENCES, TOOLS
+from rolltop.toolsets.scratch.models import SERVICE, add_continuation
+from rolltop.toolsets.scratch.models.answers import ScratchErrorAnswer
+from rolltop.toolsets.scratch.tools import RESOURCE_TEMPLATES, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rolltop.core.errors import RolltopError
 
-_SEED: Final = "SCRATCH_NOTEBOOK_"
-_LONGEST: Final = 3650 * 86400
-"""Seconds: ten years, which clocks and timers of every kind can count."""
+_SETTING_PREFIX: Final = "SCRATCH_NOTEBOOK_"
+_MAX_SECONDS: Final = 3650 * 86400
+"""Ten years, which clocks and timers of every kind can count."""
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
@@ -39,12 +39,12 @@ def _shape_error(error: RolltopError) -> dict[str, Any]:
 def _draft_in_cells(arguments: Mapping[str, str]) -> str:
     return (
         f"Work this out in a scratchpad: {arguments['goal']}\n\n"
-        "1. scratch_search for it, so that you go on with a pad that is there; otherwise "
+        "1. scratch_search for it, to continue with an existing pad; otherwise "
         "scratch_create one with a title and a description.\n"
-        "2. Keep each draft, table or piece of code in a cell of its own, by "
-        "scratch_append_cell with its language and validate true. For data, keep a JSON Schema "
+        "2. Put each draft, table or piece of code into a cell of its own, by "
+        "scratch_append_cell with its language and validate true. For data, store a JSON Schema "
         "by scratch_schema and name it in json_schema.\n"
-        "3. Read the diagnostics with their lines and mend the cell by scratch_edit_cell until "
+        "3. Read the diagnostics with their lines and fix the cell by scratch_edit_cell until "
         "it is valid.\n"
         "4. Say which pad and cells hold the outcome; do not repeat their content."
     )
@@ -54,7 +54,7 @@ TOOLSET: Final = Toolset(
     name="scratch",
     summary="Durable scratch notebooks of checked cells.",
     tools=TOOLS,
-    codes={
+    error_codes={
         "NOT_FOUND": "The pad, cell, schema or namespace does not exist, or is another user's.",
         "INVALID_ID": "An id is not a UUID, or is taken.",
         "INVALID_INDEX": "The pad has no cell at that index.",
@@ -62,45 +62,46 @@ TOOLSET: Final = Toolset(
         "VALIDATION_ERROR": "An argument is wrong; the message says which and what is allowed.",
         "VALIDATION_TIMEOUT": "Validation passed scratch.validation_timeout.",
         "CONFIG_ERROR": "It needs a setting or an optional part of the installation.",
-        "CONFLICT": "The version given is not the present one, or a schema's name is taken.",
+        "CONFLICT": "The version given is not the current one, or a schema's name is taken.",
         "UNAUTHORIZED": "The pad is outside the given namespaces.",
         "TIMEOUT": "The call passed call_timeout.",
         "UNAVAILABLE": "The store is out of reach or too slow, or the server is stopping.",
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ErrorAnswer,
-    continued=continued,
+    error_output=ScratchErrorAnswer,
+    with_continuation=add_continuation,
+    service=SERVICE,
     settings=(
         Setting(
             "scratch.max_scratchpads",
             "integer",
             1024,
-            "The most scratchpads of a user.",
+            "Maximum number of scratchpads of a user.",
             minimum=1,
             unlimited=0,
-            environment=(f"{_SEED}MAX_SCRATCHPADS",),
-            family=_SEED,
+            environment=(f"{_SETTING_PREFIX}MAX_SCRATCHPADS",),
+            family=_SETTING_PREFIX,
             untrusted="down",
         ),
         Setting(
             "scratch.max_cells_per_pad",
             "integer",
             1024,
-            "The most cells of a scratchpad.",
+            "Maximum number of cells of a scratchpad.",
             minimum=1,
             unlimited=0,
-            environment=(f"{_SEED}MAX_CELLS_PER_PAD",),
+            environment=(f"{_SETTING_PREFIX}MAX_CELLS_PER_PAD",),
             untrusted="down",
         ),
         Setting(
             "scratch.max_cell_bytes",
             "size",
             5 << 20,
-            "The largest content of a cell, in UTF-8.",
+            "Maximum size of a cell's content, in UTF-8.",
             minimum=1,
             unlimited=0,
-            environment=(f"{_SEED}MAX_CELL_BYTES",),
+            environment=(f"{_SETTING_PREFIX}MAX_CELL_BYTES",),
             untrusted="down",
         ),
         Setting(
@@ -110,17 +111,17 @@ TOOLSET: Final = Toolset(
             "What happens at max_scratchpads: the least recent pad goes to the trash (discard), "
             "creation is refused (fail), or idle pads also go before (preempt).",
             choices=("discard", "fail", "preempt"),
-            environment=(f"{_SEED}EVICTION_POLICY",),
+            environment=(f"{_SETTING_PREFIX}EVICTION_POLICY",),
         ),
         Setting(
             "scratch.preempt_age",
             "duration",
             24 * 3600,
-            "How long a pad is idle before preempt puts it into the trash; hours without a unit.",
+            "How long a pad is idle before preempt evicts it; hours without a unit.",
             minimum=1,
-            maximum=_LONGEST,
+            maximum=_MAX_SECONDS,
             unit="h",
-            environment=(f"{_SEED}PREEMPT_AGE",),
+            environment=(f"{_SETTING_PREFIX}PREEMPT_AGE",),
         ),
         Setting(
             "scratch.preempt_interval",
@@ -128,16 +129,16 @@ TOOLSET: Final = Toolset(
             600,
             "How often preempt looks for idle pads; minutes without a unit.",
             minimum=1,
-            maximum=_LONGEST,
+            maximum=_MAX_SECONDS,
             unit="m",
-            environment=(f"{_SEED}PREEMPT_INTERVAL",),
+            environment=(f"{_SETTING_PREFIX}PREEMPT_INTERVAL",),
         ),
         Setting(
             "scratch.default_namespace",
             "text",
             "default",
             "The namespace of pads that name none.",
-            environment=(f"{_SEED}DEFAULT_NAMESPACE",),
+            environment=(f"{_SETTING_PREFIX}DEFAULT_NAMESPACE",),
         ),
         Setting(
             "scratch.validation_timeout",
@@ -145,16 +146,16 @@ TOOLSET: Final = Toolset(
             10,
             "How long the validation of one call may take.",
             minimum=1,
-            maximum=_LONGEST,
-            environment=(f"{_SEED}VALIDATION_TIMEOUT",),
+            maximum=_MAX_SECONDS,
+            environment=(f"{_SETTING_PREFIX}VALIDATION_TIMEOUT",),
             untrusted="down",
         ),
         Setting(
             "scratch.semantic_search",
             "flag",
             default=True,
-            help="Search by meaning as well, where the extra for it is installed.",
-            environment=(f"{_SEED}SEMANTIC_SEARCH",),
+            help="Search by meaning as well, if the extra for it is installed.",
+            environment=(f"{_SETTING_PREFIX}SEMANTIC_SEARCH",),
         ),
         Setting(
             "scratch.embedding_model",
@@ -162,18 +163,18 @@ TOOLSET: Final = Toolset(
             DEFAULT_MODEL,
             "The model for search by meaning; the extra `semantic` brings it.",
             choices=model_names(),
-            environment=(f"{_SEED}EMBEDDING_MODEL",),
+            environment=(f"{_SETTING_PREFIX}EMBEDDING_MODEL",),
         ),
     ),
     jobs=JOBS,
-    closing=close,
-    references=REFERENCES,
+    close=close,
+    resource_templates=RESOURCE_TEMPLATES,
     prompts=(
         Prompt(
             "draft_in_cells",
             "Draft in checked cells",
             "Work something out in a scratchpad whose cells are validated.",
-            (PromptArgument("goal", "What is to be worked out.", required=True),),
+            (PromptArgument("goal", "What to work out.", required=True),),
             _draft_in_cells,
         ),
     ),

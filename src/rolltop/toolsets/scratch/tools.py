@@ -1,103 +1,81 @@
-"""The tools of scratch, its resources and their completions: what the model sees."""
+"""Declarations of the tools, resources and completions of scratch."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
-from rolltop.core.budget import Page, Text
-from rolltop.core.call import Call
-from rolltop.core.lazy import lazy
-from rolltop.core.toolset import Actions, Reference, SeedName, Tool
-from rolltop.toolsets.scratch.models import LABELS, LONGEST_PAGE, MOST_HITS, JsonObject, Mode, Order
+from rolltop.core.context import CallContext
+from rolltop.core.pagination import Page, TextPage
+from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
+from rolltop.toolsets.scratch.models import (
+    LABEL_KEYS,
+    MAX_HITS,
+    MAX_PAGE_SIZE,
+    SERVICE,
+    JsonObject,
+    PadOrder,
+    SearchMode,
+)
 from rolltop.toolsets.scratch.models.answers import (
     CellsAnswer,
-    DeletedAnswer,
-    ListAnswer,
     NamespaceAnswer,
     PadAnswer,
+    PadDeletedAnswer,
+    PadListAnswer,
+    PadSearchAnswer,
     RestoreAnswer,
     SchemaAnswer,
-    SearchAnswer,
     TagsAnswer,
     ValidationAnswer,
 )
+from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.scratch.service import answers, resources
-else:
-    answers = lazy("rolltop.toolsets.scratch.service.answers")
-    resources = lazy("rolltop.toolsets.scratch.service.resources")
+    from rolltop.toolsets.scratch.service.resources import PadResources
+    from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+
+_RESOURCES: Final = "rolltop.toolsets.scratch.service.resources:PadResources"
 
 Texts = list[str] | None
 Version = Annotated[int | None, Field(description="refuse unless the pad is at this version")]
 CellVersion = Annotated[int | None, Field(description="refuse unless the cell is at this version")]
-_TEXT: Final = {"type": "string"}
-_CELL: Final = {
-    "type": "object",
-    "properties": {
-        "language": {**_TEXT, "description": "py ts go json yaml md txt …"},
-        "content": _TEXT,
-        "validate": {"type": "boolean", "description": "check syntax and schema"},
-        "json_schema": {"description": "a schema, or scratchpad://schemas/<name>"},
-        "metadata": {"type": "object"},
-        "tags": {"type": "array", "items": _TEXT},
-        "cell_id": _TEXT,
-    },
-    "required": ["language", "content"],
-}
-_LINE: Final = {"type": "integer"}
-_EDIT: Final = {
-    "type": "object",
-    "properties": {
-        "old": _TEXT,
-        "new": _TEXT,
-        "all": {"type": "boolean"},
-        "line_start": _LINE,
-        "line_end": _LINE,
-        "text": _TEXT,
-    },
-}
-_SCHEMA: Final = {
-    "type": "object",
-    "properties": {
-        "id": _TEXT,
-        "name": _TEXT,
-        "description": _TEXT,
-        "schema": {"type": "object"},
-    },
-    "required": ["schema"],
-}
-CellObject = Annotated[dict[str, Any], WithJsonSchema(_CELL)]
-Cells = Annotated[
-    list[dict[str, Any]] | None, Field(description="each as cell of scratch_append_cell")
-]
 Metadata = Annotated[
     dict[str, Any] | None,
     Field(description="title, description, summary, schemas {name: {schema}}, any other"),
 ]
-EditObject = Annotated[dict[str, Any], WithJsonSchema(_EDIT)]
 Edits = Annotated[
-    list[EditObject],
+    list[EditInput],
     Field(description="{old, new, all?}, or {line_start, line_end, text} by the lines as read"),
 ]
 
 
+def _service(call: CallContext) -> ScratchService:
+    service: ScratchService = call.app.load_service(SERVICE)
+    return service
+
+
+def _resources(call: CallContext) -> PadResources:
+    resources: PadResources = call.app.load_service(_RESOURCES)
+    return resources
+
+
 async def scratch_create(
-    call: Call,
+    call: CallContext,
     scratch_id: str | None = None,
     metadata: Metadata = None,
     namespace: str | None = None,
     tags: Texts = None,
-    cells: Cells = None,
+    cells: list[CellInput] | None = None,
 ) -> JsonObject:
     """Make a durable scratchpad for drafts, data and notes in cells."""
-    return await answers.create(call, scratch_id, metadata, namespace, tags, cells)
+    return await _service(call).create_pad(call, scratch_id, metadata, namespace, tags, cells)
 
 
 async def scratch_read(
-    call: Call,
+    call: CallContext,
     scratch_id: str,
     cell_ids: Texts = None,
     indices: list[int] | None = None,
@@ -107,56 +85,60 @@ async def scratch_read(
     line_start: Annotated[int | None, Field(ge=1, description="of one cell, from 1")] = None,
     line_count: Annotated[int | None, Field(ge=1)] = None,
     char_start: Annotated[int | None, Field(ge=0)] = None,
-) -> Page | Text | JsonObject:
+) -> Page | TextPage | JsonObject:
     """Read a pad with its cells, or some cells, or some lines of one."""
     lines = (line_start, line_count, char_start)
     which = (cell_ids, indices, tags, namespaces)
-    return await answers.read(call, scratch_id, which, lines, with_metadata=include_metadata)
+    return await _service(call).read_pad(
+        call, scratch_id, which, lines, with_metadata=include_metadata
+    )
 
 
 async def scratch_list_cells(
-    call: Call, scratch_id: str, cell_ids: Texts = None, tags: Texts = None
+    call: CallContext, scratch_id: str, cell_ids: Texts = None, tags: Texts = None
 ) -> Page:
     """List a pad's cells without content: id, size, first line."""
-    return await answers.list_cells(call, scratch_id, cell_ids, tags)
+    return await _service(call).list_cells(call, scratch_id, cell_ids, tags)
 
 
 async def scratch_append_cell(
-    call: Call, scratch_id: str, cell: CellObject, if_version: Version = None
+    call: CallContext, scratch_id: str, cell: CellInput, if_version: Version = None
 ) -> JsonObject:
     """Add a cell; validate: true checks its syntax and schema and reports lines."""
-    return await answers.append(call, scratch_id, cell, if_version)
+    return await _service(call).append_cell(call, scratch_id, cell, if_version)
 
 
 async def scratch_replace_cell(
-    call: Call,
+    call: CallContext,
     scratch_id: str,
-    cell: Annotated[dict[str, Any], Field(description="as in scratch_append_cell")],
+    cell: CellInput,
     cell_id: str | None = None,
     index: int | None = None,
     new_index: int | None = None,
     if_version: CellVersion = None,
 ) -> JsonObject:
     """Replace a cell, by cell_id or index; tags and metadata left out stay."""
-    return await answers.replace_cell(call, scratch_id, cell_id, index, cell, new_index, if_version)
+    return await _service(call).replace_cell(
+        call, scratch_id, (cell_id, index), cell, new_index, if_version
+    )
 
 
 async def scratch_edit_cell(
-    call: Call, scratch_id: str, cell_id: str, edits: Edits, if_version: CellVersion = None
+    call: CallContext, scratch_id: str, cell_id: str, edits: Edits, if_version: CellVersion = None
 ) -> JsonObject:
     """Change part of a cell by exact replacement; all edits or none."""
-    return await answers.edit(call, scratch_id, cell_id, edits, if_version)
+    return await _service(call).edit_cell(call, scratch_id, cell_id, edits, if_version)
 
 
 async def scratch_delete_cell(
-    call: Call, scratch_id: str, cell_id: str, if_version: CellVersion = None
+    call: CallContext, scratch_id: str, cell_id: str, if_version: CellVersion = None
 ) -> JsonObject:
     """Delete a cell for good."""
-    return await answers.delete_cell(call, scratch_id, cell_id, if_version)
+    return await _service(call).delete_cell(call, scratch_id, cell_id, if_version)
 
 
 async def scratch_update(
-    call: Call,
+    call: CallContext,
     scratch_id: str,
     metadata: Annotated[dict[str, Any] | None, Field(description="merged; null removes")] = None,
     tags: Texts = None,
@@ -164,67 +146,67 @@ async def scratch_update(
     if_version: Version = None,
 ) -> JsonObject:
     """Change a pad's metadata, tags or namespace."""
-    return await answers.update(call, scratch_id, metadata, tags, namespace, if_version)
+    return await _service(call).update_pad(call, scratch_id, metadata, tags, namespace, if_version)
 
 
-async def scratch_delete(call: Call, scratch_id: str) -> JsonObject:
+async def scratch_delete(call: CallContext, scratch_id: str) -> JsonObject:
     """Delete a pad; scratch_restore undoes it for 30 days."""
-    return await answers.delete(call, scratch_id)
+    return await _service(call).delete_pad(call, scratch_id)
 
 
-async def scratch_restore(call: Call, scratch_id: str | None = None) -> Page | JsonObject:
+async def scratch_restore(call: CallContext, scratch_id: str | None = None) -> Page | JsonObject:
     """Bring back a deleted or evicted pad; without scratch_id, list the trash."""
-    return await answers.restore(call, scratch_id)
+    return await _service(call).restore_pad(call, scratch_id)
 
 
 async def scratch_list(
-    call: Call,
+    call: CallContext,
     namespaces: Texts = None,
     tags: Texts = None,
-    limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50,
-    order: Order = "recent",
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
+    order: PadOrder = "recent",
 ) -> Page:
     """List pads, last written first."""
-    return await answers.list_pads(call, namespaces, tags, limit, order)
+    return await _service(call).list_pads(call, namespaces, tags, limit, order)
 
 
-async def scratch_list_tags(call: Call, namespaces: Texts = None) -> Page:
+async def scratch_list_tags(call: CallContext, namespaces: Texts = None) -> Page:
     """List the tags of pads and cells."""
-    return await answers.list_tags(call, namespaces)
+    return await _service(call).list_tags(call, namespaces)
 
 
 async def scratch_validate(
-    call: Call, scratch_id: str, cell_ids: Texts = None, indices: list[int] | None = None
+    call: CallContext, scratch_id: str, cell_ids: Texts = None, indices: list[int] | None = None
 ) -> Page:
     """Check cells' syntax and schema now; changes nothing."""
-    return await answers.validate(call, scratch_id, cell_ids, indices)
+    return await _service(call).validate_cells(call, scratch_id, cell_ids, indices)
 
 
 async def scratch_search(
-    call: Call,
+    call: CallContext,
     query: str,
     namespaces: Texts = None,
     tags: Texts = None,
-    limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10,
-    mode: Mode = "hybrid",
+    limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
+    mode: SearchMode = "hybrid",
 ) -> Page:
-    """Search all pads and cells by words and meaning."""
-    return await answers.search(call, query, namespaces, tags, limit, mode)
+    """Search all pads and cells by words and meaning; pending: texts that go by words yet."""
+    return await _service(call).search(call, query, namespaces, tags, limit, mode)
 
 
 async def scratch_schema(
-    call: Call,
+    call: CallContext,
     action: Literal["list", "get", "upsert", "delete"],
     scratch_id: str,
     schema_id: str | None = None,
-    schema: Annotated[dict[str, Any], WithJsonSchema(_SCHEMA)] | None = None,
+    schema: SchemaInput | None = None,
 ) -> Page | JsonObject:
     """Keep a pad's JSON Schemas, for cells to refer to by name."""
-    return await answers.schema(call, action, scratch_id, schema_id, schema)
+    return await _service(call).manage_schema(call, action, scratch_id, schema_id, schema)
 
 
 async def scratch_namespace(
-    call: Call,
+    call: CallContext,
     action: Literal["list", "create", "rename", "delete"],
     namespace: str | None = None,
     old_namespace: str | None = None,
@@ -234,41 +216,47 @@ async def scratch_namespace(
 ) -> Page | JsonObject:
     """List, create, rename or delete namespaces of pads."""
     if action == "rename":
-        return await answers.rename_namespace(
+        return await _service(call).rename_namespace(
             call, old_namespace, new_namespace, migrate=migrate_scratchpads
         )
     if action == "list":
-        return await answers.list_namespaces(call)
-    return await answers.namespace(call, action, namespace, with_pads=delete_scratchpads)
+        return await _service(call).list_namespaces(call)
+    return await _service(call).manage_namespace(
+        call, action, namespace, with_pads=delete_scratchpads
+    )
 
 
-async def read_pad(call: Call, **variables: str) -> str:
-    """Return one of the caller's pads as JSON, as much of it as a read answers."""
-    return await resources.pad(call, variables["id"])
+async def read_pad(call: CallContext, **variables: str) -> str:
+    """Read a pad as JSON, as much of it as scratch_read answers."""
+    return await _resources(call).read_pad(call, variables["id"])
 
 
-async def read_cell(call: Call, **variables: str) -> str:
-    """Return one of the caller's cells as JSON, as much of it as a read answers."""
-    return await resources.cell(call, variables["id"])
+async def read_cell(call: CallContext, **variables: str) -> str:
+    """Read a cell as JSON, as much of it as scratch_read answers."""
+    return await _resources(call).read_cell(call, variables["id"])
 
 
-async def complete_pad(call: Call, _variable: str, typed: str, _context: object) -> list[str]:
-    """Return ids of pads whose id or title begins with what was typed, last written first."""
-    return await resources.pad_ids(call, typed)
+async def complete_pad(
+    call: CallContext, _variable: str, typed: str, _context: object
+) -> list[str]:
+    """Complete ids of pads, from the start of an id or a title; last written first."""
+    return await _resources(call).complete_pad_ids(call, typed)
 
 
-async def complete_cell(call: Call, _variable: str, typed: str, _context: object) -> list[str]:
-    """Return ids of cells, of the pads written last, that begin with what was typed."""
-    return await resources.cell_ids(call, typed)
+async def complete_cell(
+    call: CallContext, _variable: str, typed: str, _context: object
+) -> list[str]:
+    """Complete ids of cells of the pads written last."""
+    return await _resources(call).complete_cell_ids(call, typed)
 
 
-_SCHEMA_SEEDS: Final = (
-    SeedName("scratch_list_schemas", {"action": "list"}, "List schemas", "List a pad's schemas."),
-    SeedName("scratch_get_schema", {"action": "get"}, "Read a schema", "Read one schema."),
-    SeedName("scratch_upsert_schema", {"action": "upsert"}, "Keep a schema", "Keep a schema."),
+_SCHEMA_ALIASES: Final = (
+    Alias("scratch_list_schemas", {"action": "list"}, "List schemas", "List a pad's schemas."),
+    Alias("scratch_get_schema", {"action": "get"}, "Read a schema", "Read one schema."),
+    Alias("scratch_upsert_schema", {"action": "upsert"}, "Keep a schema", "Keep a schema."),
 )
-_NAMESPACE_SEEDS: Final = tuple(
-    SeedName(
+_NAMESPACE_ALIASES: Final = tuple(
+    Alias(
         f"scratch_namespace_{action}",
         {"action": action},
         f"{action.capitalize()} namespaces",
@@ -276,14 +264,14 @@ _NAMESPACE_SEEDS: Final = tuple(
     )
     for action in ("list", "create", "rename", "delete")
 )
-_IN_METADATA: Final[dict[str, str]] = dict.fromkeys(
-    (*LABELS, "name", "schemas"), "metadata holds title, description, summary and schemas."
+_METADATA_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    (*LABEL_KEYS, "name", "schemas"), "metadata holds title, description, summary and schemas."
 )
-_IN_CELLS: Final = dict.fromkeys(
+_CELL_HINTS: Final = dict.fromkeys(
     ("content", "text", "language", "cell"),
     "cells holds what is to be kept, as objects with language and content.",
 )
-_IN_EDITS: Final[dict[str, str]] = dict.fromkeys(
+_EDIT_HINTS: Final[dict[str, str]] = dict.fromkeys(
     (
         *("old", "new", "old_string", "new_string", "old_str", "new_str", "old_text", "new_text"),
         *("find", "replace", "line_start", "line_end", "start_line", "end_line", "text", "content"),
@@ -291,143 +279,73 @@ _IN_EDITS: Final[dict[str, str]] = dict.fromkeys(
     'edits holds what is to change, as in [{"old": "…", "new": "…"}].',
 )
 
+_reading: Final = partial(
+    Tool, is_read_only=True, idempotent=True, accepts_max_tokens=True, accepts_cursor=True
+)
+_changing: Final = partial(Tool, destructive=True, idempotent=True)
+_managing: Final = partial(Tool, destructive=True, accepts_max_tokens=True, accepts_cursor=True)
+
 TOOLS: Final = (
     Tool(
         "scratch_create",
         scratch_create,
         "Make a scratchpad",
         PadAnswer,
-        elsewhere={**_IN_METADATA, **_IN_CELLS},
+        argument_hints={**_METADATA_HINTS, **_CELL_HINTS},
     ),
-    Tool(
-        "scratch_read",
-        scratch_read,
-        "Read a scratchpad",
-        PadAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
-    Tool(
-        "scratch_list_cells",
-        scratch_list_cells,
-        "List cells",
-        CellsAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
+    _reading("scratch_read", scratch_read, "Read a scratchpad", PadAnswer),
+    _reading("scratch_list_cells", scratch_list_cells, "List cells", CellsAnswer),
     Tool("scratch_append_cell", scratch_append_cell, "Append a cell", PadAnswer),
-    Tool(
-        "scratch_replace_cell",
-        scratch_replace_cell,
-        "Replace a cell",
-        PadAnswer,
-        destructive=True,
-        idempotent=True,
-    ),
+    _changing("scratch_replace_cell", scratch_replace_cell, "Replace a cell", PadAnswer),
     Tool(
         "scratch_edit_cell",
         scratch_edit_cell,
         "Edit a cell",
         PadAnswer,
         destructive=True,
-        elsewhere=_IN_EDITS,
+        argument_hints=_EDIT_HINTS,
     ),
     Tool("scratch_delete_cell", scratch_delete_cell, "Delete a cell", PadAnswer, destructive=True),
-    Tool(
+    _changing(
         "scratch_update",
         scratch_update,
         "Change a scratchpad",
         PadAnswer,
-        destructive=True,
-        idempotent=True,
-        elsewhere=_IN_METADATA,
+        argument_hints=_METADATA_HINTS,
     ),
-    Tool(
-        "scratch_delete",
-        scratch_delete,
-        "Delete a scratchpad",
-        DeletedAnswer,
-        destructive=True,
-        idempotent=True,
-    ),
+    _changing("scratch_delete", scratch_delete, "Delete a scratchpad", PadDeletedAnswer),
     Tool(
         "scratch_restore",
         scratch_restore,
         "Restore a scratchpad",
         RestoreAnswer,
-        bounded=True,
-        continues=True,
+        accepts_max_tokens=True,
+        accepts_cursor=True,
     ),
-    Tool(
-        "scratch_list",
-        scratch_list,
-        "List scratchpads",
-        ListAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
-    Tool(
-        "scratch_list_tags",
-        scratch_list_tags,
-        "List tags",
-        TagsAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
-    Tool(
-        "scratch_validate",
-        scratch_validate,
-        "Validate cells",
-        ValidationAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
-    Tool(
-        "scratch_search",
-        scratch_search,
-        "Search scratchpads",
-        SearchAnswer,
-        reads=True,
-        idempotent=True,
-        bounded=True,
-        continues=True,
-    ),
-    Tool(
+    _reading("scratch_list", scratch_list, "List scratchpads", PadListAnswer),
+    _reading("scratch_list_tags", scratch_list_tags, "List tags", TagsAnswer),
+    _reading("scratch_validate", scratch_validate, "Validate cells", ValidationAnswer),
+    _reading("scratch_search", scratch_search, "Search scratchpads", PadSearchAnswer),
+    _managing(
         "scratch_schema",
         scratch_schema,
         "Schemas of a scratchpad",
         SchemaAnswer,
-        destructive=True,
-        bounded=True,
-        continues=True,
-        seeds=_SCHEMA_SEEDS,
+        aliases=_SCHEMA_ALIASES,
         actions=Actions("action", ("list", "get")),
     ),
-    Tool(
+    _managing(
         "scratch_namespace",
         scratch_namespace,
         "Namespaces",
         NamespaceAnswer,
-        destructive=True,
-        bounded=True,
-        continues=True,
-        seeds=_NAMESPACE_SEEDS,
+        aliases=_NAMESPACE_ALIASES,
         actions=Actions("action", ("list",)),
     ),
 )
 
-REFERENCES: Final = (
-    Reference(
+RESOURCE_TEMPLATES: Final = (
+    ResourceTemplate(
         "pad",
         "rolltop://pad/{id}",
         "Scratchpad",
@@ -436,7 +354,7 @@ REFERENCES: Final = (
         read_pad,
         complete_pad,
     ),
-    Reference(
+    ResourceTemplate(
         "cell",
         "rolltop://cell/{id}",
         "Cell",

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.toolset import Prompt, PromptArgument, Toolset
+from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
-from rolltop.toolsets.tasks.models import LONGEST_LIST, ErrorAnswer
-from rolltop.toolsets.tasks.tools import REFERENCES, TOOLS
+from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH, TaskErrorAnswer
+from rolltop.toolsets.tasks.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rolltop.core.budget import Continuation
     from rolltop.core.errors import RolltopError
+    from rolltop.core.pagination import Continuation
 
 _UNAVAILABLE: Final = "Service temporarily unavailable, please try again"
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:
-    message = _UNAVAILABLE if error.code == "UNAVAILABLE" else error.message
-    shape = {"success": False, "error": message, "code": error.code, "hint": error.hint}
+    message, hint = error.message, error.hint
+    if error.code == "UNAVAILABLE":  # its text is fixed, so the hint says why
+        message, hint = _UNAVAILABLE, f"{message.rstrip('.')}. {hint}"
+    shape = {"success": False, "error": message, "code": error.code, "hint": hint}
     return {**shape, **error.data}
 
 
-def _continued(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
+def _add_continuation(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
     return {
         **result,
         "truncated": True,
@@ -42,7 +44,7 @@ def _plan_work(arguments: Mapping[str, str]) -> str:
         "is true when it is done.\n"
         "3. Where a step needs another first, name that one in blocked_by. Then update_task the "
         "goal's task with blocked_by naming all steps (of more than "
-        f"{LONGEST_LIST}, those that no other step waits for): else next_task answers it before "
+        f"{MAX_LIST_LENGTH}, those that no other step waits for): else next_task answers it before "
         "them. "
         "Give priority (0 is the most urgent) and due_at only where they matter.\n"
         "4. Show the plan and stop. To work on it: next_task, claim_task, do it, complete_task "
@@ -54,7 +56,7 @@ TOOLSET: Final = Toolset(
     name="tasks",
     summary="Task lists with dependencies, claims and a trash.",
     tools=TOOLS,
-    codes={
+    error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",
         "TITLE_TOO_LONG": "The title has more than 200 characters.",
         "DESCRIPTION_TOO_LONG": "The description has more than 2000 characters.",
@@ -73,10 +75,11 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ErrorAnswer,
-    continued=_continued,
+    error_output=TaskErrorAnswer,
+    with_continuation=_add_continuation,
+    service=SERVICE,
     jobs=JOBS,
-    references=REFERENCES,
+    resource_templates=RESOURCE_TEMPLATES,
     prompts=(
         Prompt(
             "plan_work",

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.db import SYSTEM
-from rolltop.core.lazy import lazy
-from rolltop.core.toolset import Job
+from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
+from rolltop.core.tools import Job
 
 if TYPE_CHECKING:
-    from rolltop.core.desk import Desk
-    from rolltop.toolsets.tasks import service
-else:
-    service = lazy("rolltop.toolsets.tasks.service")
-
-_EVERY: Final = 6 * 3600.0  # seconds
+    from rolltop.core.context import AppContext
 
 
-async def purge_trash(desk: Desk) -> None:
+async def purge_trash(app: AppContext) -> None:
     """Delete for good what every user deleted 30 days ago or earlier."""
-    await desk.database.write(SYSTEM, service.purge_trash)
+    from rolltop.toolsets.tasks import store  # noqa: PLC0415  # loads SQLAlchemy
+
+    await purge_expired(app, "tasks in the trash", store.purge_trash)
 
 
-JOBS: Final = (Job("tasks.purge_trash", _EVERY, purge_trash),)
+JOBS: Final = (Job("tasks.purge_trash", PURGE_INTERVAL, purge_trash, FIRST_PURGE_DELAY),)

@@ -9,29 +9,30 @@ from typing import Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from rolltop.core import cursor
+from rolltop.core.pagination import NextCall
 
 JsonObject = dict[str, Any]
-Listed = Literal["all", "pending", "completed"]
+StatusFilter = Literal["all", "pending", "completed"]
 Status = Literal["pending", "completed"]
 
-TITLE_LENGTH: Final = 200
-DESCRIPTION_LENGTH: Final = 2000
+MAX_TITLE_LENGTH: Final = 200
+MAX_DESCRIPTION_LENGTH: Final = 2000
 LOWEST_PRIORITY: Final = 4
 """0 is the most urgent."""
-TAG_LENGTH: Final = 50
-LINK_LENGTH: Final = 500
-LONGEST_LIST: Final = 50
+MAX_TAG_LENGTH: Final = 50
+MAX_LINK_LENGTH: Final = 500
+MAX_LIST_LENGTH: Final = 50
 """The most tags, links or blockers of one task."""
-LONGEST_PAGE: Final = 200
-LONGEST_LEASE: Final = 86_400
+MAX_PAGE_SIZE: Final = 200
+MAX_LEASE_SECONDS: Final = 86_400
 """Seconds."""
-TRASH_KEEPS: Final = timedelta(days=30)
+TRASH_RETENTION: Final = timedelta(days=30)
 CURSOR: Final = "tasks"
 """The kind of cursor that list_tasks answers without conditions."""
 
 
 @dataclass(frozen=True)
-class Given:
+class TaskInput:
     """A task's fields as a caller sent them; None is left out, "", [] and -1 clear."""
 
     title: str | None = None
@@ -45,10 +46,10 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Filters:
+class FilterInput:
     """Which tasks a caller wants listed, as sent; None is no condition."""
 
-    status: Listed = "all"
+    status: StatusFilter = "all"
     tag: str | None = None
     ready: bool = False
     parent_id: str | None = None
@@ -58,11 +59,11 @@ class Filters:
         """Return the kind of the cursors of a list of that user's tasks with these conditions."""
         status = None if self.status == "all" else self.status
         given = (status, self.tag, self.ready, self.parent_id, self.due_before, user_id)
-        return cursor.narrowed(CURSOR, *given)
+        return cursor.filtered_kind(CURSOR, *given)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TaskFilters:
     """Filters that were checked."""
 
     status: Status | None = None
@@ -73,21 +74,21 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskSortKey:
     """A task's place in a list: newest first by creation, then by id."""
 
     created_at: datetime
     id: str
 
     @property
-    def packed(self) -> str:
+    def text(self) -> str:
         """The place in 32 characters: a cursor stands twice in an answer, and costs tokens."""
-        return cursor.packed_moment(self.created_at, self.id)
+        return cursor.pack_moment(self.created_at, self.id)
 
     @classmethod
-    def unpack(cls, text: str) -> Place:
+    def parse(cls, text: str) -> TaskSortKey:
         """Return the place that `packed` gave. Raises ValueError or OverflowError."""
-        return cls(*cursor.unpacked_moment(text))
+        return cls(*cursor.unpack_moment(text))
 
 
 @dataclass(frozen=True)
@@ -115,30 +116,30 @@ class Task:
     lapsed_at: datetime | None = None
 
     @property
-    def place(self) -> Place:
+    def sort_key(self) -> TaskSortKey:
         """Where the task stands in a list."""
-        return Place(self.created_at, self.id)
+        return TaskSortKey(self.created_at, self.id)
 
     @property
     def data(self) -> JsonObject:
         """The task as TaskData: the optional fields only where they are set."""
         optional = {
             "priority": self.priority,
-            "due_at": self.due_at and moment(self.due_at),
+            "due_at": self.due_at and format_timestamp(self.due_at),
             "tags": list(self.tags) or None,
             "parent_id": self.parent_id,
             "blocked_by": list(self.blocked_by) or None,
             "links": list(self.links) or None,
-            "claim": self.claimed_until and {"expires_at": moment(self.claimed_until)},
-            "released": self.lapsed_at and f"lease expired at {moment(self.lapsed_at)}",
+            "claim": self.claimed_until and {"expires_at": format_timestamp(self.claimed_until)},
+            "released": self.lapsed_at and f"lease expired at {format_timestamp(self.lapsed_at)}",
         }
         return {
             "task_id": self.id,
             "title": self.title,
             "description": self.description,
             "status": self.status,
-            "created_at": moment(self.created_at),
-            "updated_at": moment(self.updated_at),
+            "created_at": format_timestamp(self.created_at),
+            "updated_at": format_timestamp(self.updated_at),
             "version": self.version,
             **{name: value for name, value in optional.items() if value is not None},
         }
@@ -158,7 +159,7 @@ class Claim:
         return {**data, "claim": {"token": self.token, **data["claim"]}}
 
 
-def moment(value: datetime) -> str:
+def format_timestamp(value: datetime) -> str:
     """Return an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
     return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -190,13 +191,6 @@ class TaskData(TypedDict):
     released: NotRequired[str]
 
 
-class Next(TypedDict):
-    """The call that continues a cut answer."""
-
-    tool: str
-    arguments: JsonObject
-
-
 class TaskAnswer(TypedDict):
     """One task."""
 
@@ -220,25 +214,25 @@ class TaskListAnswer(TypedDict):
     data: list[TaskData]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
-    next: NotRequired[Next]
+    next: NotRequired[NextCall]
 
 
-class Deleted(TypedDict):
+class DeletedTask(TypedDict):
     """A task that went into the trash."""
 
     task_id: str
     message: str
 
 
-class DeletedAnswer(TypedDict):
+class TaskDeletedAnswer(TypedDict):
     """A deletion."""
 
     success: Literal[True]
-    data: Deleted
+    data: DeletedTask
     truncated: NotRequired[bool]
 
 
-class ErrorAnswer(TypedDict):
+class TaskErrorAnswer(TypedDict):
     """A failure; a CONFLICT holds the task as it is now in `data`."""
 
     success: Literal[False]

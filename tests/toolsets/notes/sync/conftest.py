@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core.accounts import ensure_default
+from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.scope import Scope
+from rolltop.core.principal import Principal
 from tests.simperium import Simperium
 from tests.simperium.http import Served
 from tests.toolsets.notes.sync.device import EMAIL, PASSWORD, Device
@@ -57,9 +57,9 @@ def served(simperium: Simperium) -> Iterator[Served]:
 
 
 @pytest.fixture
-def default(database: Database) -> Scope:
+def default(database: Database) -> Principal:
     """The scope of the default user, whose account the settings name."""
-    return Scope.of(database.write_now(SYSTEM, ensure_default).id)
+    return Principal.for_user(database.write_sync(SYSTEM, ensure_default_user).id)
 
 
 def settings_of(served: Served) -> dict[str, Any]:

@@ -11,15 +11,19 @@ from sqlalchemy import select
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import Conflict
-from rolltop.core.scope import Scope
-from rolltop.toolsets.notes.clients.http import Bounds, Exchange
-from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simplenote
-from rolltop.toolsets.notes.models import Account, Content, Notebook
-from rolltop.toolsets.notes.service import changes, notebooks
-from rolltop.toolsets.notes.service.remote import cycle, writing
-from rolltop.toolsets.notes.service.remote.link import Link
-from rolltop.toolsets.notes.service.remote.writing import Change
-from rolltop.toolsets.notes.store import accounts, reading, tables, versions
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
+from rolltop.toolsets.notes.clients.simperium import (
+    Credentials,
+    SimplenoteBackend,
+    SimplenoteEndpoints,
+)
+from rolltop.toolsets.notes.edits import Edit
+from rolltop.toolsets.notes.models import Account, Content
+from rolltop.toolsets.notes.store import notebooks, tables
+from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync import push, service
+from rolltop.toolsets.notes.sync.connection import AccountConnection
 from tests.simperium import API_KEY, APP_ID, FaultPlan
 from tests.simperium.transport import InProcess
 
@@ -29,14 +33,14 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Database, Tx
     from rolltop.toolsets.notes.models import Note
-    from rolltop.toolsets.notes.service.remote.cycle import Synced
+    from rolltop.toolsets.notes.sync.service import SyncOutcome
     from tests.simperium import Simperium
     from tests.simperium.faults import Kind
 
 EMAIL: Final = "ada@example.org"
 PASSWORD: Final = "correct horse"  # noqa: S105  # of nobody
 INTERVAL: Final = 300.0
-PLACES: Final = Places(
+PLACES: Final = SimplenoteEndpoints(
     "http://127.0.0.1:9/1", "http://127.0.0.1:9/1", "http://127.0.0.1:9/account", APP_ID, API_KEY
 )
 
@@ -128,31 +132,36 @@ class Device:
         self, database: Database, simperium: Simperium, runner: asyncio.Runner, *, history: int = 0
     ) -> None:
         address = f"{uuid.uuid4()}@example.org"
-        self.scope = Scope.of(database.write_now(SYSTEM, add_user, address).id)
-        self.notebook = Notebook(notebooks.key_of(EMAIL), history)
+        self.scope = Principal.for_user(database.write_sync(SYSTEM, add_user, address).id)
+        self.key = notebooks.account_key(EMAIL)
+        self.history_limit = history
         self.database = database
         self.fuse = Fuse()
-        self.bounds = Bounds()
+        self.bounds = RequestLimits()
         self._simperium = simperium
         self._runner = runner
-        database.write_now(self.scope, accounts.put, Account(self.notebook.account, username=EMAIL))
+        database.write_sync(self.scope, notebooks.upsert_account, Account(self.key, username=EMAIL))
 
-    def link(self) -> Link:
+    def link(self) -> AccountConnection:
         """Return a new process's link to the server."""
-        exchange = Exchange(
+        exchange = HttpClient(
             self.bounds, transport=CrashingTransport(self._simperium, self.fuse), pause=at_once
         )
-        backend = Simplenote(PLACES, Credentials(EMAIL, password=PASSWORD), exchange, "device")
+        backend = SimplenoteBackend(
+            PLACES, Credentials(EMAIL, password=PASSWORD), exchange, "device"
+        )
         database: Any = CrashingDatabase(self.database, self.fuse)
-        return Link(database, self.scope, self.notebook, backend, str(uuid.uuid4()))
+        return AccountConnection(
+            database, self.scope, self.key, self.history_limit, backend, str(uuid.uuid4())
+        )
 
-    def run(self, work: Callable[[Link], Coroutine[Any, Any, Any]]) -> Any:
+    def run(self, work: Callable[[AccountConnection], Coroutine[Any, Any, Any]]) -> Any:
         """Return what `work(link)` returns in a new process."""
         return self._runner.run(work(self.link()))
 
-    def sync(self, *, accept: bool = False) -> Synced:
+    def sync(self, *, accept: bool = False) -> SyncOutcome:
         """Return the outcome of one sync."""
-        return self.run(lambda link: cycle.sync(link, INTERVAL, accept=accept))
+        return self.run(lambda link: service.run_sync(link, INTERVAL, accept=accept))
 
     def save(
         self,
@@ -163,14 +172,15 @@ class Device:
     ) -> Note:
         """Return the note after a write as the tools make it."""
 
-        def decide(tx: Tx) -> Change:
+        def decide(notebook: Notebook) -> Edit:
             if note_id is None:
-                return Change(None, edit(Content("", created=1.0)))
-            note = reading.get(tx, self.notebook.account, note_id)
+                return Edit(None, edit(Content("", created=1.0)))
+            note = notebook.get(note_id)
             assert note is not None
-            return Change(note, replace(edit(note.content), modified=tx.now.timestamp()))
+            now = notebook.tx.now.timestamp()
+            return Edit(note, replace(edit(note.content), modified=now))
 
-        return self.run(lambda link: writing.write(link, note_id, decide, offline=offline))
+        return self.run(lambda link: push.write_note(link, note_id, decide, offline=offline)).note
 
     def queue(self, note_id: str, edit: Callable[[Content], Content]) -> Note:
         """Return the note after a change that waits to be sent."""
@@ -183,18 +193,20 @@ class Device:
     def delete(self, note_id: str, *, version: int | None = None) -> tuple[int, int | None]:
         """Delete a note for good, only at one version where one is given."""
 
-        def decide(tx: Tx) -> Note:
-            note = reading.get(tx, self.notebook.account, note_id)
+        def decide(notebook: Notebook) -> Note:
+            note = notebook.get(note_id)
             assert note is not None
             if version is not None and note.local_version != version:
                 raise Conflict("it has changed")
             return note
 
-        return self.run(lambda link: writing.delete(link, note_id, decide))
+        return self.run(lambda link: push.delete_note(link, note_id, decide))
 
     def notes(self) -> dict[str, Note]:
         """Return the notes as they are here, by id."""
-        found = self.database.read_now(self.scope, reading.after, self.notebook.account, "", 10_000)
+        found = self.database.read_sync(
+            self.scope, lambda tx: Notebook(tx, self.key).read_after("", 10_000)
+        )
         return {note.id: note for note in found}
 
     def history(self, note_id: str) -> list[str]:
@@ -205,34 +217,32 @@ class Device:
         """Return the texts of all earlier versions of all notes that were ever here."""
         columns = tables.note_versions.c
         wanted = select(columns.content).where(
-            columns.user_id == self.scope.user_id, columns.account == self.notebook.account
+            columns.user_id == self.scope.user_id, columns.account == self.key
         )
-        return self.database.read_now(self.scope, lambda tx: set(tx.execute(wanted).scalars()))
+        return self.database.read_sync(self.scope, lambda tx: set(tx.execute(wanted).scalars()))
 
     def forget(self) -> None:
         """Drop all copies and the cursor, as reset_cache does."""
 
         def reset(tx: Tx) -> None:
-            changes.forget_all(tx, self.notebook)
-            account = accounts.get(tx, self.notebook.account)
+            Notebook(tx, self.key).drop_copies()
+            account = notebooks.get_account(tx, self.key)
             assert account is not None
-            accounts.put(tx, replace(account, cursor=None, state={}))
+            notebooks.upsert_account(tx, replace(account, cursor=None, state={}))
 
-        self.database.write_now(self.scope, reset)
+        self.database.write_sync(self.scope, reset)
 
     def account(self) -> Account:
         """Return the account's row."""
-        found = self.database.read_now(self.scope, accounts.get, self.notebook.account)
+        found = self.database.read_sync(self.scope, notebooks.get_account, self.key)
         assert found is not None
         return found
 
     def _versions(self, note_id: str) -> list[Content]:
         def read(tx: Tx) -> list[Content]:
-            heads = versions.heads(tx, self.notebook.account, note_id)
-            rows = [
-                versions.get(tx, self.notebook.account, note_id, head.local_version)
-                for head in heads
-            ]
+            notebook = Notebook(tx, self.key)
+            heads = notebook.list_versions(note_id)
+            rows = [notebook.get_version(note_id, head.local_version) for head in heads]
             return [row.content for row in rows if row is not None]
 
-        return self.database.read_now(self.scope, read)
+        return self.database.read_sync(self.scope, read)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.toolsets.notes.clients import http
+from rolltop.toolsets.notes.clients import http_client
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL, lose_the_next_write
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rolltop.core.db import Database
-    from rolltop.core.scope import Scope
+    from rolltop.core.principal import Principal
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
     from tests.simperium.http import Served
@@ -32,7 +32,7 @@ def server(simperium: Simperium) -> Bucket:
 
 
 @pytest.fixture
-def call(database: Database, default: Scope, served: Served, server: Bucket) -> Call:
+def call(database: Database, default: Principal, served: Served, server: Bucket) -> Call:
     """Call a tool of a desk that is connected and has synced once; return what it answers."""
     desk = make_desk(database, settings=settings_of(served))
 
@@ -165,7 +165,7 @@ def test_a_reset_before_a_list_that_lacks_notes_loses_none(
 
 
 def test_offline_writes_are_marked_and_keep_a_reset_away(
-    database: Database, default: Scope, served: Served, server: Bucket
+    database: Database, default: Principal, served: Served, server: Bucket
 ) -> None:
     settings = {**settings_of(served), "notes.offline_writes": True}
     desk = make_desk(database, settings=settings)
@@ -182,7 +182,7 @@ def test_offline_writes_are_marked_and_keep_a_reset_away(
 
 
 def test_what_keeps_a_reset_away_says_how_to_end_that(
-    database: Database, default: Scope, served: Served, server: Bucket
+    database: Database, default: Principal, served: Served, server: Bucket
 ) -> None:
     desk = make_desk(database, settings={**settings_of(served), "notes.offline_writes": True})
 
@@ -210,7 +210,7 @@ def test_what_keeps_a_reset_away_says_how_to_end_that(
 
 
 def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
-    database: Database, default: Scope, served: Served
+    database: Database, default: Principal, served: Served
 ) -> None:
     settings = {**settings_of(served), "notes.simplenote.password": "wrong"}
     desk = make_desk(database, settings=settings)
@@ -220,7 +220,7 @@ def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
 
 
 def test_a_token_of_the_settings_needs_no_login(
-    database: Database, default: Scope, served: Served, server: Bucket
+    database: Database, default: Principal, served: Served, server: Bucket
 ) -> None:
     (token,) = served.simperium.tokens
     named = {"notes.simplenote.password": "", "notes.simplenote.token": token}
@@ -290,14 +290,14 @@ def test_a_token_that_is_refused_for_good_is_told_and_not_kept(
 )
 def test_each_way_to_fail_of_the_backend_has_its_category_code_and_status(
     database: Database,
-    default: Scope,
+    default: Principal,
     served: Served,
     server: Bucket,
     monkeypatch: pytest.MonkeyPatch,
     case: tuple[Any, int, tuple[str, str, str, int]],
 ) -> None:
     fault, status, told = case
-    monkeypatch.setattr(http, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
     desk = make_desk(database, settings={**settings_of(served), "notes.api_timeout": 0.5})
     call_tool(desk, default, "note_manage", action="sync")
     before = call_tool(desk, default, "note_get", id="n").structured
@@ -316,7 +316,7 @@ def test_each_way_to_fail_of_the_backend_has_its_category_code_and_status(
 def test_what_a_save_that_may_have_arrived_says_to_do_shows_whether_it_has(
     call: Call, simperium: Simperium, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(http, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
     lose_the_next_write(simperium, "unreachable")
     error = call("note_save", **given, text="perhaps\n")["error"]
     assert error["details"]["may_have_arrived"] is True

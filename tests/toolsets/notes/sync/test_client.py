@@ -17,11 +17,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import RolltopError
-from rolltop.toolsets.notes.clients import objects
+from rolltop.toolsets.notes.clients import note_object
 from rolltop.toolsets.notes.clients import simperium as simperium_module
-from rolltop.toolsets.notes.clients.failures import BackendFailed, NotAccepted
-from rolltop.toolsets.notes.clients.http import Bounds, Exchange
-from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simplenote
+from rolltop.toolsets.notes.clients.backend import BackendError, CredentialsRejected
+from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
+from rolltop.toolsets.notes.clients.simperium import (
+    Credentials,
+    SimplenoteBackend,
+    SimplenoteEndpoints,
+)
 from tests.campaign import examples
 from tests.simperium import API_KEY, APP_ID, Simperium
 from tests.simperium.http import Served
@@ -31,7 +35,7 @@ from tests.toolsets.notes.sync.device import EMAIL, PASSWORD, PLACES
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from rolltop.toolsets.notes.clients.backend import RemoteNote, Written
+    from rolltop.toolsets.notes.clients.backend import RemoteNote, WriteResult
 
 NOTE: Final[dict[str, Any]] = {"content": "one", "tags": [], "deleted": False}
 
@@ -48,25 +52,29 @@ class Caller:
     async def pause(self, seconds: float) -> None:
         self.waits.append(seconds)
 
-    def __call__(self, ask: Callable[[Simplenote], Awaitable[Any]]) -> Any:
-        exchange = Exchange(
-            Bounds(largest_body=1 << 20), transport=InProcess(self.server), pause=self.pause
+    def __call__(self, ask: Callable[[SimplenoteBackend], Awaitable[Any]]) -> Any:
+        exchange = HttpClient(
+            RequestLimits(max_body_bytes=1 << 20),
+            transport=InProcess(self.server),
+            pause=self.pause,
         )
         return self.through(exchange, ask)
 
-    def through(self, exchange: Exchange, ask: Callable[[Simplenote], Awaitable[Any]]) -> Any:
+    def through(
+        self, exchange: HttpClient, ask: Callable[[SimplenoteBackend], Awaitable[Any]]
+    ) -> Any:
         """Return what `ask` answers of a client that uses `exchange`."""
 
         async def run() -> Any:
             credentials = Credentials(EMAIL, self.token, self.password)
             try:
-                return await ask(Simplenote(PLACES, credentials, exchange, "test"))
+                return await ask(SimplenoteBackend(PLACES, credentials, exchange, "test"))
             finally:
                 await exchange.close()
 
         return asyncio.run(run())
 
-    def put(self, base: int | None = None, name: str = "n", **more: Any) -> Written:
+    def put(self, base: int | None = None, name: str = "n", **more: Any) -> WriteResult:
         """Write a note."""
         data = {**NOTE, **more}
         return self(lambda client: client.put(name, data, base, f"{name}-{base}-{data}"))
@@ -75,9 +83,9 @@ class Caller:
         """Read a note."""
         return self(lambda client: client.get(name))
 
-    def failure(self, ask: Callable[[], Any]) -> BackendFailed:
+    def failure(self, ask: Callable[[], Any]) -> BackendError:
         """Return how a call fails."""
-        with pytest.raises(BackendFailed) as raised:
+        with pytest.raises(BackendError) as raised:
             ask()
         return raised.value
 
@@ -162,14 +170,14 @@ def test_a_refused_token_is_replaced_once_where_there_is_a_password(call: Caller
     assert call.put().outcome == "stored"
     assert call.server.served["login"] == 1
     call.server.faults.add("status", "post", times=2, status=401)
-    with pytest.raises(NotAccepted) as raised:
+    with pytest.raises(CredentialsRejected) as raised:
         call.put(1, content="two")
     assert raised.value.code == "TOKEN_REJECTED"
 
 
 def test_without_token_and_password_nothing_is_sent(call: Caller) -> None:
     call.password = ""
-    with pytest.raises(NotAccepted) as raised:
+    with pytest.raises(CredentialsRejected) as raised:
         call.get()
     assert raised.value.code == "LOGIN_REQUIRED"
     assert "rolltop notes login" in raised.value.hint
@@ -181,10 +189,10 @@ def test_without_token_and_password_nothing_is_sent(call: Caller) -> None:
 )
 def test_each_reason_to_refuse_a_login_has_its_own_message(call: Caller, said: str) -> None:
     call.server.faults.add("status", "login", status=401, text=said.title())
-    with pytest.raises(NotAccepted) as raised:
+    with pytest.raises(CredentialsRejected) as raised:
         call.get()
     call.server.faults.add("status", "login", status=401, text="something else")
-    with pytest.raises(NotAccepted) as other:
+    with pytest.raises(CredentialsRejected) as other:
         call.get()
     assert raised.value.code == other.value.code == "LOGIN_FAILED"
     assert raised.value.message != other.value.message
@@ -192,16 +200,16 @@ def test_each_reason_to_refuse_a_login_has_its_own_message(call: Caller, said: s
 
 def test_a_mailed_code_is_exchanged_for_a_token(simperium: Simperium) -> None:
     async def log_in(code: str) -> str:
-        exchange = Exchange(Bounds(), transport=InProcess(simperium))
+        exchange = HttpClient(RequestLimits(), transport=InProcess(simperium))
         return await simperium_module.exchange_code(PLACES, EMAIL, code, exchange)
 
     asyncio.run(
         simperium_module.request_code(
-            PLACES, EMAIL, Exchange(Bounds(), transport=InProcess(simperium))
+            PLACES, EMAIL, HttpClient(RequestLimits(), transport=InProcess(simperium))
         )
     )
     code = simperium.codes[EMAIL]
-    with pytest.raises(NotAccepted):
+    with pytest.raises(CredentialsRejected):
         asyncio.run(log_in("WRONG"))
     assert simperium.tokens[asyncio.run(log_in(f" {code.lower()}\n"))] == EMAIL
 
@@ -241,7 +249,7 @@ class Answering(httpx2.AsyncBaseTransport):
         )
 
 
-ASKED: Final[tuple[Callable[[Simplenote], Awaitable[Any]], ...]] = (
+ASKED: Final[tuple[Callable[[SimplenoteBackend], Awaitable[Any]], ...]] = (
     lambda client: client.index(limit=10, mark=None, since=None, data=True),
     lambda client: client.get("n"),
     lambda client: client.put("n", NOTE, None, "c"),
@@ -250,11 +258,11 @@ ASKED: Final[tuple[Callable[[Simplenote], Awaitable[Any]], ...]] = (
 
 
 def asked_of(
-    call: Caller, transport: Answering, ask: Callable[[Simplenote], Awaitable[Any]]
+    call: Caller, transport: Answering, ask: Callable[[SimplenoteBackend], Awaitable[Any]]
 ) -> Any:
     """Return what a client answers, or the error it raises; any other error is a fault."""
-    exchange = Exchange(
-        Bounds(largest_body=1 << 20, repeats=0), transport=transport, pause=call.pause
+    exchange = HttpClient(
+        RequestLimits(max_body_bytes=1 << 20, retries=0), transport=transport, pause=call.pause
     )
     try:
         return call.through(exchange, ask)
@@ -274,7 +282,7 @@ def test_a_body_that_unpacks_to_far_too_much_is_not_unpacked(call: Caller, layer
     failed = [asked_of(call, bomb, ask) for ask in ASKED]
     _now, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert all(isinstance(error, BackendFailed) for error in failed)
+    assert all(isinstance(error, BackendError) for error in failed)
     assert most < 24 << 20
 
 
@@ -320,7 +328,7 @@ def test_whatever_comes_back_is_taken_or_told(
                 asked_of(call, transport, partial(_next_page, mark=page))
 
 
-async def _next_page(client: Simplenote, mark: str) -> Any:
+async def _next_page(client: SimplenoteBackend, mark: str) -> Any:
     return await client.index(limit=10, mark=mark, since="1", data=True)
 
 
@@ -344,11 +352,11 @@ def test_notes_of_an_unknown_form_are_passed_over(call: Caller) -> None:
 @pytest.mark.parametrize("name", ["../tag/i/x", "..", ".", "a/b", "a?b#c", "ü %2F", "a.b"])
 def test_an_id_never_reaches_another_place(call: Caller, name: str) -> None:
     with Served(call.server) as served:
-        places = Places(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
+        places = SimplenoteEndpoints(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
 
         async def put_and_get() -> RemoteNote | None:
-            exchange = Exchange(Bounds())
-            client = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
+            exchange = HttpClient(RequestLimits())
+            client = SimplenoteBackend(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
             await client.put(name, NOTE, None, "c")
             got = await client.get(name, 1)
             await exchange.close()
@@ -376,11 +384,11 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
     arrived: bool,  # noqa: FBT001  # drawn
 ) -> None:
     with Served(simperium) as served:
-        places = Places(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
+        places = SimplenoteEndpoints(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
 
         async def put() -> None:
-            exchange = Exchange(Bounds(timeout=0.3, largest_body=1 << 20))
-            client = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
+            exchange = HttpClient(RequestLimits(timeout=0.3, max_body_bytes=1 << 20))
+            client = SimplenoteBackend(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
             await client.authenticate()
             simperium.faults.add(fault, "post")
             try:
@@ -388,7 +396,7 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
             finally:
                 await exchange.close()
 
-        with pytest.raises(BackendFailed) as raised:
+        with pytest.raises(BackendError) as raised:
             asyncio.run(put())
     assert raised.value.code == code
     assert raised.value.may_have_arrived
@@ -399,17 +407,17 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
 def test_a_server_that_is_not_there_is_out_of_reach(simperium: Simperium) -> None:
     with Served(simperium) as served:
         url = served.url
-    places = Places(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
+    places = SimplenoteEndpoints(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
     waits: list[float] = []
 
     async def pause(seconds: float) -> None:
         waits.append(seconds)
 
     async def get() -> None:
-        exchange = Exchange(Bounds(), pause=pause)
-        await Simplenote(places, Credentials(EMAIL, "t"), exchange, "test").get("n")
+        exchange = HttpClient(RequestLimits(), pause=pause)
+        await SimplenoteBackend(places, Credentials(EMAIL, "t"), exchange, "test").get("n")
 
-    with pytest.raises(BackendFailed) as raised:
+    with pytest.raises(BackendError) as raised:
         asyncio.run(get())
     assert raised.value.code == "BACKEND_UNAVAILABLE"
     assert len(waits) == 3
@@ -454,22 +462,25 @@ JSON = st.recursive(
 def test_what_is_not_changed_of_an_object_goes_back_as_it_came(
     data: dict[str, Any], text: str
 ) -> None:
-    content = objects.content_of(data)
+    content = note_object.parse_content(data)
     assert {
-        key: value for key, value in objects.object_of(content, data).items() if key in data
+        key: value for key, value in note_object.build_object(content, data).items() if key in data
     } == data
     changed = replace(content, text=text)
-    assert objects.object_of(changed, data) == {**objects.object_of(content, data), "content": text}
+    assert note_object.build_object(changed, data) == {
+        **note_object.build_object(content, data),
+        "content": text,
+    }
 
 
 @given(JSON | st.floats() | st.text(st.characters()) | st.lists(st.text(st.characters())))
 @settings(max_examples=examples(50))
 def test_whatever_is_kept_can_be_kept(value: Any) -> None:
-    kept = objects.storable(value)
+    kept = note_object.sanitize_json(value)
     text = json.dumps(kept, allow_nan=False, ensure_ascii=False)
     assert "\\u0000" not in text
     assert json.loads(text.encode()) == kept
-    assert objects.storable(kept) == kept
+    assert note_object.sanitize_json(kept) == kept
 
 
 ODD: Final[st.SearchStrategy[Any]] = st.one_of(
@@ -488,5 +499,5 @@ HOSTILE: Final = st.fixed_dictionaries({}, optional=FIELDS).map(json.dumps).map(
 
 
 def test_what_cannot_be_kept_becomes_what_can() -> None:
-    assert objects.storable("a\0\ud800b\U0001f600") == "a\ufffd\ufffdb\U0001f600"
-    assert objects.storable({"a": [float("inf"), 1.5]}) == {"a": [None, 1.5]}
+    assert note_object.sanitize_json("a\0\ud800b\U0001f600") == "a\ufffd\ufffdb\U0001f600"
+    assert note_object.sanitize_json({"a": [float("inf"), 1.5]}) == {"a": [None, 1.5]}

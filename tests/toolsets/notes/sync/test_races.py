@@ -9,18 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.errors import Conflict
-from rolltop.toolsets.notes.clients.http import Bounds, Exchange
-from rolltop.toolsets.notes.clients.simperium import Credentials, Places, Simplenote
+from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
+from rolltop.toolsets.notes.clients.simperium import (
+    Credentials,
+    SimplenoteBackend,
+    SimplenoteEndpoints,
+)
+from rolltop.toolsets.notes.edits import Edit
 from rolltop.toolsets.notes.models import Content
-from rolltop.toolsets.notes.service.remote import cycle, writing
-from rolltop.toolsets.notes.service.remote.link import Link
-from rolltop.toolsets.notes.service.remote.writing import Change
-from rolltop.toolsets.notes.store import reading
+from rolltop.toolsets.notes.sync import push, service
+from rolltop.toolsets.notes.sync.connection import AccountConnection
 from tests.simperium import API_KEY, APP_ID
 from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, PASSWORD, Device
 
 if TYPE_CHECKING:
-    from rolltop.core.db import Database, Tx
+    from collections.abc import Callable
+
+    from rolltop.core.db import Database
+    from rolltop.toolsets.notes.store.notebooks import Notebook
     from tests.databases import MakeDatabase
     from tests.simperium import Simperium
     from tests.simperium.http import Served
@@ -30,29 +36,29 @@ WORDS: Final = 5
 PATIENCE: Final = 60.0
 
 
-async def work(link: Link, words: list[str]) -> list[str]:
+async def work(link: AccountConnection, words: list[str]) -> list[str]:
     """Append each word to one note and to a new one, syncing in between; return the outcomes."""
     outcomes: list[str] = []
 
-    def append(word: str) -> writing.Decide:
-        def decide(tx: Tx) -> Change:
-            note = reading.hold(tx, link.notebook.account, "shared")
+    def append(word: str) -> Callable[[Notebook], Edit]:
+        def decide(notebook: Notebook) -> Edit:
+            note = notebook.lock("shared")
             assert note is not None
-            return Change(note, replace(note.content, text=f"{note.text}{word}\n"))
+            return Edit(note, replace(note.content, text=f"{note.text}{word}\n"))
 
         return decide
 
     for word in words:
         while True:
             try:
-                await writing.write(link, "shared", append(word), offline=False)
+                await push.write_note(link, "shared", append(word), offline=False)
                 break
             except Conflict:
                 continue
-        await writing.write(
-            link, None, lambda _tx, word=word: Change(None, Content(word)), offline=False
+        await push.write_note(
+            link, None, lambda _notebook, word=word: Edit(None, Content(word)), offline=False
         )
-        outcomes.append((await cycle.sync(link, INTERVAL)).status)
+        outcomes.append((await service.run_sync(link, INTERVAL)).status)
     return outcomes
 
 
@@ -60,10 +66,12 @@ def one_desk(device: Device, database: Database, url: str, number: int, said: li
     """Work as one desk and keep what its syncs answered."""
 
     async def run() -> None:
-        exchange = Exchange(Bounds())
-        places = Places(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
-        backend = Simplenote(places, Credentials(EMAIL, "", PASSWORD), exchange, f"desk-{number}")
-        link = Link(database, device.scope, device.notebook, backend, str(uuid.uuid4()))
+        exchange = HttpClient(RequestLimits())
+        places = SimplenoteEndpoints(f"{url}/1", f"{url}/1", "", APP_ID, API_KEY)
+        backend = SimplenoteBackend(
+            places, Credentials(EMAIL, "", PASSWORD), exchange, f"desk-{number}"
+        )
+        link = AccountConnection(database, device.scope, device.key, 0, backend, str(uuid.uuid4()))
         said.extend(await work(link, [f"word-{number}-{n}" for n in range(WORDS)]))
         await exchange.close()
 

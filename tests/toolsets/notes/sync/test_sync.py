@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.toolsets.notes.clients.http import Bounds
-from rolltop.toolsets.notes.service import changes
-from rolltop.toolsets.notes.service.remote import cycle, planning
-from rolltop.toolsets.notes.service.remote.link import Record
-from rolltop.toolsets.notes.store import reading
+from rolltop.toolsets.notes.clients.http_client import RequestLimits
+from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync import pull, service
+from rolltop.toolsets.notes.sync.connection import SyncRecord, acquire_lease
 from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, Crash, Device, before_the_next_write
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.toolsets.notes.models import Content
-    from rolltop.toolsets.notes.service.remote.link import Link
+    from rolltop.toolsets.notes.sync.connection import AccountConnection
     from tests.databases import Clock
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
@@ -50,9 +49,9 @@ def texts(device: Device) -> dict[str, str]:
     return {note.id: note.text for note in device.notes().values() if not note.content.trash}
 
 
-def tally(done: cycle.Synced) -> tuple[int, int, int, str]:
+def tally(done: service.SyncOutcome) -> tuple[int, int, int, str]:
     """Return pulled, pushed, conflicts, status."""
-    return done.tally.pulled, done.tally.pushed, done.tally.conflicts, done.status
+    return done.counts.pulled, done.counts.pushed, done.counts.conflicts, done.status
 
 
 def test_a_first_sync_brings_all_in_pages_and_the_next_only_what_is_new(
@@ -90,7 +89,7 @@ def test_a_first_sync_that_is_killed_goes_on_where_it_was(
     before = len(device.notes())
     clock.advance(minutes=10)
     done = device.sync()
-    assert (done.tally.pulled, done.status) == (250 - before, "idle")
+    assert (done.counts.pulled, done.status) == (250 - before, "idle")
     assert len(device.notes()) == 250
     assert simperium.served["index"] <= 4
 
@@ -118,8 +117,9 @@ def test_what_changes_while_pages_are_read_is_not_missed(
 
 
 def test_large_notes_come_in_smaller_pages(device: Device, server: Bucket) -> None:
-    device.bounds = Bounds(largest_body=100_000)
+    device.bounds = RequestLimits(max_body_bytes=100_000)
     fill(server, 20, "long " * 4000)
+    assert len(device.run(pull.plan_sync).notes) == 20
     assert tally(device.sync()) == (20, 0, 0, "idle")
     server.post("n3", {"content": "x" * 200_000}, None, None)
     done = device.sync()
@@ -247,13 +247,13 @@ def test_an_empty_list_of_many_notes_stops_the_sync(
     assert len(texts(device)) == 12
 
 
-@pytest.mark.parametrize("harm", ["trash", "cut"])
+@pytest.mark.parametrize("change_kind", ["trash", "cut"])
 def test_a_sync_that_takes_away_a_lot_stops_before_it_and_asks(
-    device: Device, server: Bucket, harm: str
+    device: Device, server: Bucket, change_kind: str
 ) -> None:
     fill(server, 60, LONG)
     device.sync()
-    change = {"deleted": True} if harm == "trash" else {"content": "short"}
+    change = {"deleted": True} if change_kind == "trash" else {"content": "short"}
     for number in range(11):
         server.post(f"n{number}", change, None, None)
     before, cursor = texts(device), device.account().cursor
@@ -287,7 +287,7 @@ def test_a_note_that_is_refused_keeps_no_other_back(
         device.queue(f"n{number}", to(f"changed {number}"))
     simperium.faults.add("status", "post", status=413)
     done = device.sync()
-    assert (done.tally.pushed, done.tally.refused, done.status) == (2, 1, "idle")
+    assert (done.counts.pushed, done.counts.refused, done.status) == (2, 1, "idle")
     (refused,) = [note for note in device.notes().values() if note.sync_state == "conflict"]
     device.sync()
     assert server.live()[refused.id]["content"].startswith("text")
@@ -306,10 +306,10 @@ def test_a_note_that_was_refused_is_tried_again_when_the_lists_are_compared(
     device.queue("n1", to("changed, too"))
     for _ in range(2):
         simperium.faults.add("status", "post", status=413)
-    assert device.sync().tally.refused == 2
+    assert device.sync().counts.refused == 2
     assert {note.sync_state for note in device.notes().values()} == {"conflict"}
     clock.advance(days=2)
-    assert device.sync().tally.pushed == 2
+    assert device.sync().counts.pushed == 2
     live = {note_id: data["content"] for note_id, data in server.live().items()}
     assert live == {"n0": "changed", "n1": "changed, too"}
 
@@ -322,11 +322,12 @@ def test_what_is_written_while_its_note_is_being_sent_is_sent_after_it(
     device.queue("n0", to("a\n"))
 
     def write_here(tx: Tx) -> None:
-        note = reading.hold(tx, device.notebook.account, "n0")
+        notebook = Notebook(tx, device.key, 0)
+        note = notebook.lock("n0")
         assert note is not None
-        changes.change(tx, device.notebook, note, to("a\nb\n")(note.content), source="local")
+        notebook.write(note, to("a\nb\n")(note.content), source="local")
 
-    before_the_next_write(simperium, lambda: device.database.write_now(device.scope, write_here))
+    before_the_next_write(simperium, lambda: device.database.write_sync(device.scope, write_here))
     device.sync()
     note = device.notes()["n0"]
     assert (note.text, note.sync_state, server.live()["n0"]["content"]) == (
@@ -347,15 +348,15 @@ def test_failures_are_counted_and_waits_grow_to_half_an_hour(
         assert device.sync().status == "error"
         account = device.account()
         assert (account.status, account.error_count) == ("error", failures)
-        record = Record.of(account)
+        record = SyncRecord.from_account(account)
         assert record.error == "BACKEND_UNAVAILABLE"
         assert record.next_at is not None
         waits.append(record.next_at - clock.now.timestamp())
     assert waits == [600.0, 1200.0, 1800.0, 1800.0, 1800.0, 1800.0]
     assert device.sync().status == "idle"
     account = device.account()
-    assert (account.error_count, Record.of(account).error) == (0, None)
-    assert Record.of(account).next_at == clock.now.timestamp() + INTERVAL
+    assert (account.error_count, SyncRecord.from_account(account).error) == (0, None)
+    assert SyncRecord.from_account(account).next_at == clock.now.timestamp() + INTERVAL
 
 
 def test_two_processes_never_sync_at_once(
@@ -372,11 +373,11 @@ def test_two_processes_never_sync_at_once(
 
     simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as above
 
-    async def both(link: Link) -> list[str]:
+    async def both(link: AccountConnection) -> list[str]:
         other = device.link()
-        first = await cycle.sync(link, INTERVAL)
-        held = await link.write(cycle.begin, link)
-        second = await cycle.sync(other, INTERVAL)
+        first = await service.run_sync(link, INTERVAL)
+        held = await link.write(acquire_lease, link.holder)
+        second = await service.run_sync(other, INTERVAL)
         assert held
         return [first.status, second.status]
 
@@ -453,8 +454,8 @@ def test_a_dry_run_tells_all_and_does_nothing(device: Device, server: Bucket, cl
     for name, text in (("mrg", "a\nb\nC\n"), ("clash", "mine\n"), ("snd", "sent\n")):
         device.queue(name, to(text))
     here, there = device.notes(), server.live()
-    plan = device.run(planning.plan)
-    assert {one.note_id: one.act for one in plan.notes} == {
+    plan = device.run(pull.plan_sync)
+    assert {one.note_id: one.action for one in plan.notes} == {
         "new": "new",
         "chg": "change",
         "bin": "trash",
@@ -464,6 +465,6 @@ def test_a_dry_run_tells_all_and_does_nothing(device: Device, server: Bucket, cl
         "gone": "gone",
         "snd": "send",
     }
-    assert next(one.title for one in plan.notes if one.act == "new") == "Fresh"
-    assert not plan.asks
+    assert next(one.title for one in plan.notes if one.action == "new") == "Fresh"
+    assert not plan.needs_confirmation
     assert (device.notes(), server.live()) == (here, there)

@@ -10,7 +10,7 @@ import keyring.core
 import pytest
 
 from rolltop.core.errors import Unavailable
-from rolltop.toolsets.notes.clients.tokens import FILE_NAME, Tokens
+from rolltop.toolsets.notes.clients.token_store import FILE_NAME, TokenStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +47,9 @@ def ring(monkeypatch: pytest.MonkeyPatch) -> Ring:
 
 
 def test_a_token_goes_into_the_keyring_and_no_file(ring: Ring, tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "data")
+    tokens = TokenStore(tmp_path / "data")
     assert tokens.get("ada") is None
-    assert "keyring" in tokens.keep("ada", "t1")
+    assert "keyring" in tokens.save("ada", "t1")
     assert tokens.get("ada") == "t1"
     assert list(ring.kept.values()) == ["t1"]
     assert not (tmp_path / "data").exists()
@@ -59,15 +59,15 @@ def test_without_a_keyring_it_goes_into_a_file_of_its_owner_alone(
     ring: Ring, tmp_path: Path
 ) -> None:
     ring.is_locked = True
-    tokens = Tokens(tmp_path / "data")
-    tokens.keep("ada", "t1")
-    assert FILE_NAME in tokens.keep("bob", "t2")
+    tokens = TokenStore(tmp_path / "data")
+    tokens.save("ada", "t1")
+    assert FILE_NAME in tokens.save("bob", "t2")
     file = tmp_path / "data" / FILE_NAME
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in file.parent.iterdir()] == [FILE_NAME]
     assert (tokens.get("ada"), tokens.get("bob")) == ("t1", "t2")
     ring.is_locked = False
-    tokens.keep("ada", "t3")
+    tokens.save("ada", "t3")
     assert (tokens.get("ada"), tokens.get("bob")) == ("t3", "t2")
     assert "t1" not in file.read_text()
 
@@ -77,6 +77,6 @@ def test_a_file_that_is_damaged_is_told_and_left(ring: Ring, tmp_path: Path) -> 
     file = tmp_path / FILE_NAME
     file.write_text("{broken")
     with pytest.raises(Unavailable) as raised:
-        Tokens(tmp_path).keep("ada", "t1")
+        TokenStore(tmp_path).save("ada", "t1")
     assert str(file) in raised.value.message
     assert file.read_text() == "{broken"

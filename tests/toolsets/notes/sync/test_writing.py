@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.errors import Conflict
-from rolltop.toolsets.notes.clients.backend import RemoteNote
-from rolltop.toolsets.notes.clients.failures import BackendFailed
-from rolltop.toolsets.notes.service.remote import applying
+from rolltop.toolsets.notes.clients.backend import BackendError, RemoteNote
+from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync import remote_changes
 from tests.toolsets.notes.sync.device import (
     EMAIL,
     Crash,
@@ -22,6 +22,7 @@ from tests.toolsets.notes.sync.device import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rolltop.core.db import Tx
     from rolltop.toolsets.notes.models import Content
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
@@ -88,7 +89,7 @@ def test_what_may_have_arrived_and_cannot_be_looked_up_is_told(
 ) -> None:
     device.sync()
     lose_the_next_write(simperium, "silent")
-    with pytest.raises(BackendFailed) as raised:
+    with pytest.raises(BackendError) as raised:
         device.save("n", to("two\n"))
     assert raised.value.data["details"]["may_have_arrived"] is True
     assert "read the note again" in raised.value.hint
@@ -154,7 +155,7 @@ def test_nothing_is_kept_here_when_the_backend_is_away(
 ) -> None:
     device.sync()
     simperium.faults.add("unreachable", times=9)
-    with pytest.raises(BackendFailed) as raised:
+    with pytest.raises(BackendError) as raised:
         device.save("n", to("two\n"))
     assert raised.value.code == "BACKEND_UNAVAILABLE"
     assert device.notes()["n"].text == "one\n"
@@ -171,7 +172,7 @@ def test_offline_writes_wait_and_are_sent_later(
     made = device.save(None, to("new\n"), offline=True)
     assert (first.sync_state, made.sync_state) == ("pending", "pending")
     simperium.faults.clear()
-    assert device.sync().tally.pushed == 2
+    assert device.sync().counts.pushed == 2
     assert {data["content"] for data in server.live().values()} == {"two\n", "new\n"}
     assert {note.sync_state for note in device.notes().values()} == {"synced"}
 
@@ -184,7 +185,7 @@ def test_what_is_kept_to_be_sent_and_had_arrived_is_one_note(
     lose_the_next_write(simperium, "unreachable")
     saved = device.save(name, to("new\n"), offline=True)
     assert saved.sync_state == "pending"
-    assert device.sync().tally.conflicts == 0
+    assert device.sync().counts.conflicts == 0
     assert [note_id for note_id, data in server.live().items() if data["content"] == "new\n"] == [
         saved.id
     ]
@@ -206,7 +207,11 @@ def test_what_arrived_and_came_by_a_sync_before_it_was_kept_is_one_note(
         elif len(server.live()) > len(device.notes()):  # another process syncs meanwhile
             (new_id,) = set(server.live()) - set(device.notes())
             arrived = RemoteNote(new_id, 1, server.live()[new_id])
-            device.database.write_now(device.scope, applying.tell, device.notebook, arrived, None)
+
+            def apply(tx: Tx) -> None:
+                remote_changes.apply_note(Notebook(tx, device.key), arrived, None)
+
+            device.database.write_sync(device.scope, apply)
         return answer(request)
 
     simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # as it fails from there on
@@ -307,7 +312,7 @@ def test_what_another_wrote_meanwhile_is_kept_where_the_backends_merge_leaves_it
     done = device.sync()
     other = new_device()
     other.sync()
-    assert done.tally.conflicts == (1 if way == "queued" else 0)
+    assert done.counts.conflicts == (1 if way == "queued" else 0)
     for one in (device, other):
         words = {word for note in one.notes().values() for word in note.text.split()}
         assert words == {"mine", "four", "two", "three"}

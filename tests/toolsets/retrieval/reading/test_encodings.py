@@ -12,10 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.reader.formats import read_document
-from rolltop.toolsets.retrieval.exact import content
-from rolltop.toolsets.retrieval.formats import surveying
-from rolltop.toolsets.retrieval.rank import reading
+from rolltop.documents.extractors import read_document
+from rolltop.toolsets.retrieval import line_index
+from rolltop.toolsets.retrieval.index import file_text
 from tests.campaign import examples
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
@@ -45,7 +44,7 @@ def shown(forest: Forest, queries: Iterable[str]) -> dict[str, dict[int, str]]:
     data = (forest.top / "docs/a.txt").read_bytes()
     root = forest.desk.roots.named[0]
     (entry,) = forest.desk.roots.walk(root)
-    ranked = reading.read(forest.desk.roots, root, entry)[1]
+    ranked = file_text.read_text(forest.desk.roots, root, entry)[1]
     found: dict[str, dict[int, str]] = {
         "reader": dict(enumerate(read_document(data, Path("a.txt")).text.split("\n"), 1)),
         "ranked": dict(enumerate(ranked.split("\n")[:-1], 1)),
@@ -102,15 +101,15 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=examples(20), deadline=None)
-@given(data=damaged(), block=st.integers(4, 60), kept=st.sampled_from([0, 1 << 17]))
-@example(data="\ufeff\r\r\n\r\n".encode("utf-16-le"), block=4, kept=0)
-def test_all_that_show_a_line_show_the_same(data: bytes, block: int, kept: int) -> None:
+@given(data=damaged(), block=st.integers(4, 60))
+@example(data="\ufeff\r\r\n\r\n".encode("utf-16-le"), block=4)
+@example(data=b"plain " + b"\xa4\x8f0\xb3" + 9 * "これは日本語です".encode("euc_jp"), block=4)
+def test_all_that_show_a_line_show_the_same(data: bytes, block: int) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.object(surveying, "LEAST_BLOCK", block),
-        patch.object(content, "_KEPT", kept),
-        patch.object(reading, "LARGEST", 100),
-        patch.object(reading, "_BEGINNING", 50 + block),
+        patch.object(line_index, "MIN_BLOCK", block),
+        patch.object(file_text, "MAX_BYTES", 100),
+        patch.object(file_text, "BEGINNING", 50 + block),
     ):
         forest = make_forest(Path(os.path.realpath(folder)), "docs")
         forest.put("docs/a.txt", data)
@@ -178,7 +177,7 @@ def test_the_beginning_of_a_very_large_file_is_ranked_as_it_is_read(forest: Fore
     assert hit["preview"][:-1] == line[:399]
     root = forest.desk.roots.named[0]
     (entry,) = forest.desk.roots.walk(root)
-    lines = reading.read(forest.desk.roots, root, entry)[1].split("\n")
+    lines = file_text.read_text(forest.desk.roots, root, entry)[1].split("\n")
     assert lines[-1] == ""
     for number in (1, 2, 1_000, len(lines) - 1):
         read = forest.ok("repo_get_snippet", path="a.txt", start_line=number, end_line=number)

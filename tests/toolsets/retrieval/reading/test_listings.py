@@ -13,9 +13,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 from tests.campaign import examples
-from tests.core.roots.test_roots_locate import unprivileged
-from tests.core.roots.trees import Plan, build, chosen_by_git, plans
 from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.workspace.test_sandbox import unprivileged
+from tests.workspace.trees import Plan, build, chosen_by_git, plans
 
 
 def paths(answer: dict[str, Any]) -> list[str]:
@@ -198,14 +198,14 @@ def test_a_cursor_of_another_listing_or_of_what_is_gone_is_refused(forest: Fores
         {"cursor": "x"},
         {"cursor": 1},
     ):
-        assert forest.code("repo_list_dir", **{**asked, **wrong}) == "CURSOR_INVALID"
+        assert forest.code("repo_list_dir", **{**asked, **wrong}) == "INVALID_CURSOR"
     shutil.rmtree(forest.top / "code")
     forest.put("code/other", "x")
-    assert forest.code("repo_list_dir", **asked) == "CURSOR_INVALID"
+    assert forest.code("repo_list_dir", **asked) == "INVALID_CURSOR"
 
 
 def test_the_servers_own_data_is_not_there(tmp_path: Path) -> None:
-    from rolltop.core.roots import Roots  # noqa: PLC0415  # only here
+    from rolltop.workspace import Roots  # noqa: PLC0415  # only here
 
     forest = make_forest(tmp_path, "docs", allow_hidden=True)
     forest.put("docs/data/desk.db", "x")

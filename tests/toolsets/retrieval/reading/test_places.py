@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rolltop.core.registry import Selection
-from rolltop.core.roots import Roots, near
-from tests.core.roots.test_roots_locate import unprivileged
+from rolltop.core.dispatch import ToolSelection
+from rolltop.workspace import Roots
 from tests.desks import make_desk
 from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.workspace.test_sandbox import unprivileged
 
 READS: list[tuple[str, dict[str, int]]] = [
     ("repo_open_file", {}),
@@ -202,7 +202,9 @@ def test_a_document_that_is_no_text_is_left_to_the_tool_that_reads_it(
     forest.put("docs/other.bin", b"\0")
     assert "smart_read" not in forest.fails("repo_open_file", path="other.bin")["hint"]
     alone = make_desk(
-        forest.desk.database, roots=forest.desk.roots, selection=Selection(toolsets=["retrieval"])
+        forest.desk.database,
+        roots=forest.desk.roots,
+        selection=ToolSelection(toolsets=["retrieval"]),
     )
     for tool in ("repo_open_file", "repo_list_dir"):
         assert "smart_read" not in Forest(forest.top, alone).fails(tool, path=name)["hint"]
@@ -225,10 +227,9 @@ def test_of_files_of_that_name_those_in_that_directory_are_meant(forest: Forest)
         assert "nearest" not in forest.fails("repo_open_file", path=path)["details"]
 
 
-def test_in_a_large_tree_what_may_be_meant_is_sought_first_where_the_path_leads(
-    forest: Forest, monkeypatch: pytest.MonkeyPatch
+def test_of_many_files_of_that_name_the_one_with_most_of_the_path_is_meant(
+    forest: Forest,
 ) -> None:
-    monkeypatch.setattr(near, "_MOST_LOOKED_AT", 500)
     for team in range(20):
         for service in range(10):
             forest.put(f"code/teams/team-{team:02}/service-{service}/src/main/index.md", "x\n")

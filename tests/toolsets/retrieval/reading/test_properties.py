@@ -106,7 +106,7 @@ def _tree() -> Forest:
     """Return a tree with links out of it and strange names, made once."""
     if not _MADE:
         forest = make_forest(Path(os.path.realpath(tempfile.mkdtemp())), "docs", "code")
-        (forest.top / "outside").write_text("outside")
+        (forest.top / "beyond").write_text("beyond")
         for name in ("docs/a/b.txt", "code/a/é", "docs/b.txt", "docs/docs/b.txt", "code/a\nb/*"):
             forest.put(name, "inside")
         (forest.top / "docs/link").symlink_to("a")
@@ -122,5 +122,5 @@ def forest_answer(forest: Forest, tool: str, path: str) -> dict[str, Any]:
 
     answer = call_tool(forest.desk, SOMEBODY, tool, path=path)
     assert str(forest.top) not in answer.text
-    assert "outside" not in answer.text.replace("outside a", "")
+    assert "beyond" not in answer.text.replace("beyond a", "")
     return answer.structured

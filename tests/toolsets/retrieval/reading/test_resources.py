@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core.call import Call
-from rolltop.core.errors import Invalid, NotFound, RolltopError
-from rolltop.core.toolset import Contents
-from rolltop.server.uris import Template
+from rolltop.core.context import CallContext
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.tools import ResourceContents
+from rolltop.server.resources import UriTemplate
 from rolltop.toolsets.retrieval import TOOLSET
 from tests.toolsets.retrieval.forest import SOMEBODY
 
 if TYPE_CHECKING:
     from tests.toolsets.retrieval.forest import Forest
 
-FILE = TOOLSET.references[0]
+FILE = TOOLSET.resource_templates[0]
 
 
 def read(forest: Forest, uri: str, budget: int = 20_000) -> str:
-    variables = Template(FILE.template).match(uri)
+    variables = UriTemplate(FILE.template).match(uri)
     assert variables is not None
 
     async def through() -> str:
-        call = Call(forest.desk, SOMEBODY, "resource file", budget)
+        call = CallContext(forest.desk, SOMEBODY, "resource file", budget)
         found = await FILE.read(call, **variables)
-        assert isinstance(found, Contents)
+        assert isinstance(found, ResourceContents)
         return found.text
 
     return asyncio.run(through())
@@ -35,7 +35,7 @@ def read(forest: Forest, uri: str, budget: int = 20_000) -> str:
 
 def complete(forest: Forest, variable: str, prefix: str, **context: str) -> list[str]:
     async def through() -> list[str]:
-        call = Call(forest.desk, SOMEBODY, "resource file", 20_000)
+        call = CallContext(forest.desk, SOMEBODY, "resource file", 20_000)
         return await FILE.complete(call, variable, prefix, context)
 
     return asyncio.run(through())
@@ -57,7 +57,7 @@ def test_a_file_longer_than_any_answer_is_not_read_whole(forest: Forest) -> None
 @pytest.mark.parametrize("lines", ["x", "0", "3-2", "9", "1-", "-1", "L", "1-2-3", "9" * 30])
 def test_lines_that_are_no_range_are_refused(forest: Forest, lines: str) -> None:
     forest.put("code/a.py", "one\n")
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(InvalidArgument) as caught:
         read(forest, f"rolltop://file/code/a.py#{lines}")
     assert caught.value.code == "RANGE_INVALID"
 
@@ -67,7 +67,7 @@ def test_what_is_not_there_is_not_found(forest: Forest) -> None:
     for path in ("gone", ".hidden", "a%0Ab"):
         with pytest.raises(NotFound):
             read(forest, f"rolltop://file/code/{path}")
-    assert Template(FILE.template).match("rolltop://file/code/../secret") is None
+    assert UriTemplate(FILE.template).match("rolltop://file/code/../secret") is None
 
 
 @pytest.mark.parametrize("path", ["out/secret", "/etc/passwd", "%2Fetc/passwd", "sub/../../secret"])
@@ -77,7 +77,7 @@ def test_no_address_leads_out_and_no_error_tells_where_the_root_is(
     forest.put("secret", "s3cret\n")
     (forest.top / "docs" / "out").symlink_to(forest.top)
     address = f"rolltop://file/docs/{path}"
-    if Template(FILE.template).match(address) is None:
+    if UriTemplate(FILE.template).match(address) is None:
         assert ".." in path
         return
     with pytest.raises(RolltopError) as caught:

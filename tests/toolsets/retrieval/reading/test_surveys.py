@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import pytest
 
-from rolltop.core.roots import Roots, settling
-from rolltop.toolsets.retrieval.formats import survey
-from rolltop.toolsets.retrieval.service import files
+from rolltop.toolsets.retrieval.line_index import build_line_index
+from rolltop.toolsets.retrieval.service import file_lines
+from rolltop.workspace import Roots, file_stat
 from tests.toolsets.retrieval.meanwhile import after_the_next_read
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Surveys:
 
     def __call__(self, *arguments: Any) -> Any:
         self.before()
-        found = survey(*arguments)
+        found = build_line_index(*arguments)
         self.made += 1
         self.after()
         return found
@@ -47,8 +47,8 @@ def surveys() -> Iterator[Surveys]:
     """Return the count of surveys, on a clock ten seconds ahead: every file is long unchanged."""
     counted, real = Surveys(), time.time_ns
     with (
-        patch.object(files, "survey", counted),
-        patch.object(settling.time, "time_ns", lambda: real() + LATER),
+        patch.object(file_lines, "build_line_index", counted),
+        patch.object(file_stat.time, "time_ns", lambda: real() + LATER),
     ):
         yield counted
 
@@ -67,7 +67,7 @@ def test_an_unchanged_file_is_surveyed_once(forest: Forest, surveys: Surveys) ->
 def test_a_file_changed_a_moment_ago_is_surveyed_again(forest: Forest) -> None:
     counted = Surveys()
     forest.put("docs/a.txt", "one\n")
-    with patch.object(files, "survey", counted):
+    with patch.object(file_lines, "build_line_index", counted):
         first_line(forest)
         first_line(forest)
     assert counted.made == 2
@@ -234,7 +234,7 @@ def test_memory_does_not_grow_with_the_file(forest: Forest, surveys: Surveys) ->
 
 
 def test_surveys_kept_are_bounded(forest: Forest, surveys: Surveys) -> None:
-    with patch.object(files, "_MOST_BLOCKS_KEPT", 6):
+    with patch.object(file_lines, "MAX_CACHED_BLOCKS", 6):
         for n in range(5):
             forest.put(f"docs/{n}.txt", "x\n")
             forest.ok("repo_open_file", path=f"{n}.txt")
@@ -265,8 +265,8 @@ class Released:
 def test_two_that_read_a_file_at_a_time_keep_its_survey_once(
     forest: Forest, surveys: Surveys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "Lock", Released)
-    monkeypatch.setattr(files, "_MOST_BLOCKS_KEPT", 6)
+    monkeypatch.setattr(file_lines, "Lock", Released)
+    monkeypatch.setattr(file_lines, "MAX_CACHED_BLOCKS", 6)
     for n in range(3):
         forest.put(f"docs/{n}.txt", "x\n")
 

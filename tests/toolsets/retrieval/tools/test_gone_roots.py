@@ -116,6 +116,6 @@ def test_a_search_that_goes_on_when_a_root_went_says_so(three: Forest) -> None:
     for tool in ("repo_search", "repo_smart_search"):
         after = three.ok(tool, query="needle", limit=3)["meta"]["next"]["arguments"]
         take_away(three, "zeta")
-        assert three.code(tool, **after) == "CURSOR_INVALID"
+        assert three.code(tool, **after) == "INVALID_CURSOR"
         (three.top / "elsewhere zeta").rename(three.top / "zeta")
         three.ok(tool, **after)

@@ -37,7 +37,7 @@ def calls(forest: Forest) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_no_answer_and_no_line_of_the_log_tells(
     forest: Forest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    forest.desk.settings = forest.desk.settings.with_({"retrieval.max_file_bytes": 10_000})
+    forest.desk.settings = forest.desk.settings.replace({"retrieval.max_file_bytes": 10_000})
     for name in ("docs/a.txt", "docs/folder/b.txt", "docs/.hidden", "docs/twice", "code/twice"):
         forest.put(name, f"the {WORD}\n" * 3)
     forest.put("docs/binary", WORD.encode() + b"\0")

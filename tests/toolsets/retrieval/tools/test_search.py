@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import sys
+from contextlib import contextmanager
+from itertools import count, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core.roots import Roots
-from tests.core.roots.test_roots_locate import unprivileged
+from rolltop.workspace import Roots
 from tests.desks import make_desk
 from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.workspace.test_sandbox import unprivileged
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Generator
 
 GONE = ("CONFIG_INVALID", "ROOT_NOT_FOUND")
 
@@ -154,14 +158,14 @@ def test_a_page_says_so_when_files_it_has_yet_to_read_changed(planted: Forest) -
 
     after_edit, after_new, after_gone = asked(), asked(), asked()
     planted.put("code/folder-3/file-19.py", "another needle\n")
-    assert planted.code("repo_search", **after_edit) == "CURSOR_INVALID"
+    assert planted.code("repo_search", **after_edit) == "INVALID_CURSOR"
     after_new = asked()
     planted.put("code/zzz", "x\n")
-    assert planted.code("repo_search", **after_new) == "CURSOR_INVALID"
+    assert planted.code("repo_search", **after_new) == "INVALID_CURSOR"
     after_gone = asked()
     shutil.rmtree(planted.top / "code" / "folder-3")
     error = planted.fails("repo_search", **after_gone)
-    assert error["code"] == "CURSOR_INVALID"
+    assert error["code"] == "INVALID_CURSOR"
     assert "without cursor" in error["hint"]
 
 
@@ -184,7 +188,7 @@ def test_a_page_says_so_when_files_it_has_yet_to_read_changed(planted: Forest) -
 )
 def test_a_cursor_of_another_search_is_refused(planted: Forest, wrong: dict[str, Any]) -> None:
     asked = planted.ok("repo_search", query="needle", limit=10)["meta"]["next"]["arguments"]
-    assert planted.code("repo_search", **{**asked, **wrong}) == "CURSOR_INVALID"
+    assert planted.code("repo_search", **{**asked, **wrong}) == "INVALID_CURSOR"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_an_honest_zero_says_what_was_searched_and_what_was_not(forest: Forest) 
     forest.put("docs/a.md", "The Harbour master\n")
     forest.put("docs/binary", b"\0harbor")
     os.mkfifo(forest.top / "docs" / "pipe")
-    forest.desk.settings = forest.desk.settings.with_({"retrieval.max_file_bytes": 1_000})
+    forest.desk.settings = forest.desk.settings.replace({"retrieval.max_file_bytes": 1_000})
     forest.put("code/large", "harbor" * 1_000)
     meta = forest.ok("repo_search", query="harbour master")["meta"]
     assert meta["searched"] == {"files": 1, "bytes": 19}
@@ -424,3 +428,31 @@ def test_a_path_is_whole_or_the_budget_it_takes_is_named(forest: Forest) -> None
     error = forest.fails("repo_search", query="needle 2", max_tokens=200)
     assert error["code"] == "INVALID_ARGUMENT"
     assert "max_tokens" in error["hint"]
+
+
+@contextmanager
+def few_open_files(more: int) -> Generator[None]:
+    """Let this process open only so many more files than it has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = {int(file.name) for file in Path("/proc/self/fd").iterdir()}
+    free = (number for number in count() if number not in used)
+    fewer = next(islice(free, more, None))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (fewer, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("query", [{"query": "needle"}, {"query": "n.*dle", "regex": True}])
+def test_where_few_files_may_be_open_the_answer_is_the_same(
+    forest: Forest, query: dict[str, Any]
+) -> None:
+    for n in range(150):
+        forest.put(f"code/{n:03}.txt", f"a needle {n}\n")
+    forest.put("code/binary", b"\0needle")
+    whole = forest.ok("repo_search", **query)["result"]
+    assert len(whole) == 150
+    with few_open_files(40):
+        assert forest.ok("repo_search", **query)["result"] == whole
+        assert forest.ok("repo_search", query="xylophone")["meta"]["skipped"]["binary"] == 1

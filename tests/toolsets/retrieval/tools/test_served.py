@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core.registry import Registry, Selection
-from rolltop.core.scope import Scope
+from rolltop.core.dispatch import ToolRegistry, ToolSelection
+from rolltop.core.principal import Principal
 from rolltop.toolsets.retrieval import TOOLSET
 from tests.cli.conftest import Shell, shell
 from tests.server.processes import StdioServer
@@ -116,7 +116,9 @@ def test_a_server_answers_calls_resources_completions_and_the_prompt(tmp_path: P
 
 
 def test_by_seed_names_each_tool_is_listed_once_without_what_the_name_fixes() -> None:
-    offers = Registry([TOOLSET], Selection(seed_names=True)).listed(Scope.of(""))
+    offers = ToolRegistry([TOOLSET], ToolSelection(use_aliases=True)).list_tools(
+        Principal.for_user("")
+    )
     listed = {offer.name: offer.parameters.names for offer in offers}
     assert {"search", "open_file", "get_snippet", "list_dir"} <= set(listed)
     assert not any(name.startswith("repo_") for name in listed)

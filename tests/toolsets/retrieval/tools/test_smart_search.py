@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.core.errors import TimedOut
-from rolltop.toolsets.retrieval.service import indexing, ranking
+from rolltop.core.errors import DeadlineExceeded
+from rolltop.toolsets.retrieval.index import trigram_index
+from rolltop.toolsets.retrieval.service import ranking
 from tests.campaign import examples
 from tests.desks import call_tool
 from tests.toolsets.retrieval.forest import SOMEBODY, Forest, make_forest
@@ -143,7 +144,7 @@ def test_no_hit_counts_as_exact_search_does(forest: Forest, index: str) -> None:
         forest.put(f"docs/{number}.txt", "plain mast\n")
     (forest.top / "docs" / "b.dat").write_bytes(b"\0\1\2")
     if index == "made":
-        indexing.update(forest.desk)
+        trigram_index.update_index(forest.desk)
     (forest.top / "docs" / "3.txt").write_bytes(b"\0plain")
     forest.put("docs/5.txt", "new\n")
     (forest.top / "docs" / "link").symlink_to("missing")
@@ -169,7 +170,7 @@ def test_no_hit_answers_where_counting_takes_too_long(
     planted: Forest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_long(*_: object, **__: object) -> None:
-        raise TimedOut("too long", hint="none")
+        raise DeadlineExceeded("too long", hint="none")
 
     monkeypatch.setattr(ranking, "search", too_long)
     answer = planted.ok("repo_smart_search", query="xylophone")
@@ -215,10 +216,10 @@ def test_no_text_makes_it_fail(query: str) -> None:
         ({"file_glob": "["}, "FILE_GLOB_INVALID"),
         ({"file_glob": 5}, "FILE_GLOB_INVALID"),
         ({"order": "best"}, "INVALID_ARGUMENT"),
-        ({"cursor": "x"}, "CURSOR_INVALID"),
-        ({"cursor": '["00000000",20,0]'}, "CURSOR_INVALID"),
-        ({"cursor": '["00000000",-1,0]'}, "CURSOR_INVALID"),
-        ({"cursor": '["00000000",0,100000000000]'}, "CURSOR_INVALID"),
+        ({"cursor": "x"}, "INVALID_CURSOR"),
+        ({"cursor": '["00000000",20,0]'}, "INVALID_CURSOR"),
+        ({"cursor": '["00000000",-1,0]'}, "INVALID_CURSOR"),
+        ({"cursor": '["00000000",0,100000000000]'}, "INVALID_CURSOR"),
     ],
 )
 def test_each_wrong_argument_has_its_code(
@@ -233,7 +234,7 @@ def test_each_wrong_argument_has_its_code(
 def test_a_cursor_of_another_search_is_refused(planted: Forest, wrong: dict[str, Any]) -> None:
     first = planted.ok("repo_smart_search", query="storm masts", limit=5)
     asked = first["meta"]["next"]["arguments"]
-    assert planted.code("repo_smart_search", **{**asked, **wrong}) == "CURSOR_INVALID"
+    assert planted.code("repo_smart_search", **{**asked, **wrong}) == "INVALID_CURSOR"
 
 
 def test_a_page_may_have_another_limit_than_the_one_before(planted: Forest) -> None:
@@ -271,13 +272,36 @@ def test_pages_that_go_on_after_a_change_are_those_of_one_answer(
             answer = call_tool(planted.desk, SOMEBODY, "repo_smart_search", **following)
             given = answer.structured
             if answer.is_error:
-                assert given["error"]["code"] == "CURSOR_INVALID"
+                assert given["error"]["code"] == "INVALID_CURSOR"
                 assert changes
                 return
             joined += places(given)
         now = places(planted.ok("repo_smart_search", **{**asked, "limit": 100}))
         assert sorted(joined) == sorted(now)
         assert order == "path" or joined == now
+
+
+@pytest.mark.parametrize("order", ["rank", "path"])
+@pytest.mark.parametrize("limits", [{"limit": 7}, {"limit": 20, "max_tokens": 400}])
+def test_pages_follow_without_gaps_or_repeats_while_the_index_grows(
+    forest: Forest, monkeypatch: pytest.MonkeyPatch, order: str, limits: dict[str, int]
+) -> None:
+    monkeypatch.setattr("rolltop.workspace.file_stat.RACY_NS", 0)
+    for n in range(150):
+        text = "storm " * (n % 3) + "mast " * (n % 5) + "harbour " * (n % 11)
+        forest.put(f"docs/{n:03}.txt", f"Ship {n}\n\n{text}\n\nThe storm of {n}.\n")
+    asked = {"query": "storm mast harbour", "order": order, **limits}
+    first = forest.ok("repo_smart_search", **asked)
+    given, joined = first, places(first)
+    trigram_index.update_index(forest.desk)
+    while "next" in given["meta"]:
+        given = forest.ok("repo_smart_search", **given["meta"]["next"]["arguments"])
+        ranking.update_index(forest.desk)
+        joined += places(given)
+    assert len(joined) == len(set(joined)) >= 60
+    anew = forest.ok("repo_smart_search", **asked)
+    assert "indexing" in first["meta"]
+    assert "indexing" not in anew["meta"]
 
 
 def test_a_file_of_more_units_than_a_number_has_halves_is_ranked(forest: Forest) -> None:

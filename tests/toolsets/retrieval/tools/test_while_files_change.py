@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SERVERS: Final = 4
 KILLED: Final = 0.06
 _SURVIVED: Final = 0.5
-_LONGEST_LIFE: Final = 0.02
+_MAX_LIFE: Final = 0.02
 ASKED: Final = 25
 
 
@@ -72,7 +72,7 @@ class Asker:
             return
         arguments = {"query": MARK, "limit": 1000}
         self._server.send("tools/call", {"name": "repo_search", "arguments": arguments}, id=0)
-        threading.Event().wait(self._random.uniform(0, _LONGEST_LIFE))
+        threading.Event().wait(self._random.uniform(0, _MAX_LIFE))
         self._server.__exit__()
         self._server = self._started()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from rolltop.core.db.versions import VERSION_TABLE
+from rolltop.core.db.revisions import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,5 +1,4 @@
-"""The backends that notes may be kept in step with: one small interface, Simplenote behind it.
+"""The backends that notes can be synced with: `backend` is the interface, `simperium` the only one.
 
-`backend` is the interface, `simperium` the one backend there is. Importing this package or its
-`settings` loads no HTTP library.
+Importing this package or its `settings` loads no HTTP library.
 """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.errors import ConfigInvalid
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import Setting
 
 if TYPE_CHECKING:
     from rolltop.core.settings import Settings
 
-_FAMILY: Final = "SIMPLENOTE_"
+_PREFIX: Final = "SIMPLENOTE_"
 
 SETTINGS: Final = (
     Setting(
@@ -19,7 +19,7 @@ SETTINGS: Final = (
         "",
         "The e-mail of the Simplenote account; goes with a password or a token.",
         environment=("SIMPLENOTE_USERNAME",),
-        family=_FAMILY,
+        family=_PREFIX,
     ),
     Setting(
         "notes.simplenote.password",
@@ -33,7 +33,7 @@ SETTINGS: Final = (
         "notes.simplenote.token",
         "text",
         "",
-        "A token of the Simplenote account, in place of the one `rolltop notes login` keeps.",
+        "A token of the Simplenote account, instead of the one that `rolltop notes login` stores.",
         secret=True,
         environment=("SIMPLENOTE_TOKEN",),
     ),
@@ -41,28 +41,28 @@ SETTINGS: Final = (
         "notes.simplenote.account_url",
         "url",
         "https://app.simplenote.com/account",
-        "Where codes for the login are asked for.",
+        "The address that mails codes for the login.",
         environment=("SIMPLENOTE_ACCOUNT_URL",),
     ),
     Setting(
         "notes.simplenote.request_source",
         "text",
         "electron",
-        "What the login says it comes from; a token's reach depends on it.",
+        "The client that the login names; a token's permissions depend on it.",
         environment=("SIMPLENOTE_REQUEST_SOURCE",),
     ),
     Setting(
         "notes.simperium.auth_url",
         "url",
         "https://auth.simperium.com/1",
-        "Where passwords are checked, up to and including /1.",
+        "The address that checks passwords, up to and including /1.",
         environment=("SIMPERIUM_AUTH_URL",),
     ),
     Setting(
         "notes.simperium.api_url",
         "url",
         "https://api.simperium.com/1",
-        "Where notes are kept, up to and including /1.",
+        "The address of the notes, up to and including /1.",
         environment=("SIMPERIUM_API_URL",),
     ),
     Setting(
@@ -83,7 +83,7 @@ SETTINGS: Final = (
         "notes.sync_interval",
         "duration",
         300,
-        "How long after the end of a sync the next one starts.",
+        "Time from the end of a sync to the start of the next.",
         minimum=60,
         environment=("SYNC_INTERVAL_SECONDS",),
     ),
@@ -91,7 +91,7 @@ SETTINGS: Final = (
         "notes.api_timeout",
         "duration",
         30,
-        "How long one request to Simplenote may take.",
+        "Time limit of one request to Simplenote.",
         minimum=5,
         environment=("API_TIMEOUT_SECONDS",),
         untrusted="down",
@@ -100,27 +100,27 @@ SETTINGS: Final = (
         "notes.offline_writes",
         "flag",
         default=False,
-        help="Keep changes while Simplenote is out of reach, marked pending, and send them later.",
+        help="Queue changes while Simplenote is unreachable, marked pending, and send them later.",
     ),
 )
 
 
-def check(settings: Settings) -> None:
-    """Make sure that an account in the settings comes with what proves whose it is.
+def check_settings(settings: Settings) -> None:
+    """Check that an account in the settings comes with its credentials.
 
     Raises:
-        ConfigInvalid: a name without password and token, or one of these without a name.
+        InvalidConfig: a name without password and token, or one of these without a name.
 
     """
     has_name = bool(settings["notes.simplenote.username"])
     has_proof = bool(settings["notes.simplenote.password"] or settings["notes.simplenote.token"])
     if has_name and not has_proof:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             "SIMPLENOTE_USERNAME is set without SIMPLENOTE_PASSWORD or SIMPLENOTE_TOKEN",
             hint="Set one of them, or neither and use `rolltop notes login`.",
         )
     if has_proof and not has_name:
-        raise ConfigInvalid(
+        raise InvalidConfig(
             "SIMPLENOTE_PASSWORD or SIMPLENOTE_TOKEN is set without SIMPLENOTE_USERNAME",
             hint="Set it to the e-mail of the Simplenote account.",
         )

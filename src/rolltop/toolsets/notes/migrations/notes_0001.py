@@ -37,7 +37,7 @@ def _create_accounts() -> None:
         sa.Column("sync_duration_ms", sa.Double),
         sa.Column("state", JSONText, nullable=False),
         sa.PrimaryKeyConstraint("user_id", "account", name="pk_note_accounts"),
-        _owned("note_accounts"),
+        _reference_user("note_accounts"),
     )
 
 
@@ -60,7 +60,7 @@ def _create_notes() -> None:
         sa.Column("system_tags", JSONText, nullable=False),
         sa.Column("extra", JSONText, nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_notes"),
-        _owned("notes"),
+        _reference_user("notes"),
         sa.CheckConstraint(
             "sync_state IN ('local', 'synced', 'pending', 'conflict')", name="ck_notes_sync_state"
         ),
@@ -123,12 +123,12 @@ def _create_versions() -> None:
         sa.PrimaryKeyConstraint(
             "user_id", "account", "note_id", "local_version", name="pk_note_versions"
         ),
-        _owned("note_versions"),
+        _reference_user("note_versions"),
     )
     _index("note_versions", "gone_at")
 
 
-def _owned(table: str) -> sa.ForeignKeyConstraint:
+def _reference_user(table: str) -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(
         ["user_id"], ["users.id"], ondelete="CASCADE", name=f"fk_{table}_user_id"
     )

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from alembic import op
 
 from rolltop.core.db import Tx
-from rolltop.core.scope import Scope
-from rolltop.core.search import wholes
+from rolltop.core.fulltext import document_index
+from rolltop.core.principal import Principal
 
 revision = "notes_0002"
 down_revision = "notes_0001"
@@ -33,6 +33,6 @@ def upgrade() -> None:
     for number, owner in connection.execute(_CUT).all():
         values = {"owner": owner, "number": number}
         content = connection.execute(_TEXT, values).scalar_one()
-        tx = Tx(connection, Scope.of(owner), datetime.now(UTC), "postgresql")
+        tx = Tx(connection, Principal.for_user(owner), datetime.now(UTC), "postgresql")
         # Core's branch has come first: the tables of the index are those that are written today.
-        wholes.replace(tx, number, content)
+        document_index.replace(tx, number, content)

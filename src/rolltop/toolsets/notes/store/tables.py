@@ -1,8 +1,8 @@
 """The tables of notes.
 
-A note's row is what is shown now; every version before it is a row of `note_versions`, which
-outlives the note. `number` is the note's number in the index of whole texts. Moments are UNIX
-seconds with fractions, as the backend keeps them.
+A note's row is its present version; every earlier one is a row of `note_versions`, which outlives
+the note. `number` is the note's number in the search index. Times are UNIX seconds with fractions,
+as the backend has them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText
-from rolltop.core.search.tables import Number
-from rolltop.toolsets.notes.models import ACCOUNT_LENGTH, ID_LENGTH
+from rolltop.core.fulltext.tables import RowId
+from rolltop.toolsets.notes.models import MAX_ACCOUNT_LENGTH, MAX_ID_LENGTH
 
 _STATES: Final = "sync_state IN ('local', 'synced', 'pending', 'conflict')"
 
@@ -33,7 +33,7 @@ note_accounts: Final = Table(
     "note_accounts",
     metadata,
     Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
-    Column("account", CodePointString(ACCOUNT_LENGTH)),
+    Column("account", CodePointString(MAX_ACCOUNT_LENGTH)),
     Column("is_active", Boolean, nullable=False),
     Column("username", CodePointString(320)),
     Column("cursor", CodePointString()),
@@ -44,15 +44,15 @@ note_accounts: Final = Table(
     Column("state", JSONText, nullable=False),
     PrimaryKeyConstraint("user_id", "account"),
 )
-"""Accounts that were connected. The local set of notes needs no row."""
+"""Accounts that were connected; the local notes need no row."""
 
 notes: Final = Table(
     "notes",
     metadata,
-    Column("number", Number, primary_key=True, autoincrement=False),
+    Column("number", RowId, primary_key=True, autoincrement=False),
     Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-    Column("account", CodePointString(ACCOUNT_LENGTH), nullable=False),
-    Column("id", CodePointString(ID_LENGTH), nullable=False),
+    Column("account", CodePointString(MAX_ACCOUNT_LENGTH), nullable=False),
+    Column("id", CodePointString(MAX_ID_LENGTH), nullable=False),
     Column("trash", Boolean, nullable=False),
     Column("modified", Double, nullable=False),
     Column("created", Double, nullable=False),
@@ -72,36 +72,36 @@ notes: Final = Table(
     Index(None, "user_id", "account", "trash", "created", "id"),
     Index(None, "user_id", "account", "sync_state"),
 )
-"""What lists show of notes: short rows, so that filters read little."""
+"""The listed fields of notes: short rows, so that filters read little."""
 
 note_texts: Final = Table(
     "note_texts",
     metadata,
-    Column("number", Number, ForeignKey("notes.number", ondelete="CASCADE"), primary_key=True),
+    Column("number", RowId, ForeignKey("notes.number", ondelete="CASCADE"), primary_key=True),
     Column("user_id", Identifier, nullable=False),
     Column("content", Text, nullable=False),
     Column("base", JSONText),
 )
-"""The text of each note, and what its backend had last where that is something else."""
+"""The text of each note, and the backend's object as last seen if it differs."""
 
 note_tags: Final = Table(
     "note_tags",
     metadata,
-    Column("number", Number, ForeignKey("notes.number", ondelete="CASCADE")),
+    Column("number", RowId, ForeignKey("notes.number", ondelete="CASCADE")),
     Column("tag", CodePointString()),
     Column("user_id", Identifier, nullable=False),
     PrimaryKeyConstraint("number", "tag"),
     Index(None, "user_id", "tag", "number"),
     sqlite_with_rowid=False,
 )
-"""Tags as they are looked for: case does not count."""
+"""Tags folded for comparison: case does not count."""
 
 note_versions: Final = Table(
     "note_versions",
     metadata,
     Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
-    Column("account", CodePointString(ACCOUNT_LENGTH)),
-    Column("note_id", CodePointString(ID_LENGTH)),
+    Column("account", CodePointString(MAX_ACCOUNT_LENGTH)),
+    Column("note_id", CodePointString(MAX_ID_LENGTH)),
     Column("local_version", Integer),
     Column("server_version", Integer),
     Column("modified", Double, nullable=False),
@@ -117,4 +117,4 @@ note_versions: Final = Table(
     PrimaryKeyConstraint("user_id", "account", "note_id", "local_version"),
     Index(None, "gone_at"),
 )
-"""Versions that are not shown any more; `gone_at` is set once the note was deleted for good."""
+"""Earlier versions; `gone_at` is set once the note was deleted for good."""

@@ -1,38 +1,26 @@
-"""The running text of a document, by paragraph: no code, tables, titles or markup lines."""
+"""The prose of a document: its sentences with their lines; no code, tables, titles or markup."""
 
 from __future__ import annotations
 
+import html
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
+from string import ascii_letters
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from rolltop.toolsets.reader.summary.stripping import TAG, comments, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini"})
-SOURCE_KINDS: Final = frozenset(
-    [
-        "python",
-        "javascript",
-        "java",
-        "c",
-        "go",
-        "rust",
-        "ruby",
-        "php",
-        "csharp",
-        "shell",
-        "kotlin",
-        "swift",
-    ]
-)
-_MARKDOWN: Final = frozenset({"markdown", "notebook"})
+_PROGRAMS: Final = "python javascript java c go rust ruby php csharp shell kotlin swift"
+SOURCE_KINDS: Final = frozenset(_PROGRAMS.split())
+MARKDOWN: Final = frozenset({"markdown", "notebook"})
+
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _HTML_CODE: Final = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_QUOTE_MARKS: Final = "> \t\r\f\v\xa0"
 _LIST_ITEM: Final = re.compile(r"(?:[-*+•‣·]|\d{1,4}[.)]|[a-zA-Z][.)])[ \t]+")
 _DEFINITION: Final = re.compile(r"\[[^\]]{1,200}\]:[ \t]")
 _DIRECTIVE: Final = re.compile(r"\.\.(?:[ \t]|$)")
@@ -40,317 +28,438 @@ _PROSE_DIRECTIVE: Final = re.compile(
     r"\.\.[ \t]+(?:note|warning|tip|important|hint|caution|danger|attention|admonition|"
     r"topic|epigraph|seealso|versionadded|versionchanged|deprecated|abstract)::"
 )
+_DIRECTIVE_INDENT: Final = 3
 _ASCIIDOC_BLOCKS: Final = frozenset({"----", "....", "++++", "////", "|==="})
+_ORG_PROSE: Final = frozenset({"quote", "center", "verse", "abstract"})
 _ORG_COMMENT: Final = re.compile(r"^[ \t]*#(?:[ \t\r].*)?$", re.MULTILINE)
 _TEX_COMMAND: Final = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})*$")
-_TEX_PROSE: Final = frozenset(
-    {"document", "frontmatter", "titlepage", "multicols"}
-    | {"abstract", "keyword", "keywords", "IEEEkeywords"}
-    | {"itemize", "enumerate", "quote", "center"}
-)
 _TEX_ENVIRONMENT: Final = re.compile(r"\\(begin|end)\{([a-zA-Z]+)\*?\}")
+_TEX_ENVIRONMENTS: Final = (
+    "document frontmatter titlepage multicols abstract keyword keywords IEEEkeywords itemize"
+    " enumerate quote center"
+)
+_TEX_PROSE: Final = frozenset(_TEX_ENVIRONMENTS.split())
 
+_TAG: Final = re.compile(r"<[^<>]*>")
+_MAX_OPEN_ELEMENTS: Final = 20
+_INVISIBLE: Final = re.compile(
+    r"(?is)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
+)
+# Elements inside words. `sup` is none of them: the number of a note, or a power, is not the word's.
+_INLINE: Final = re.compile(
+    r"(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|"
+    r"q|ruby|s|samp|small|span|strike|strong|sub|time|tt|u|var|wbr)(?:[ \t/][^<>\n]*)?>"
+)
+_BLANKS: Final = re.compile(r"[ \t]{2,}")
+_COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
 
-class Paragraph(NamedTuple):
-    """Lines of running text joined by single spaces, and where each line starts in it."""
-
-    text: str
-    line: int
-    starts: tuple[int, ...]
-
-    def line_at(self, offset: int) -> int:
-        """Return the document's line that holds the character at `offset`."""
-        return self.line + bisect_right(self.starts, offset) - 1
+MAX_SENTENCE_LENGTH: Final = 600
+"""A longer sentence is cut at a word."""
+_MIN_SENTENCE_LENGTH: Final = 16
+_MIN_WORDS: Final = 4
+_ASCII_END: Final = re.compile(r"(?<![.!?])[.!?]++[\"')\]*_]*+\s++")
+_END: Final = re.compile(
+    r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]*_]*+\s++"
+    "|[\u3002\uff01\uff1f]+[\u201d\u2019\u300d\u300f\uff09]*\\s*"
+)
+_ABBREVIATED: Final = (
+    "e.g E.g i.e I.e etc vs cf approx resp Dr Mr Mrs Ms Prof St Jr Sr No Nos Fig Figs Eq Eqs Sec"
+    " Tab Ref Refs Vol pp al ca Inc Ltd Co bzw z.B d.h usw Nr"
+)
+_ABBREVIATIONS: Final = frozenset(_ABBREVIATED.split()) | frozenset(ascii_letters)
+_MAX_ABBREVIATION_LENGTH: Final = max(map(len, _ABBREVIATIONS))
+_BEFORE_WORD: Final = re.compile(r"[\s(\[]")
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)|<?https?://\S+|`[^`]*`_+")
+_NO_LETTERS: Final = bytes(n for n in range(128) if not chr(n).isalpha())
+_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 @dataclass(slots=True)
-class Seen:
-    """What a document holds besides running text, as far as it was looked at."""
+class ContentKinds:
+    """What a document holds besides prose, as far as it was read."""
 
     code: bool = False
     tables: bool = False
     figures: bool = False
 
 
-@dataclass(slots=True)
-class _Scan:
-    """Where the scan of one stretch of lines stands."""
+class Sentence(NamedTuple):
+    """A sentence of the document with single spaces, its line, and whether a paragraph opens."""
 
-    kind: str
-    headings: Collection[int]
-    seen: Seen
-    by_line: bool
-    ended: Callable[[str], bool] | None = None
-    mark: str = ""
-    indented: int = -1
-    indented_code: bool = False
-    """Whether the last line is part of an indented block that is no running text."""
-    in_list: bool = False
-    first: int = 0
-    parts: list[str] = field(default_factory=list[str])
-
-    def skip_to(self, mark: str, ended: Callable[[str], bool]) -> None:
-        """Pass lines over up to one that holds `mark` and is an end."""
-        self.mark, self.ended = mark, ended
-
-    def pass_over(self, line: str) -> None:
-        """Pass a line over, and end there if it is the end."""
-        if self.ended is not None and self.mark in line and self.ended(line.strip()):
-            self.ended = None
-
-    def is_plain(self, number: int, stripped: str) -> bool:
-        """Whether a line that starts with a letter goes on with the open paragraph."""
-        return number not in self.headings and "|" not in stripped
-
-    def at_margin(self, line: str) -> None:
-        """End what is indented, and the list but for another item of it."""
-        self.indented = -1
-        self.in_list = self.in_list and _LIST_ITEM.match(line) is not None
-
-    def take(self, number: int, content: str) -> Paragraph | None:
-        """Take a line's running text in; return the paragraph that it ends."""
-        item = _LIST_ITEM.match(content)
-        done = self.close() if item or self.by_line or not content else None
-        if item:
-            self.in_list = True
-            content = content[item.end() :]
-        if content:
-            self.first = self.first if self.parts else number
-            self.parts.append(content)
-        return done
-
-    def close(self) -> Paragraph | None:
-        """Return the open paragraph, if there is one, and open none."""
-        if not self.parts:
-            return None
-        parts, self.parts = self.parts, []
-        if len(parts) == 1:
-            return Paragraph(parts[0], self.first, (0,))
-        lengths = (len(part) + 1 for part in parts[:-1])
-        return Paragraph(" ".join(parts), self.first, tuple(accumulate(lengths, initial=0)))
+    text: str
+    line: int
+    opens: bool
 
 
-def paragraphs(
+class _Paragraph(NamedTuple):
+    """Lines of prose joined by spaces, the number of the first, and where each starts."""
+
+    text: str
+    line: int
+    starts: tuple[int, ...]
+
+    def sentences(self) -> Iterator[Sentence]:
+        start = 0
+        for end in _sentence_ends(self.text):
+            sentence = self.text[start:end].strip()
+            if _is_prose(sentence):
+                line = self.line + bisect_right(self.starts, start) - 1
+                yield Sentence(truncate_sentence(sentence), line, start == 0)
+            start = end
+
+
+def extract_sentences(
     text: str,
     kind: str,
+    seen: ContentKinds,
     *,
     first_line: int = 1,
     headings: Collection[int] = (),
-    seen: Seen,
-    fence: str = "",
+    ends: re.Pattern[str] | None = None,
     by_line: bool = False,
-) -> Iterator[Paragraph]:
-    """Yield the paragraphs of a stretch of a document that starts at `first_line`.
+) -> Iterator[Sentence]:
+    """Yield the sentences of a part of a document that starts at `first_line`.
 
-    `headings` are the lines of titles; `fence` is the code fence the stretch starts in;
-    `by_line` makes each line a paragraph, as in logs and transcripts.
+    `headings` are lines of titles; a paragraph that `ends` matches ends the part; `by_line` makes
+    each line a paragraph, as in logs and transcripts.
     """
     if kind in DATA_KINDS:
         return
-    scan = _Scan(kind, headings, seen, by_line)
-    if fence:
-        scan.skip_to(fence, _fence_end(fence))
-    joins = kind != "latex" and not by_line
-    for number, line in enumerate(_words(text, kind, seen).split("\n"), first_line):
-        if scan.ended is not None:
-            scan.pass_over(line)
-            continue
-        stripped = line.strip()
-        if joins and scan.parts and stripped[:1].isalpha() and scan.is_plain(number, stripped):
-            scan.parts.append(stripped)
-            continue
-        if not stripped:
-            done = scan.close()
-        else:
-            done = scan.take(number, _content(scan, number, line, stripped))
-        if done:
-            yield done
-    if last := scan.close():
-        yield last
+    scanner = _LineScanner(kind, seen, headings)
+    lines = _visible_text(text, kind, seen).split("\n")
+    for paragraph in _paragraphs(scanner, lines, first_line, by_line=by_line):
+        if ends is not None and ends.match(paragraph.text):
+            return
+        yield from paragraph.sentences()
 
 
-def uncovered(text: str, kind: str) -> str:
-    """Return the start of a document with each line of code or comment empty.
+def blank_code(text: str, kind: str) -> str:
+    """Blank each line of code or comment; of HTML keep the visible words.
 
-    Front matter, titles and the format's own commands stay; of HTML, the visible words.
+    Front matter, titles and the format's own commands stay.
     """
-    scan = _Scan(kind, (), Seen(), by_line=False)
-    lines = _words(text, kind, scan.seen).split("\n")
+    scanner = _LineScanner(kind, ContentKinds())
+    lines = _visible_text(text, kind, scanner.seen).split("\n")
     for at, line in enumerate(lines):
-        stripped = line.strip()
-        if scan.ended is not None:
-            scan.pass_over(line)
-        elif stripped:
-            scan.indented_code = False
-            # Of a line 1 it would take `---` for the start of what is passed over.
-            scan.take(at, _content(scan, at + 2, line, stripped))
-            if stripped.startswith(".. meta::"):
-                scan.indented = -1
-            if scan.ended is None and not scan.indented_code:
-                continue
-        else:
-            scan.close()
-        lines[at] = ""
+        scanner.scan(at + 1, line)
+        if scanner.is_code:
+            lines[at] = ""
     return "\n".join(lines)
 
 
-def _words(text: str, kind: str, seen: Seen) -> str:
-    """Return the text without what is no words in a page, a program or a source of Org."""
+def _paragraphs(
+    scanner: _LineScanner, lines: list[str], first_line: int, *, by_line: bool
+) -> Iterator[_Paragraph]:
+    parts: list[str] = []
+    first = 0
+    for number, line in enumerate([*lines, ""], first_line):
+        content = scanner.scan(number, line)
+        item = _LIST_ITEM.match(content)
+        if parts and (item or by_line or not content):
+            starts = accumulate((len(part) + 1 for part in parts[:-1]), initial=0)
+            yield _Paragraph(" ".join(parts), first, tuple(starts))
+            parts = []
+        content = content[item.end() :] if item else content
+        if content:
+            first = first if parts else number
+            parts.append(content)
+
+
+class _LineScanner:
+    """Tells prose from code and markup, line by line."""
+
+    def __init__(self, kind: str, seen: ContentKinds, headings: Collection[int] = ()) -> None:
+        self.seen: Final = seen
+        self.is_code = False
+        """Whether the last line was code or a comment."""
+        self._kind: Final = kind
+        self._headings: Final = headings
+        self._ends_block: Callable[[str], bool] | None = None
+        self._is_code_block = True
+        self._in_paragraph = False
+        self._in_list = False
+        self._indent = 0
+        """Of the line at hand."""
+        self._literal_indent = -1
+        """In reStructuredText, what is indented deeper than this is code."""
+
+    def scan(self, number: int, line: str) -> str:
+        """Return the prose of a line, "" if it has none."""
+        stripped = line.strip()
+        content = ""
+        self.is_code = self._ends_block is not None and self._is_code_block
+        if self._ends_block is not None:
+            if self._ends_block(stripped):
+                self._ends_block = None
+        elif stripped:
+            content = self._prose(number, line, stripped)
+            self.is_code |= self._ends_block is not None and self._is_code_block
+        self._in_paragraph = bool(content)
+        return content
+
+    def _prose(self, number: int, line: str, stripped: str) -> str:
+        has_front_matter = number == 1 and stripped in {"---", "+++"}
+        if has_front_matter:
+            self._skip_until(lambda text: text in {"---", "...", "+++"}, is_code=False)
+        if has_front_matter or number in self._headings:
+            return ""
+        if stripped[0].isalpha() and "|" not in stripped:
+            if self._in_paragraph and self._kind != "latex":
+                if stripped.endswith("::"):
+                    self._indent = _indentation(line)
+                    self._begin_literal(stripped)
+                return stripped
+            if line[0] == stripped[0] and self._kind not in _RST_LIKE:
+                self._dedent(line)
+                return stripped
+        self._indent = _indentation(line)
+        if stripped[0] == ">" and not self._is_session(stripped):
+            stripped = stripped.lstrip(_QUOTE_MARKS)
+        if self._opens_block(stripped) or not any(map(str.isalnum, stripped)):
+            return ""
+        if self._is_indented_code(line):
+            self.is_code = self._is_code_block
+            return ""
+        self._in_list = self._in_list or _LIST_ITEM.match(stripped) is not None
+        return "" if self._is_markup(stripped) else stripped
+
+    def _skip_until(self, ends: Callable[[str], bool], *, is_code: bool = True) -> None:
+        self._ends_block, self._is_code_block = ends, is_code
+
+    def _dedent(self, line: str) -> None:
+        """End what is indented, and the list unless another item follows."""
+        self._literal_indent = -1
+        self._in_list = self._in_list and _LIST_ITEM.match(line) is not None
+
+    def _begin_literal(self, stripped: str) -> None:
+        """What is indented deeper than a line that ends in `::` is code."""
+        if self._kind == "restructuredtext":
+            item = _LIST_ITEM.match(stripped)
+            self._literal_indent = self._indent + (item.end() if item else 0)
+            self._is_code_block = True
+            self.seen.code = True
+
+    def _opens_block(self, stripped: str) -> bool:
+        """Whether the line begins a block without prose, which is skipped from then on."""
+        if stripped.startswith("<!--"):
+            if "-->" not in stripped:
+                self._skip_until(lambda text: "-->" in text)
+            return True
+        fence = _FENCE.match(stripped)
+        if fence and (stripped[0] == "`" or self._kind in MARKDOWN):  # elsewhere ~~~ underlines
+            mark = fence.group(1)
+            self.seen.code = True
+            self._skip_until(lambda text: _closes_fence(text, mark))
+            return True
+        element = _HTML_CODE.match(stripped) if self._kind in MARKDOWN else None
+        if element:
+            self.seen.code = True
+            end = f"</{element.group(1)}".lower()
+            if end not in stripped.lower():
+                self._skip_until(lambda text: end in text.lower())
+            return True
+        opens = {
+            "restructuredtext": self._opens_rst_block,
+            "org": self._opens_org_block,
+            "latex": self._opens_latex_block,
+            "asciidoc": self._opens_asciidoc_block,
+        }.get(self._kind)
+        return opens is not None and opens(stripped)
+
+    def _opens_rst_block(self, stripped: str) -> bool:
+        if 0 <= self._literal_indent < self._indent:
+            return False
+        prose = _PROSE_DIRECTIVE.match(stripped)
+        if stripped == "::":
+            self._begin_literal("")
+        elif prose:
+            is_open = stripped[prose.end() :].endswith("::")
+            self._literal_indent = self._indent + _DIRECTIVE_INDENT if is_open else -1
+            self._is_code_block = True
+        elif _DIRECTIVE.match(stripped):
+            self._literal_indent = self._indent
+            self._is_code_block = not stripped.startswith(".. meta::")
+        elif self._is_session(stripped):  # of Python's, up to a blank line
+            self.seen.code = True
+            self._skip_until(lambda text: not text)
+        else:
+            return False
+        return True
+
+    def _is_session(self, stripped: str) -> bool:
+        return self._kind == "restructuredtext" and stripped.startswith(">>>")
+
+    def _opens_org_block(self, stripped: str) -> bool:
+        if stripped[:8].lower() != "#+begin_":
+            return False
+        if stripped[8:].split(" ", 1)[0].lower() not in _ORG_PROSE:
+            self.seen.code = True
+            self._skip_until(lambda text: text.lower().startswith("#+end_"))
+        return True
+
+    def _opens_latex_block(self, stripped: str) -> bool:
+        environment = _TEX_ENVIRONMENT.match(stripped)
+        if environment is None:
+            return False
+        side, name = environment.groups()
+        if side == "begin" and name not in _TEX_PROSE:
+            self.seen.tables |= name.startswith("tab")
+            self.seen.figures |= name == "figure"
+            self.seen.code |= name in {"verbatim", "lstlisting", "minted"}
+            end = f"\\end{{{name}"
+            self._skip_until(lambda text: end in text)
+        return True
+
+    def _opens_asciidoc_block(self, stripped: str) -> bool:
+        if stripped.startswith(("[", ":", "//", "include::", "image::")):
+            self.seen.figures |= stripped.startswith("image::")
+            return True
+        if stripped in _ASCIIDOC_BLOCKS:
+            self.seen.tables |= stripped == "|==="
+            self.seen.code |= stripped != "|==="
+            self._skip_until(lambda text: text == stripped)
+            return True
+        return False
+
+    def _is_indented_code(self, line: str) -> bool:
+        if self._indent == 0:
+            self._dedent(line)
+            return False
+        if self._kind == "restructuredtext":
+            if self._indent <= self._literal_indent:
+                self._literal_indent = -1
+            return self._literal_indent >= 0
+        is_deep = self._indent >= (10 if self._in_list else 4)
+        if self._kind != "markdown" or self._in_paragraph or not is_deep:
+            return False
+        if _LIST_ITEM.match(line.strip()):
+            return False
+        self.seen.code = self._is_code_block = True
+        return True
+
+    def _is_markup(self, stripped: str) -> bool:
+        """Whether the line is a table row, an image, a tag, a link definition or a command."""
+        first = stripped[0]
+        if first == "|" or stripped.count("|") > 1 or stripped.startswith("+-"):
+            self.seen.tables = True
+            return True
+        if first == "!" or stripped.startswith("[!["):
+            self.seen.figures |= stripped.startswith("![")
+            return stripped.endswith((")", "]"))
+        if first == "<" and not any(map(str.isalnum, _TAG.sub("", stripped))):
+            self.seen.figures |= "<img" in stripped
+            return True
+        if first == "[" and _DEFINITION.match(stripped):
+            return True
+        if self._kind == "latex":
+            return first == "%" or _TEX_COMMAND.match(stripped) is not None
+        if stripped.endswith("::"):
+            self._begin_literal(stripped)
+        return self._kind == "org" and stripped.startswith(("#+", ":"))
+
+
+_RST_LIKE: Final = frozenset({"restructuredtext", "org", "latex", "asciidoc"})
+"""Formats whose blocks may begin with a letter."""
+
+
+def _indentation(line: str) -> int:
+    """Return how far a line is indented; a tab at its start counts as 4."""
+    return len(line) - len(line.lstrip()) + (3 if line[:1] == "\t" else 0)
+
+
+def _closes_fence(stripped: str, fence: str) -> bool:
+    inner = stripped.lstrip("> \t")
+    return inner.startswith(fence) and not inner.strip(fence[0])
+
+
+def _visible_text(text: str, kind: str, seen: ContentKinds) -> str:
+    """Return the text without HTML's tags, a program's code or Org's comments, line by line."""
     if kind == "html":
-        return visible(text, seen)
+        return _visible_html(text, seen)
     if kind == "org":
         return _ORG_COMMENT.sub("", text)
     if kind in SOURCE_KINDS:
         seen.code = True
-        return comments(text)
+        return _comment_text(text)
     return text
 
 
-def _content(scan: _Scan, number: int, line: str, stripped: str) -> str:
-    """Return what a line adds to running text, nothing where it is something else."""
-    if number == 1 and stripped in {"---", "+++"}:
-        scan.skip_to("", lambda text: text in {"---", "...", "+++"})
-        return ""
-    if number in scan.headings:
-        return ""
-    if line[0].isalpha() and "|" not in line and scan.kind not in _OWN_BLOCKS:
-        scan.at_margin(line)
-        return stripped
-    while stripped.startswith(">"):
-        stripped = stripped[1:].lstrip()
-    if _opens_block(scan, stripped) or not any(map(str.isalnum, stripped)):
-        return ""
-    scan.indented_code = _is_indented_code(scan, line)
-    if scan.indented_code or _is_markup(scan, stripped):
-        return ""
-    return stripped
+def _visible_html(text: str, seen: ContentKinds) -> str:
+    def blank(found: re.Match[str]) -> str:
+        name = (found.group(1) or "").lower() if found.re is _INVISIBLE else ""
+        seen.tables |= name == "table"
+        seen.code |= name == "pre"
+        return "\n" * found.group().count("\n") or " "
+
+    lowered = text.lower()
+    seen.figures |= "<img" in lowered
+    if ("</" in text or "<!--" in text) and _has_few_open_elements(lowered):
+        text = _INVISIBLE.sub(blank, text)
+    return _BLANKS.sub(" ", html.unescape(_TAG.sub(blank, _INLINE.sub("", text))))
 
 
-def _opens_block(scan: _Scan, stripped: str) -> bool:
-    """Whether the line starts a block that is no running text; the scan then skips it."""
-    if stripped.startswith("<!--"):
-        if "-->" not in stripped:
-            scan.skip_to("-->", lambda _text: True)
-        return True
-    fence = _FENCE.match(stripped)
-    if fence and (stripped[0] == "`" or scan.kind in _MARKDOWN):  # elsewhere ~~~ underlines titles
-        scan.seen.code = True
-        scan.skip_to(fence.group(1), _fence_end(fence.group(1)))
-        return True
-    element = _HTML_CODE.match(stripped) if scan.kind in _MARKDOWN else None
-    if element:
-        scan.seen.code = True
-        end = f"</{element.group(1)}".lower()
-        if end not in stripped.lower():
-            scan.skip_to("</", lambda text: end in text.lower())
-        return True
-    own = _OWN_BLOCKS.get(scan.kind)
-    return own is not None and own(scan, stripped)
-
-
-def _restructured_block(scan: _Scan, stripped: str) -> bool:
-    if stripped == "::":
-        scan.seen.code = True
-        scan.indented = 0
-        return True
-    if _DIRECTIVE.match(stripped):
-        scan.indented = -1 if _PROSE_DIRECTIVE.match(stripped) else 0
-        return True
-    return False
-
-
-def _org_block(scan: _Scan, stripped: str) -> bool:
-    if stripped[:8].lower() != "#+begin_":
-        return False
-    name = stripped[8:].split(" ", 1)[0].lower()
-    if name not in {"quote", "center", "verse", "abstract"}:
-        scan.seen.code = True
-        scan.skip_to("#+", lambda text: text.lower().startswith("#+end_"))
+def _has_few_open_elements(lowered: str) -> bool:
+    """Whether few elements never end: for each, `_INVISIBLE` searches the rest of the text."""
+    names = ("script", "style", "template", "pre", "table", "svg", "nav")
+    marks = [("<!--", "-->"), *((f"<{name}", rf"</{name}\s*>") for name in names)]
+    for begin, end in marks:
+        last = max((found.end() for found in re.finditer(end, lowered)), default=0)
+        if lowered.count(begin, last) > _MAX_OPEN_ELEMENTS:
+            return False
     return True
 
 
-def _latex_block(scan: _Scan, stripped: str) -> bool:
-    mark = _TEX_ENVIRONMENT.match(stripped)
-    if mark is None:
+def _comment_text(text: str) -> str:
+    """Return a program's comments and documentation, each on its own line."""
+    lines: list[str] = []
+    quote = ""
+    for line in text.split("\n"):
+        stripped = line.strip()
+        bare = stripped.lstrip("rRbBuUfF")
+        opened = next((q for q in ('"""', "'''") if bare.startswith(q)), "")
+        if quote:
+            inside = stripped.removesuffix(quote)
+            lines.append("" if inside.startswith((">>>", "...")) else inside)
+            quote = "" if quote in stripped else quote
+        elif opened:
+            lines.append(bare.replace(opened, ""))
+            quote = opened if stripped.count(opened) == 1 else ""
+        else:
+            marked = _COMMENT.match(stripped)
+            lines.append(stripped[marked.end() :].removesuffix("*/") if marked else "")
+    return "\n".join(lines)
+
+
+def truncate_sentence(text: str) -> str:
+    """Cut a sentence at a word, to `MAX_SENTENCE_LENGTH` characters with the ellipsis."""
+    if len(text) <= MAX_SENTENCE_LENGTH:
+        return text
+    at = text.rfind(" ", MAX_SENTENCE_LENGTH // 2, MAX_SENTENCE_LENGTH)
+    return text[: at if at > 0 else MAX_SENTENCE_LENGTH - 1] + "…"
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a sentence is made of words: no label, list of links, or figures."""
+    head = text[:MAX_SENTENCE_LENGTH]
+    if not text.isascii() and len(_CJK.findall(head)) >= _MIN_SENTENCE_LENGTH // 2:
+        return True
+    if len(text) < _MIN_SENTENCE_LENGTH or head.count(" ") < _MIN_WORDS - 1:
         return False
-    side, name = mark.groups()
-    if side == "begin" and name not in _TEX_PROSE:
-        scan.seen.tables |= name.startswith("tab")
-        scan.seen.figures |= name == "figure"
-        scan.seen.code |= name in {"verbatim", "lstlisting", "minted"}
-        scan.skip_to(f"\\end{{{name}", lambda _text: True)
-    return True
+    if "](" in head or "://" in head or "`_" in head:
+        words = len(_LINK.sub(" ", head).split())
+        if words < max(_MIN_WORDS, len(head.split()) / 2):
+            return False
+    encoded = head.encode("utf-8", "replace")
+    return 2 * len(encoded.translate(None, _NO_LETTERS)) >= len(encoded)
 
 
-def _asciidoc_block(scan: _Scan, stripped: str) -> bool:
-    if stripped.startswith(("[", ":", "//", "include::", "image::")):
-        scan.seen.figures |= stripped.startswith("image::")
-        return True
-    if stripped in _ASCIIDOC_BLOCKS:
-        scan.seen.tables |= stripped == "|==="
-        scan.seen.code |= stripped != "|==="
-        scan.skip_to(stripped, lambda text: text == stripped)
-        return True
-    return False
-
-
-_OWN_BLOCKS: Final[dict[str, Callable[[_Scan, str], bool]]] = {
-    "restructuredtext": _restructured_block,
-    "org": _org_block,
-    "latex": _latex_block,
-    "asciidoc": _asciidoc_block,
-}
-
-
-def _fence_end(fence: str) -> Callable[[str], bool]:
-    def ends(stripped: str) -> bool:
-        inner = stripped.lstrip("> \t")
-        return inner.startswith(fence) and not inner.strip(fence[0])
-
-    return ends
-
-
-def _is_indented_code(scan: _Scan, line: str) -> bool:
-    """Whether the line belongs to an indented block that is no running text."""
-    space = len(line) - len(line.lstrip())
-    if line[:1] == "\t":
-        space += 3
-    if space == 0:
-        scan.at_margin(line)
-        return False
-    if scan.kind == "restructuredtext":
-        return scan.indented >= 0
-    deep = 10 if scan.in_list else 4
-    code = scan.kind == "markdown" and not scan.parts and space >= deep
-    if code and not _LIST_ITEM.match(line.strip()):
-        scan.seen.code = True
-        return True
-    return False
-
-
-def _is_markup(scan: _Scan, stripped: str) -> bool:
-    """Whether the line is a table row, an image, a tag, a link definition or a command."""
-    first = stripped[0]
-    if first == "|" or stripped.count("|") > 1 or stripped.startswith("+-"):
-        scan.seen.tables = True
-        return True
-    if first == "!" or stripped.startswith("[!["):
-        scan.seen.figures |= stripped.startswith("![")
-        return stripped.endswith((")", "]"))
-    if first == "<" and not any(map(str.isalnum, TAG.sub("", stripped))):
-        scan.seen.figures |= "<img" in stripped
-        return True
-    if first == "[" and _DEFINITION.match(stripped):
-        return True
-    return _is_command(scan, stripped)
-
-
-def _is_command(scan: _Scan, stripped: str) -> bool:
-    """Whether the line is one of its format's own commands."""
-    if scan.kind == "latex":
-        return stripped[0] == "%" or _TEX_COMMAND.match(stripped) is not None
-    if scan.kind == "restructuredtext" and stripped.endswith("::") and not scan.in_list:
-        scan.indented = 0
-        scan.seen.code = True
-        return False
-    return scan.kind == "org" and stripped.startswith(("#+", ":"))
+def _sentence_ends(text: str) -> Iterator[int]:
+    """Yield the offset behind each sentence of a paragraph."""
+    for found in (_ASCII_END if text.isascii() else _END).finditer(text):
+        end, at = found.end(), found.start()
+        if end == len(text) or text[end].islower():
+            continue
+        before = _BEFORE_WORD.split(text[max(0, at - _MAX_ABBREVIATION_LENGTH - 1) : at])[-1]
+        if text[at] != "." or before not in _ABBREVIATIONS:
+            yield end
+    yield len(text)

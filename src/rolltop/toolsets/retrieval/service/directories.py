@@ -1,4 +1,4 @@
-"""Directories as answers."""
+"""Directory listings, and completions of the file resource."""
 
 from __future__ import annotations
 
@@ -10,107 +10,125 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
-from rolltop.core.arguments import shown
-from rolltop.core.budget import Page
-from rolltop.core.errors import Invalid, NotFound, RolltopError
-from rolltop.core.roots import Entry, Folder, PathProblem, Skipped, is_binary, is_sendable
-from rolltop.toolsets.retrieval.models import BOTH
-from rolltop.toolsets.retrieval.service.places import (
-    chosen_roots,
+from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.pagination import Page
+from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS
+from rolltop.toolsets.retrieval.service.root_lookup import (
+    candidate_roots,
     locate,
-    looked_in,
-    name_of,
-    read_by_reader,
+    reader_tool,
+    root_name,
+    select_roots,
+)
+from rolltop.workspace import (
+    DirectoryEntry,
+    FileStat,
+    PathError,
+    SkippedEntries,
+    is_binary,
+    is_uri_safe,
+    is_utf8_path,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.roots import Located, Root, Roots
+    from rolltop.core.context import AppContext, CallContext
     from rolltop.toolsets.retrieval.models import JsonObject
-    from rolltop.toolsets.retrieval.service.answers import Clock
+    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
+    from rolltop.workspace import ResolvedPath, Root, Roots
 
 _CURSOR: Final = "dir"
-_LEAST_ENTRY: Final = 12
-"""Tokens: no entry takes fewer."""
-_PROBE: Final = 1 << 13
-_OF_DIRECTORIES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": "DIR_UNREADABLE"}
+# Tokens: no entry takes fewer.
+_MIN_ENTRY_TOKENS: Final = 12
+_MAX_COMPLETIONS: Final = 100
+_MAX_WALKED: Final = 5_000
+_PROBE_BYTES: Final = 1 << 13
+_DIRECTORY_CODES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": "DIR_UNREADABLE"}
 
 
-class _Place:
-    """What is listed: a directory down to a depth, or the roots."""
+class _Listing:
+    """A directory down to a depth, or the list of roots."""
 
-    def __init__(self, desk: Desk, repo: str | None, path: str | None, depth: int) -> None:
-        """Find the directory. Raises what `directory` does."""
-        whole = BOTH if repo is None else repo
-        self.roots = desk.roots
+    def __init__(self, app: AppContext, repo: str | None, path: str | None, depth: int) -> None:
+        """Locate the directory. Raises as `list_directory`."""
+        whole = MULTIPLE_ROOTS if repo is None else repo
+        self.roots = app.roots
         self.depth = depth
         self.root: Root | None = None
         self.path = "."
-        self.repo = BOTH
-        if whole == BOTH and (path is None or _is_top(path)):
-            self.present, self.missing = chosen_roots(desk.roots, whole)
+        self.repo = MULTIPLE_ROOTS
+        if whole == MULTIPLE_ROOTS and (path is None or _is_top(path)):
+            self.present, self.missing = select_roots(app.roots, whole)
             return
-        named, asked = None if whole == BOTH else whole, "." if path is None else path
-        self.present, self.missing = looked_in(desk.roots, named, asked)
-        located = _locate(desk, named, asked)
-        self.root, self.path, self.repo = located.root, located.relative, name_of(located)
+        named, asked = None if whole == MULTIPLE_ROOTS else whole, "." if path is None else path
+        self.present, self.missing = candidate_roots(app.roots, named, asked)
+        located = _locate(app, named, asked)
+        self.root, self.path, self.repo = located.root, located.relative, root_name(located)
 
-    def items(self, skipped: Skipped) -> Iterator[Entry | Folder]:
-        """Yield what is there, in order; binary files too."""
+    def items(self, skipped: SkippedEntries) -> Iterator[FileStat | DirectoryEntry]:
+        """Yield the entries in order, binary files included."""
         if self.root is None:
-            yield from (Folder(root.name) for root in self.present)
+            yield from (DirectoryEntry(root.name) for root in self.present)
         else:
-            found = self.roots.listing(
+            found = self.roots.list_directory(
                 self.root, under=self.path, depth=self.depth, skipped=skipped
             )
-            yield from (item for item in found if is_sendable(item.relative))
+            yield from (item for item in found if is_utf8_path(item.relative))
 
-    def mark(self, path: str) -> str:
-        """Return what a cursor holds of an entry: enough to find it again in this place."""
+    def cursor_key(self, path: str) -> str:
+        """Hash an entry of this listing for a cursor."""
         named = json.dumps([self.repo, self.path, self.depth, path])
         return blake2b(named.encode(), digest_size=8).hexdigest()
 
 
-def directory(
-    desk: Desk,
-    clock: Clock,
-    place: tuple[str | None, str | None, int],
-    after: str | None,
-    room: int,
+def list_directory(
+    call: CallContext, timer: CallTimer, repo: str | None, path: str | None, depth: int
 ) -> Page:
-    """Return what a directory holds down to a depth; the roots where no place is named.
-
-    `place` is repo, path and depth; `after` the call's cursor, `room` its budget.
+    """List a directory down to `depth`; without repo and path, list the roots.
 
     Raises:
-        RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; CURSOR_INVALID.
+        RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; INVALID_CURSOR.
 
     """
-    listed = _Place(desk, *place)
-    skipped, counts = Skipped(), Counter[str]()
+    app, room = call.app, call.budget
+    listed = _Listing(app, repo, path, depth)
+    skipped, counts = SkippedEntries(), Counter[str]()
     items = listed.items(skipped)
-    if after is not None:
-        _pass_over(items, cursors.decode(_CURSOR, after, code="CURSOR_INVALID"), listed)
-    entries = _entries(desk.roots, listed, items, counts)
-    shown_now = list(islice(entries, room // _LEAST_ENTRY + 1 if room else None))
+    if call.cursor is not None:
+        _skip_listed(items, cursors.decode(_CURSOR, call.cursor), listed)
+    entries = _entries(app.roots, listed, items, counts)
+    shown_now = list(islice(entries, room // _MIN_ENTRY_TOKENS + 1 if room else None))
     more = room > 0 and next(entries, None) is not None
     left_out = {
         "binary": counts["binary"],
         "unreadable": counts["unreadable"] + skipped.unreadable,
-        "special": skipped.no_files,
+        "special": skipped.special_count,
     }
-    meta = clock.meta(
+    meta = timer.meta(
         listed.repo, missing=listed.missing, skipped={name: n for name, n in left_out.items() if n}
     )
     fixed: JsonObject = {"repo": listed.repo, "path": listed.path}
     return Page(
         shown_now,
         lambda part: {"result": {**fixed, "entries": part}, "meta": meta},
-        lambda index: cursors.encode(_CURSOR, [listed.mark(shown_now[index]["path"])]),
+        lambda index: cursors.encode(_CURSOR, [listed.cursor_key(shown_now[index]["path"])]),
         more,
     )
+
+
+def complete(app: AppContext, variable: str, prefix: str, context: Mapping[str, str]) -> list[str]:
+    """List the values of a file resource's `repo` or `path` that start with `prefix`, in order."""
+    roots = app.roots
+    if variable == "repo":
+        return [root.name for root in roots.named if root.name.startswith(prefix)]
+    root = roots.find_root(context.get("repo", ""))
+    if root is None or variable != "path":
+        return []
+    files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
+    paths = (entry.relative for entry in files if entry.relative.startswith(prefix))
+    return list(islice(filter(is_uri_safe, paths), _MAX_COMPLETIONS))
 
 
 def _is_top(path: str) -> bool:
@@ -121,66 +139,67 @@ def _is_top(path: str) -> bool:
     )
 
 
-def _locate(desk: Desk, repo: str | None, path: str) -> Located:
-    """Return the directory a path means."""
-    roots = desk.roots
+def _locate(app: AppContext, repo: str | None, path: str) -> ResolvedPath:
+    roots = app.roots
     try:
         located = locate(roots, repo, path, directories=True)
     except RolltopError as problem:
-        code = _OF_DIRECTORIES.get(problem.code)
+        code = _DIRECTORY_CODES.get(problem.code)
         if code is None:
             raise
         hint = problem.hint if code == "DIR_NOT_FOUND" else ""
-        raise _problem(code, path, problem.data, hint) from None
-    data = {"repo": name_of(located), "path": located.relative}
+        raise _not_found(code, path, problem.data, hint) from None
+    data = {"repo": root_name(located), "path": located.relative}
     try:
         os.scandir(located.path).close()
     except NotADirectoryError:
-        call = read_by_reader(desk, located) or f"Call repo_open_file with path {shown(path)}."
+        call = reader_tool(app, located) or f"Call repo_open_file with path {value_preview(path)}."
         hint = f"It is a file. {call}"
         if not located.path.is_file():
-            hint = "It is a FIFO, a socket or a device, which nothing here opens."
-        raise _problem("DIR_NOT_FOUND", path, data, hint) from None
+            hint = "It is a FIFO, socket or device."
+        raise _not_found("DIR_NOT_FOUND", path, data, hint) from None
     except FileNotFoundError:
-        raise _problem("DIR_NOT_FOUND", path, data) from None
+        raise _not_found("DIR_NOT_FOUND", path, data) from None
     except OSError:
-        raise _problem("DIR_UNREADABLE", path, data) from None
-    if located.root is None or not roots.chosen(located.root, located.relative):
-        raise _problem("DIR_NOT_FOUND", path, data, "Hidden and ignored folders are not listed.")
+        raise _not_found("DIR_UNREADABLE", path, data) from None
+    if located.root is None or not roots.is_included(located.root, located.relative):
+        raise _not_found("DIR_NOT_FOUND", path, data, "Hidden and ignored folders are not listed.")
     return located
 
 
-def _problem(code: str, path: str, data: JsonObject, hint: str = "") -> NotFound:
-    what = "There is no directory" if code == "DIR_NOT_FOUND" else "It cannot be listed:"
+def _not_found(code: str, path: str, data: JsonObject, hint: str = "") -> NotFound:
+    what = "does not exist" if code == "DIR_NOT_FOUND" else "cannot be listed"
     return NotFound(
-        f"{what} {shown(path)}",
+        f"Directory {value_preview(path)} {what}",
         code=code,
-        hint=hint or "Call repo_list_dir without path to see what is there.",
+        hint=hint or "Call repo_list_dir without path to list what exists.",
         data=data,
     )
 
 
-def _pass_over(items: Iterator[Entry | Folder], values: list[object], listed: _Place) -> None:
-    """Move past the entry a cursor names.
+def _skip_listed(
+    items: Iterator[FileStat | DirectoryEntry], values: list[object], listed: _Listing
+) -> None:
+    """Skip the entries up to the one a cursor names.
 
     Raises:
-        Invalid: CURSOR_INVALID, there is no such entry here (any more).
+        InvalidArgument: INVALID_CURSOR, no such entry.
 
     """
-    if not any([listed.mark(item.relative)] == values for item in items):
-        raise Invalid(
-            "cursor is of another listing, or what it names is gone",
-            code="CURSOR_INVALID",
+    if not any([listed.cursor_key(item.relative)] == values for item in items):
+        raise InvalidArgument(
+            "cursor belongs to another listing, or its entry no longer exists",
+            code="INVALID_CURSOR",
             hint="Call repo_list_dir again without cursor.",
         )
 
 
 def _entries(
-    roots: Roots, listed: _Place, items: Iterator[Entry | Folder], counts: Counter[str]
+    roots: Roots, listed: _Listing, items: Iterator[FileStat | DirectoryEntry], counts: Counter[str]
 ) -> Iterator[JsonObject]:
-    """Yield the entries to show, and count the files that are not."""
+    """Yield the text files and directories; count the other files."""
     for item in items:
-        if isinstance(item, Folder):
+        if isinstance(item, DirectoryEntry):
             yield {"path": item.relative, "type": "directory"}
             continue
         kind = _kind(roots, listed.root, item)
@@ -190,14 +209,14 @@ def _entries(
             counts[kind] += 1
 
 
-def _kind(roots: Roots, root: Root | None, entry: Entry) -> str:
-    """Return `file` for text, else `binary` or `unreadable`."""
+def _kind(roots: Roots, root: Root | None, entry: FileStat) -> str:
+    """Classify a file as `file` (text), `binary`, `unreadable` or `gone`."""
     if root is None or not entry.size:
         return "file"
     try:
         with roots.open_entry(root, entry) as file:
-            return "binary" if is_binary(os.pread(file.fileno(), _PROBE, 0)) else "file"
-    except PathProblem as problem:
+            return "binary" if is_binary(os.pread(file.fileno(), _PROBE_BYTES, 0)) else "file"
+    except PathError as problem:
         return "unreadable" if problem.code == "FILE_UNREADABLE" else "gone"
     except OSError:
         return "unreadable"

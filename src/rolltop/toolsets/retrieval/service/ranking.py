@@ -1,216 +1,295 @@
-"""Ranked searches as answers, and the index behind them kept up to date."""
+"""The answers of repo_smart_search, and the jobs that update its index and vectors."""
 
 from __future__ import annotations
 
+import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
-from weakref import WeakKeyDictionary
 
-from rolltop.core.budget import Page
-from rolltop.core.errors import Invalid, TimedOut
-from rolltop.core.roots import Skipped, is_sendable
-from rolltop.toolsets.retrieval import rank
-from rolltop.toolsets.retrieval.exact import FileGlob, search
-from rolltop.toolsets.retrieval.exact.holding import holding
+from rolltop.core import embedding, logging
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument
+from rolltop.core.pagination import Page
+from rolltop.toolsets.retrieval.grep import (
+    find_matching_files,
+    find_suggestion,
+    find_term_files,
+    globs_by_root,
+    search,
+)
+from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
+from rolltop.toolsets.retrieval.index.indexer import Indexer, index_name
+from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
+from rolltop.toolsets.retrieval.index.vector_builder import VectorBuilder
+from rolltop.toolsets.retrieval.index.vectors import Vectors
 from rolltop.toolsets.retrieval.models import Query
-from rolltop.toolsets.retrieval.service import indexing, meanings
-from rolltop.toolsets.retrieval.service.indexing import trees
-from rolltop.toolsets.retrieval.service.paging import Pages, compared_before
-from rolltop.toolsets.retrieval.service.places import chosen_roots, repo_of
-from rolltop.toolsets.retrieval.service.searching import zero
+from rolltop.toolsets.retrieval.ranked import MAX_RESULTS, Meaning, RankedTree, Ranking
+from rolltop.toolsets.retrieval.ranked import search as search_ranked
+from rolltop.toolsets.retrieval.service.exact_search import empty_meta
+from rolltop.toolsets.retrieval.service.result_pages import (
+    PagePosition,
+    ResultPages,
+    Snapshot,
+    add_snapshot,
+    compared_count,
+    find_snapshots,
+)
+from rolltop.toolsets.retrieval.service.root_lookup import repo_label, roots_for_glob, select_roots
 from rolltop.toolsets.retrieval.store import Unusable
+from rolltop.workspace import SkippedEntries, is_utf8_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from rolltop.core.desk import Desk
-    from rolltop.core.roots import Entry
-    from rolltop.toolsets.retrieval.exact import Tree
-    from rolltop.toolsets.retrieval.models import JsonObject, Order, Place
-    from rolltop.toolsets.retrieval.service.answers import Clock
-    from rolltop.toolsets.retrieval.service.searching import Asked
+    from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.embedding import Embedder, Matrix
+    from rolltop.toolsets.retrieval.grep import FileGlob, SearchRoot
+    from rolltop.toolsets.retrieval.models import (
+        JsonObject,
+        Order,
+        RankedResult,
+        TermFiles,
+    )
+    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
+    from rolltop.workspace import FileStat, Root
 
-_AT_A_TIME: Final = 30.0
-"""Seconds that one run cuts files: a worker thread waits for as long, for many files are cut by
-processes of their own."""
-_LONGEST_CUTTING: Final = 10.0
-"""Seconds that one search may read files which the index does not hold."""
-_LEAST_TRIGRAM: Final = 3
+
+# Seconds of one indexing run, during which it occupies a worker thread.
+_UPDATE_BUDGET_SECONDS: Final = 30.0
+# Seconds that one search may read unindexed files.
+READ_TIMEOUT: Final = 10.0
+_MIN_TRIGRAM_LENGTH: Final = 3
+_WORD: Final = re.compile(r"\w+")
+_WORD_CHECK_SECONDS: Final = 1.0
+# Words of a query without results for which a suggestion is searched, longest first.
+_MAX_WORDS: Final = 4
+# Share of the call's timeout before a suggestion is searched.
 _SHARE: Final = 0.75
-"""Of the time that a call may take, what is left for other things than a near spelling."""
-
-_known: Final[WeakKeyDictionary[Desk, rank.UnitIndexes]] = WeakKeyDictionary()
-_lock: Final = Lock()
+FOLDER: Final = "ranked-index"
+# Seconds of one embedding run, during which it occupies a worker thread.
+_VECTOR_BUDGET_SECONDS: Final = 3.0
+# Code points of a query that are embedded, since the search waits for it.
+_MAX_QUERY_LENGTH: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """What is looked for: anything a person types, in the files that a glob lets through."""
+class RankedQuery:
+    """A free-text query of the files that a glob selects."""
 
     text: str
     file_glob: str | None = None
     order: Order = "rank"
 
 
-def ranked_page(desk: Desk, clock: Clock, ranked: Ranked, repo: str | None, asked: Asked) -> Page:
-    """Return the places that answer best, from the cursor on; at most `rank.MOST` in all.
+def ranked_page(
+    call: CallContext, timer: CallTimer, query: RankedQuery, repo: str | None, limit: int
+) -> Page:
+    """Find the best results from the cursor on; at most `MAX_RESULTS` in all.
 
     Raises:
         RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
-            CURSOR_INVALID.
-
+            INVALID_CURSOR.
     """
-    until = time.monotonic() + _SHARE * desk.settings["call_timeout"]
-    roots, missing = chosen_roots(desk.roots, repo)
-    glob = _glob(ranked)
-    most_bytes = desk.settings["retrieval.max_file_bytes"]
-    looked = [_Looked.at(tree, glob, most_bytes) for tree in trees(desk, roots)]
-    meaning = meanings.of_query(desk, ranked.text, roots, compared_before(asked.cursor))
-    found = _ranking(desk, ranked.text, looked, meaning)
-    compared = meanings.compared(desk, meaning)
-    pages = Pages(
-        found.places,
-        asked.limit,
-        [root.name for root in roots],
-        (ranked.text, ranked.file_glob),
-        by_path=ranked.order == "path",
-        compared=compared,
-    )
-    at = pages.position(asked.cursor)
-    wanted = pages.rest(at)
-    told = {} if wanted or asked.cursor else _zero(ranked, looked, most_bytes, until)
+    app = call.app
+    until = time.monotonic() + _SHARE * app.settings["call_timeout"]
+    roots, missing = select_roots(app.roots, repo)
+    _check_query(query)
+    roots = roots_for_glob(roots, query.file_glob)
+    globs = globs_by_root(query.file_glob, [root.name for root in roots])
+    most_bytes = app.settings["retrieval.max_file_bytes"]
+    looked = [
+        _SelectedRoot.from_tree(tree, globs[tree.root.name], most_bytes)
+        for tree in search_roots(app, roots)
+    ]
+    found, compared, pages, at = _find_page(call, query, looked, limit, until)
+    wanted = pages.remaining(at)
+    details = {} if wanted or call.cursor else _empty_meta(query, looked, most_bytes, until)
     mode = "hybrid" if compared else "words"
-    unread = found.unread or None
-    meta = clock.meta(repo_of(roots), mode=mode, missing=missing, unread=unread, **told)
+    details |= {"unread": found.unread or None, "indexing": _indexing(app, found, looked)}
+    meta = timer.meta(repo_label(roots), mode=mode, missing=missing, **details)
     return Page(
-        [_data(place, found.preview(place)) for place in wanted],
+        [_result_data(place, found.preview(place)) for place in wanted],
         lambda items: {"result": items, "meta": meta},
         lambda index: pages.cursor(at, index + 1),
-        pages.more(at),
+        pages.has_next(at),
         counts_only=True,
     )
 
 
-def _glob(ranked: Ranked) -> FileGlob | None:
-    """Return which files are wanted. Raises QUERY_EMPTY where nothing is, or FILE_GLOB_INVALID."""
-    if not ranked.text.strip():
-        raise Invalid(
+def _find_page(
+    call: CallContext,
+    query: RankedQuery,
+    looked: Sequence[_SelectedRoot],
+    limit: int,
+    until: float,
+) -> tuple[Ranking, int, ResultPages, PagePosition]:
+    """Search or continue a ranking; return it, the results compared, its pages and position.
+
+    A cursor continues its own ranking as long as the files are unchanged.
+    """
+    app = call.app
+    names = tuple(one.tree.root.name for one in looked)
+    files = [one.entries for one in looked]
+    said = (query.text, query.file_glob, names)
+
+    def pages_of(found: Ranking, compared: int) -> ResultPages:
+        by_path = query.order == "path"
+        return ResultPages(found.places, limit, names, said[:2], by_path=by_path, compared=compared)
+
+    for one in find_snapshots(app, said, files) if call.cursor else ():
+        pages = pages_of(one.found, one.compared)
+        with suppress(InvalidArgument):
+            return one.found, one.compared, pages, pages.position(call.cursor)
+    roots = [one.tree.root for one in looked]
+    meaning = embed_query(app, query.text, roots, compared_count(call.cursor))
+    found = _ranking(app, query.text, looked, meaning, until)
+    compared = record_comparison(app, meaning)
+    pages = pages_of(found, compared)
+    at = pages.position(call.cursor)
+    add_snapshot(app, Snapshot(said, files, found, compared))
+    return found, compared, pages, at
+
+
+def _check_query(query: RankedQuery) -> None:
+    if not query.text.strip():
+        raise InvalidArgument(
             "query is empty",
             code="QUERY_EMPTY",
             hint="Send a few words, a name, a file name or a question.",
         )
-    return None if ranked.file_glob is None else FileGlob(ranked.file_glob)
 
 
-def update(desk: Desk) -> None:
-    """Cut into units what is not in the index as it is, for a few seconds.
+def update_index(app: AppContext) -> None:
+    """Index new and changed files for the time of one run.
 
-    The exact index comes first: it takes a tenth of the time, and both at once take more memory.
+    The trigram index comes first: it takes a tenth of the time, and both at once take more memory.
     """
-    if not desk.settings["retrieval.index"] or not indexing.is_made(desk):
+    if not app.settings["retrieval.index"] or not app.service(open_index).is_built:
         return
-    end = time.monotonic() + _AT_A_TIME
-    for tree in trees(desk, desk.roots.named):
-        _indexes(desk).update(
+    end = time.monotonic() + _UPDATE_BUDGET_SECONDS
+    for tree in search_roots(app, app.roots.named):
+        app.service(make_indexer).update(
             tree.root,
             partial(_entries, tree),
-            lambda: desk.stopping or time.monotonic() > end,
+            lambda: app.is_stopping or time.monotonic() > end,
         )
 
 
-def close(desk: Desk) -> None:
-    """Let go of the desk's index files."""
-    with _lock:
-        indexes = _known.pop(desk, None)
-    if indexes is not None:
-        indexes.close()
-
-
 @dataclass(frozen=True, slots=True)
-class _Looked:
-    """A root as it is at the time of the call, and which of its files are wanted."""
+class _SelectedRoot:
+    """A root during the call, and the files that the query selects."""
 
-    tree: Tree
-    entries: Sequence[Entry]
+    tree: SearchRoot
+    entries: Sequence[FileStat]
     glob: FileGlob | None
     most_bytes: int
 
     @classmethod
-    def at(cls, tree: Tree, glob: FileGlob | None, most_bytes: int) -> _Looked:
+    def from_tree(cls, tree: SearchRoot, glob: FileGlob | None, most_bytes: int) -> _SelectedRoot:
         return cls(tree, _entries(tree), glob, most_bytes)
 
-    def chooses(self, entry: Entry) -> bool:
+    def is_selected(self, entry: FileStat) -> bool:
         fits = entry.size <= self.most_bytes
-        return fits and is_sendable(entry.relative) and self.admits(entry)
+        return fits and is_utf8_path(entry.relative) and self.admits(entry)
 
-    def admits(self, entry: Entry) -> bool:
-        """Return whether a file is one of those asked for."""
-        return self.glob is None or self.glob.chooses(entry.relative)
+    def admits(self, entry: FileStat) -> bool:
+        """Report whether the glob selects a file."""
+        return self.glob is None or self.glob.matches(entry.relative)
 
-    def holding(self, deadline: float, text: str, entries: Sequence[Entry]) -> set[Entry]:
-        """Return which of the files hold a text: the trigrams narrow what is looked at."""
-        index, query = self.tree.index, Query(text, case="ignore")
-        if index is not None and len(text) >= _LEAST_TRIGRAM:
-            candidates = index.candidates(query)
-            if candidates is not None:
-                wanted = set(entries)
-                entries = [entry for entry in candidates if entry in wanted]
-        return holding(self.tree.root, query, entries, deadline) if entries else set()
+    def files_containing(
+        self, deadline: float, text: str, entries: Sequence[FileStat]
+    ) -> set[FileStat]:
+        """Find the files that contain a text, prefiltered by trigrams."""
+        entries = self._prefilter([text], entries)
+        query = Query(text, case="ignore")
+        return find_matching_files(self.tree.root, query, entries, deadline) if entries else set()
+
+    def find_term_files(
+        self, last: float, texts: Mapping[str, str], entries: Sequence[FileStat], deadline: float
+    ) -> TermFiles:
+        """Find the files that contain each of the terms (see `term_finder`)."""
+        narrowed = self._prefilter(texts.values(), entries)
+        return find_term_files(self.tree.root, texts, narrowed, len(entries), deadline, last)
+
+    def _prefilter(self, texts: Collection[str], entries: Sequence[FileStat]) -> Sequence[FileStat]:
+        """Drop the files that contain none of the texts according to the trigram index."""
+        index = self.tree.index
+        if index is None or min(map(len, texts)) < _MIN_TRIGRAM_LENGTH:
+            return entries
+        candidates: set[FileStat] = set()
+        for text in texts:
+            proposed = index.candidates(Query(text, case="ignore"))
+            if proposed is None:
+                return entries
+            candidates.update(proposed)
+        return [entry for entry in entries if entry in candidates]
 
 
 def _ranking(
-    desk: Desk, text: str, looked: Sequence[_Looked], meaning: rank.Meaning | None
-) -> rank.Ranking:
-    """Return the best places; without what is kept on disk where that fails."""
-    deadline = time.monotonic() + min(_LONGEST_CUTTING, desk.settings["call_timeout"] / 2)
-    indexes = _indexes(desk)
-    for kept in (desk.settings["retrieval.index"], False):
+    app: AppContext,
+    text: str,
+    looked: Sequence[_SelectedRoot],
+    meaning: Meaning | None,
+    until: float,
+) -> Ranking:
+    """Rank; if an index on disk fails, rank without it."""
+    deadline = time.monotonic() + min(READ_TIMEOUT, app.settings["call_timeout"] / 2)
+    indexes = app.service(make_indexer)
+    for kept in (app.settings["retrieval.index"], False):
         files = [indexes.file(one.tree.root) if kept else None for one in looked]
         made = [
-            rank.Tree(
-                desk.roots,
-                indexes.units(one.tree.root),
+            RankedTree(
+                app.roots,
+                indexes.state(one.tree.root),
                 file,
                 one.entries,
-                one.chooses,
-                partial(one.holding, deadline),
+                one.is_selected,
+                partial(one.files_containing, deadline),
+                partial(one.find_term_files, until),
             )
             for one, file in zip(looked, files, strict=True)
         ]
         try:
-            return rank.search(made, text, limit=rank.MOST, deadline=deadline, meaning=meaning)
+            return search_ranked(made, text, limit=MAX_RESULTS, deadline=deadline, meaning=meaning)
         except Unusable as problem:
             for one, file in zip(looked, files, strict=True):
                 if file is not None:
-                    indexes.failed(one.tree.root, file, problem)
-    return rank.Ranking([])
+                    indexes.fail(one.tree.root, file, problem)
+    return Ranking([])
 
 
-def _entries(tree: Tree) -> Sequence[Entry]:
-    """Return the chosen files: the very list that the catalogue keeps, where there is one."""
-    entries = tree.files(Skipped())
+def _indexing(
+    app: AppContext, found: Ranking, looked: Sequence[_SelectedRoot]
+) -> JsonObject | None:
+    """Report the index's progress, None if the answer does not depend on it."""
+    if not found.lacking or not app.settings["retrieval.index"]:
+        return None
+    total = sum(1 for one in looked for entry in one.entries if one.is_selected(entry))
+    return {"done": total - found.lacking, "total": total}
+
+
+def _entries(tree: SearchRoot) -> Sequence[FileStat]:
+    """List the selected files; the catalog's own list if there is one."""
+    entries = tree.files(SkippedEntries())
     return entries if isinstance(entries, list) else list(entries)
 
 
-def _indexes(desk: Desk) -> rank.UnitIndexes:
-    with _lock:
-        if desk not in _known:
-            _known[desk] = rank.UnitIndexes(desk.roots, desk.settings["data_dir"] / meanings.FOLDER)
-        return _known[desk]
+def make_indexer(app: AppContext) -> Indexer:
+    """Create the process's chunk indexes of its roots."""
+    return Indexer(app.roots, app.settings["data_dir"] / FOLDER)
 
 
-def _zero(
-    ranked: Ranked, looked: Sequence[_Looked], most_bytes: int, deadline: float
+def _empty_meta(
+    ranked: RankedQuery, looked: Sequence[_SelectedRoot], most_bytes: int, deadline: float
 ) -> JsonObject:
-    """Return what is said where nothing was found, as exact search says it.
+    """Describe an empty result in the terms of exact search.
 
-    It is what a search for a text that is nowhere goes over. A file of which only the beginning is
-    ranked counts as too large. Nothing is said where that takes too long: no place is known to be
-    there all the same.
+    Covers what a search for an absent text reads; a file of which only the beginning is ranked
+    counts as too large. Empty on a timeout.
     """
     searched = [one.tree for one in looked]
     query = Query(ranked.text, file_glob=ranked.file_glob)
@@ -220,17 +299,24 @@ def _zero(
             replace(query, text=uuid4().hex),
             limit=1,
             deadline=deadline,
-            most_bytes=min(most_bytes, rank.LARGEST),
+            most_bytes=min(most_bytes, MAX_BYTES),
         )
-    except TimedOut:
+    except DeadlineExceeded:
         return {}
-    told = zero(found, searched, query, most_bytes)
-    if told["nearest"] == ranked.text.strip():  # it stands where texts are not ranked
-        told["nearest"] = None
-    return told
+    details = empty_meta(found, searched, query, most_bytes)
+    if details["nearest"] == ranked.text.strip():  # it occurs where files are not ranked
+        details["nearest"] = None
+    words = sorted(set(_WORD.findall(ranked.text)), key=lambda word: (-len(word), word))
+    end = time.monotonic() + _WORD_CHECK_SECONDS
+    for word in words[:_MAX_WORDS]:
+        if details["nearest"] or len(words) == 1:
+            break
+        one = replace(query, text=word)
+        details["nearest"] = find_suggestion(searched, one, found.bytes, end, max_bytes=most_bytes)
+    return details
 
 
-def _data(place: Place, preview: str) -> JsonObject:
+def _result_data(place: RankedResult, preview: str) -> JsonObject:
     return {
         "repo": place.repo,
         "path": place.path,
@@ -240,3 +326,100 @@ def _data(place: Place, preview: str) -> JsonObject:
         "score": place.score,
         "why": list(place.why),
     }
+
+
+class RootVectors:
+    """The vectors of the roots, and their builder once a search has loaded a model."""
+
+    def __init__(self, app: AppContext) -> None:
+        folder = app.settings["data_dir"] / FOLDER
+        self._roots: Final = app.roots
+        self._lock: Final = Lock()
+        self.builder: VectorBuilder | None = None
+        self.by_root: Final = {
+            root.name: Vectors(folder, index_name("vectors", root)) for root in app.roots.named
+        }
+
+    def begin(self, embedder: Embedder) -> None:
+        """Start making vectors with a model; the first one stays."""
+        with self._lock:
+            if self.builder is None:
+                self.builder = VectorBuilder(self._roots, embedder.name, embedder.version)
+
+    def close(self) -> None:
+        """Stop making vectors and close their files."""
+        if self.builder is not None:
+            self.builder.close()
+        for vectors in self.by_root.values():
+            vectors.close()
+
+
+def embed_query(
+    app: AppContext, text: str, roots: Sequence[Root], before: int | None
+) -> Meaning | None:
+    """Prepare the query's comparison by embeddings; None if searches use words only.
+
+    `before` are the results compared by the search that is continued (see `Meaning`).
+    """
+    if not (app.settings["retrieval.semantic_search"] and app.settings["retrieval.index"]):
+        return None
+    # A search that goes on waits for the model that compared its first places.
+    embedder = embedding.try_load_embedder() if before else embedding.embedder_if_loaded()
+    if embedder is None or before == 0:
+        return None
+    vectors = app.service(RootVectors)
+    vectors.begin(embedder)
+    vector = partial(_query_vector, embedder, text[:_MAX_QUERY_LENGTH])
+    asked = {root.name: vectors.by_root[root.name] for root in roots}
+    return Meaning(embedder.version, vector, asked, before)
+
+
+def record_comparison(app: AppContext, meaning: Meaning | None) -> int:
+    """Record used and missing vectors; return the results that were compared."""
+    builder = app.service(RootVectors).builder
+    if meaning is None or builder is None:
+        return 0
+    for root, lacking in meaning.lacking.items():
+        builder.note(root, meaning.used[root], lacking)
+    return meaning.compared
+
+
+def has_pending(app: AppContext) -> bool:
+    """Report whether there are vectors to make; not before the first search."""
+    builder = app.service(RootVectors).builder
+    return builder is not None and any(builder.pending(root.name) for root in app.roots.named)
+
+
+def update_vectors(app: AppContext) -> None:
+    """Make vectors for the time of one run."""
+    vectors = app.service(RootVectors)
+    builder = vectors.builder
+    if builder is None:
+        return
+    end = time.monotonic() + _VECTOR_BUDGET_SECONDS
+    roots = [root for root in app.roots.named if builder.pending(root.name)]
+    for tree in search_roots(app, roots):
+        builder.run(
+            tree.root,
+            vectors.by_root[tree.root.name],
+            partial(_text_files, tree),
+            lambda: app.is_stopping or time.monotonic() > end,
+        )
+
+
+def _query_vector(embedder: Embedder, text: str) -> Matrix | None:
+    """Embed a query; None on failure."""
+    try:
+        return embedder.embed([text])[0]
+    except Exception as failure:  # noqa: BLE001  # words alone can answer
+        logging.fault(failure, message="a query could not be embedded")
+        return None
+
+
+def _text_files(tree: SearchRoot) -> list[FileStat]:
+    return [
+        entry
+        for entry in tree.files(SkippedEntries())
+        if entry.size <= MAX_BYTES
+        and (tree.index is None or tree.index.is_text(entry) is not False)
+    ]

@@ -1,49 +1,54 @@
-"""What every part of scratch knows: limits, kinds, how moments are written."""
+"""Limits, literal types and small conversions that all of scratch uses."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from rolltop.core.budget import Continuation
+    from rolltop.core.pagination import Continuation
 
 JsonObject = dict[str, Any]
-Order = Literal["recent", "created", "title"]
-Mode = Literal["hybrid", "words", "meaning"]
-Policy = Literal["discard", "fail", "preempt"]
+PadOrder = Literal["recent", "created", "title"]
+SearchMode = Literal["hybrid", "words", "meaning"]
+EvictionPolicy = Literal["discard", "fail", "preempt"]
 
+SERVICE: Final = "rolltop.toolsets.scratch.service.scratch_service:ScratchService"
 LANGUAGES: Final = (
     *("py", "js", "ts", "tsx", "jsx", "rs", "c", "h", "cpp", "hpp", "sh", "css", "html", "htm"),
     *("java", "go", "rb", "toml", "php", "cs", "json", "yaml", "yml", "md", "txt"),
 )
-STRUCTURED: Final = frozenset({"json", "yaml", "yml"})
+STRUCTURED_LANGUAGES: Final = frozenset({"json", "yaml", "yml"})
 """The languages whose cells may have a JSON Schema."""
 SCHEMA_URI: Final = "scratchpad://schemas/"
 """`scratchpad://schemas/<name or id>` refers to a schema of the cell's pad."""
-LABELS: Final = ("title", "description", "summary")
+LABEL_KEYS: Final = ("title", "description", "summary")
 """The texts among a pad's metadata that its own fields show."""
-LEAST_OF_PAD: Final = ("scratch_id", "cell_count", "version")
-"""What even the smallest answer says of a pad."""
-NAME_LENGTH: Final = 200
+MINIMAL_PAD_FIELDS: Final = ("scratch_id", "cell_count", "version")
+"""The fields of a pad in even the smallest answer."""
+MAX_NAME_LENGTH: Final = 200
 """Characters of a tag, a namespace or a schema's name."""
-FIRST_LINE_LENGTH: Final = 80
-SNIPPET_LENGTH: Final = 240
-MOST_TAGS: Final = 100
+MAX_FIRST_LINE_LENGTH: Final = 80
+MAX_SNIPPET_LENGTH: Final = 240
+MAX_TAGS: Final = 100
 """Tags of one pad or one cell."""
-OTHER_CELLS: Final = 20
-"""How many cells besides those written a write's answer lists."""
-LONGEST_PAGE: Final = 200
-MOST_HITS: Final = 50
-TRASH_KEEPS: Final = timedelta(days=30)
+MAX_PAD_METADATA_BYTES: Final = 64 << 10
+MAX_CELL_METADATA_BYTES: Final = 16 << 10
+"""As JSON, in UTF-8; a pad's schemas do not count."""
+MAX_OTHER_CELLS: Final = 20
+"""Cells that a write's answer lists besides those written."""
+MAX_PAGE_SIZE: Final = 200
+MAX_HITS: Final = 50
+TRASH_RETENTION: Final = timedelta(days=30)
 
 
-def continued(result: JsonObject, continuation: Continuation) -> JsonObject:
-    """Return a cut answer with what it says about that: the call that goes on."""
+def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:
+    """Mark an answer as truncated and attach the call that continues it."""
     cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
     return {**result, "truncated": True, **cursor, "next": continuation.next}
 
 
-def moment(value: datetime) -> str:
-    """Return an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
-    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+def schema_uri(label: str) -> str:
+    """Build the URI of the pad's schema with this name or id; names may hold any character."""
+    return SCHEMA_URI + quote(label, safe="")

@@ -1,4 +1,4 @@
-"""What the tools of scratch answer, as types."""
+"""The tools' answers, as types."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from rolltop.toolsets.scratch.models import JsonObject, Mode
+from rolltop.core.pagination import NextCall
+from rolltop.toolsets.scratch.models import JsonObject, SearchMode
 
 
-class Next(TypedDict):
-    """The call that continues a cut answer."""
-
-    tool: str
-    arguments: JsonObject
-
-
-class Answer(TypedDict):
-    """What every success holds; the last three where the answer is cut."""
+class SuccessAnswer(TypedDict):
+    """Fields of every success; the last three if the answer is truncated."""
 
     ok: Literal[True]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
-    next: NotRequired[Next]
+    next: NotRequired[NextCall]
 
 
 class CellValidation(TypedDict):
-    """What an automatic validation found in a cell, in numbers."""
+    """Counts of a cell's stored validation."""
 
     valid: bool
     errors: int
@@ -35,7 +29,7 @@ class CellValidation(TypedDict):
 
 
 class CellData(TypedDict):
-    """A cell: with content where read, with its hash where written."""
+    """A cell: with content if read, with its hash if written; `omitted` names missing fields."""
 
     cell_id: str
     index: int
@@ -47,14 +41,15 @@ class CellData(TypedDict):
     metadata: NotRequired[JsonObject]
     tags: NotRequired[list[str]]
     validation: NotRequired[CellValidation]
+    omitted: NotRequired[list[str]]
     sha256: NotRequired[str]
     line_start: NotRequired[int]
 
 
 class PadData(TypedDict):
-    """A scratchpad; `cell_count` and `cell_tags` are of the whole, `cells` may be some.
+    """A scratchpad; `cell_count` and `cell_tags` are of the whole pad, `cells` may be some.
 
-    The smallest answer of a write holds only what is not marked.
+    `omitted` names the fields, and entries of metadata, that do not fit the budget.
     """
 
     scratch_id: str
@@ -72,10 +67,11 @@ class PadData(TypedDict):
     description: NotRequired[str]
     summary: NotRequired[str]
     metadata: NotRequired[JsonObject]
+    omitted: NotRequired[list[str]]
 
 
-class Diagnostic(TypedDict):
-    """One finding, at a line and column counted from 1."""
+class DiagnosticData(TypedDict):
+    """A diagnostic; line and column count from 1."""
 
     message: str
     code: str
@@ -91,12 +87,12 @@ class ValidationData(TypedDict):
     cell_id: str
     language: str
     valid: bool
-    errors: list[Diagnostic]
-    warnings: list[Diagnostic]
+    errors: list[DiagnosticData]
+    warnings: list[DiagnosticData]
     details: JsonObject
 
 
-class PadAnswer(Answer):
+class PadAnswer(SuccessAnswer):
     """One scratchpad."""
 
     scratchpad: PadData
@@ -120,7 +116,7 @@ class CellOutline(TypedDict):
     first_line: str
 
 
-class CellsAnswer(Answer):
+class CellsAnswer(SuccessAnswer):
     """Cells without content."""
 
     scratch_id: str
@@ -128,7 +124,7 @@ class CellsAnswer(Answer):
     cells: list[CellOutline]
 
 
-class DeletedAnswer(Answer):
+class PadDeletedAnswer(SuccessAnswer):
     """A deletion."""
 
     scratch_id: str
@@ -136,7 +132,7 @@ class DeletedAnswer(Answer):
 
 
 class PadEntry(TypedDict):
-    """A scratchpad in a list; one in the trash says since when."""
+    """A scratchpad in a list or in the trash."""
 
     scratch_id: str
     title: str | None
@@ -148,21 +144,21 @@ class PadEntry(TypedDict):
     deleted_at: NotRequired[str]
 
 
-class ListAnswer(Answer):
+class PadListAnswer(SuccessAnswer):
     """Scratchpads."""
 
     scratchpads: list[PadEntry]
 
 
-class RestoreAnswer(Answer):
-    """One scratchpad, or what is in the trash."""
+class RestoreAnswer(SuccessAnswer):
+    """One scratchpad, or the trash."""
 
     scratchpad: NotRequired[PadData]
     scratchpads: NotRequired[list[PadEntry]]
     evicted_scratchpads: NotRequired[list[str]]
 
 
-class TagsAnswer(Answer):
+class TagsAnswer(SuccessAnswer):
     """Tags in use."""
 
     scratchpad_tags: list[str]
@@ -170,7 +166,7 @@ class TagsAnswer(Answer):
     namespace_filter: NotRequired[list[str]]
 
 
-class ValidationAnswer(Answer):
+class ValidationAnswer(SuccessAnswer):
     """Results of validation."""
 
     scratch_id: str
@@ -190,12 +186,13 @@ class HitData(TypedDict):
     embedding_version: str
 
 
-class SearchAnswer(Answer):
-    """Hits, and how they were found."""
+class PadSearchAnswer(SuccessAnswer):
+    """Hits, and how they were found; `pending` texts have no vector yet and go by words."""
 
     hits: list[HitData]
     embedder: str
-    mode: Mode
+    mode: SearchMode
+    pending: NotRequired[int]
 
 
 class SchemaData(TypedDict):
@@ -207,7 +204,7 @@ class SchemaData(TypedDict):
     schema: Any
 
 
-class SchemaAnswer(Answer):
+class SchemaAnswer(SuccessAnswer):
     """Schemas of a pad, or one."""
 
     schemas: NotRequired[list[SchemaData]]
@@ -224,8 +221,8 @@ class NamespaceEntry(TypedDict):
     created_at: str
 
 
-class NamespaceAnswer(Answer):
-    """What became of a namespace, or the list of them."""
+class NamespaceAnswer(SuccessAnswer):
+    """The outcome of an action on a namespace, or a list of namespaces."""
 
     namespaces: NotRequired[list[NamespaceEntry]]
     namespace: NotRequired[str]
@@ -235,8 +232,8 @@ class NamespaceAnswer(Answer):
     removed_scratchpads: NotRequired[int]
 
 
-class Failure(TypedDict):
-    """What went wrong and what to do next."""
+class ScratchErrorData(TypedDict):
+    """An error and its remedy."""
 
     code: str
     message: str
@@ -245,9 +242,9 @@ class Failure(TypedDict):
     details: NotRequired[JsonObject]
 
 
-class ErrorAnswer(TypedDict):
+class ScratchErrorAnswer(TypedDict):
     """A failure."""
 
     ok: Literal[False]
-    error: Failure
+    error: ScratchErrorData
     truncated: NotRequired[bool]

@@ -1,4 +1,4 @@
-"""What a scratchpad and its cells are, as the store keeps them; not loaded at the start."""
+"""Scratchpads and cells as the store and the service know them; not loaded at the start."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rolltop.toolsets.scratch.models import (
-    LABELS,
+    LABEL_KEYS,
+    EvictionPolicy,
     JsonObject,
-    Policy,
-    moment,
 )
 
 if TYPE_CHECKING:
@@ -17,9 +16,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+def format_timestamp(value: datetime) -> str:
+    """Format an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
+    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 @dataclass(frozen=True)
-class Measured:
-    """What is kept about a text beside the text: sizes, and what tells it from another."""
+class TextStats:
+    """Sizes and hash of a cell's content."""
 
     sha256: str
     bytes: int
@@ -30,8 +34,8 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What is kept of a validation: counts, for which content, by which validator."""
+class ValidationSummary:
+    """Counts of a stored validation, with its validator and the content's hash."""
 
     valid: bool
     errors: int
@@ -39,8 +43,8 @@ class Finding:
     validator: str
     sha256: str
 
-    def shown(self, sha256: str, validator: str) -> JsonObject:
-        """Return it as `scratch_read` shows it for a cell that now holds that content."""
+    def data(self, sha256: str, validator: str) -> JsonObject:
+        """Render it for a cell that has that content now."""
         stale = (self.sha256, self.validator) != (sha256, validator)
         counts = {"valid": self.valid, "errors": self.errors, "warnings": self.warnings}
         return {**counts, "stale": stale}
@@ -48,22 +52,41 @@ class Finding:
 
 @dataclass(frozen=True)
 class Draft:
-    """A cell as a caller sent it, checked and measured; None is left out."""
+    """A cell as a caller sent it, checked and measured; None if left out."""
 
     language: str
     content: str
-    measured: Measured
+    stats: TextStats
     validate: bool = False
     json_schema: object = None
     metadata: JsonObject | None = None
     tags: tuple[str, ...] | None = None
     cell_id: str | None = None
-    finding: Finding | None = None
+    finding: ValidationSummary | None = None
+
+
+@dataclass(frozen=True)
+class CellSummary:
+    """A cell without anything long."""
+
+    cell_id: str
+    index: int
+    language: str
+    version: int
+    tokens: int
+    tags: tuple[str, ...]
+
+    @property
+    def data(self) -> JsonObject:
+        """The cell as a write's answer lists it."""
+        names = ("cell_id", "index", "language", "version")
+        shown: JsonObject = {name: getattr(self, name) for name in names}
+        return {**shown, "tags": list(self.tags)} if self.tags else shown
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A stored cell. `content`, `json_schema` and `metadata` are None where not asked for."""
+    """A stored cell; `content`, `json_schema` and `metadata` are None if not read."""
 
     cell_id: str
     scratch_id: str
@@ -71,42 +94,39 @@ class Cell:
     language: str
     tags: tuple[str, ...]
     version: int
-    measured: Measured
+    stats: TextStats
     validate: bool = False
     json_schema: object = None
     metadata: JsonObject | None = None
-    finding: Finding | None = None
+    finding: ValidationSummary | None = None
     content: str | None = None
 
     @property
-    def place(self) -> Place:
-        """Where it stands, and no more."""
-        return Place(
-            self.cell_id, self.index, self.language, self.version, self.measured.tokens, self.tags
+    def summary(self) -> CellSummary:
+        """The cell without anything long."""
+        return CellSummary(
+            self.cell_id, self.index, self.language, self.version, self.stats.tokens, self.tags
         )
 
     @property
     def outline(self) -> JsonObject:
         """The cell as `scratch_list_cells` lists it."""
-        measured = self.measured
+        names = ("bytes", "lines", "tokens", "first_line")
         return {
             "cell_id": self.cell_id,
             "index": self.index,
             "language": self.language,
             "tags": list(self.tags),
             "version": self.version,
-            "bytes": measured.bytes,
-            "lines": measured.lines,
-            "tokens": measured.tokens,
-            "first_line": measured.first_line,
+            **{name: getattr(self.stats, name) for name in names},
         }
 
-    def full(self, validator: str) -> JsonObject:
-        """Return the cell with its content, as `scratch_read` answers it."""
+    def full_data(self, validator: str) -> JsonObject:
+        """Render the cell with its content, for `scratch_read`."""
         optional: JsonObject = {
             "json_schema": self.json_schema,
             "metadata": self.metadata,
-            "validation": self.finding and self.finding.shown(self.measured.sha256, validator),
+            "validation": self.finding and self.finding.data(self.stats.sha256, validator),
         }
         return {
             "cell_id": self.cell_id,
@@ -121,31 +141,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a cell stands in its pad, and what it costs to read it."""
-
-    cell_id: str
-    index: int
-    language: str
-    version: int
-    tokens: int
-    tags: tuple[str, ...]
-
-    @property
-    def structure(self) -> JsonObject:
-        """The cell without its content, as a write's answer lists it."""
-        shown: JsonObject = {
-            "cell_id": self.cell_id,
-            "index": self.index,
-            "language": self.language,
-            "version": self.version,
-        }
-        return {**shown, "tags": list(self.tags)} if self.tags else shown
-
-
-@dataclass(frozen=True)
 class Pad:
-    """A stored scratchpad without its cells. `metadata` is without `schemas`."""
+    """A stored scratchpad without its cells; `metadata` is without `schemas`."""
 
     scratch_id: str
     tenant_id: str
@@ -161,11 +158,12 @@ class Pad:
     @property
     def labels(self) -> JsonObject:
         """Title, description and summary, where set."""
-        return {name: self.metadata[name] for name in LABELS if name in self.metadata}
+        return {name: self.metadata[name] for name in LABEL_KEYS if name in self.metadata}
 
     @property
     def entry(self) -> JsonObject:
-        """The pad as `scratch_list` lists it."""
+        """The pad as `scratch_list` and the trash list it."""
+        deleted = {"deleted_at": format_timestamp(self.deleted_at)} if self.deleted_at else {}
         return {
             "scratch_id": self.scratch_id,
             "title": self.metadata.get("title"),
@@ -173,13 +171,14 @@ class Pad:
             "namespace": self.namespace,
             "tags": list(self.tags),
             "cell_count": self.cell_count,
-            "updated_at": moment(self.updated_at),
+            "updated_at": format_timestamp(self.updated_at),
+            **deleted,
         }
 
-    def shown(
+    def data(
         self, cells: list[JsonObject], cell_tags: list[str], accessed_at: datetime
     ) -> JsonObject:
-        """Return the pad around some of its cells, as of its last access."""
+        """Render the pad around some of its cells, as of its last access."""
         return {
             "scratch_id": self.scratch_id,
             "tenant_id": self.tenant_id,
@@ -188,74 +187,48 @@ class Pad:
             "cells": cells,
             "cell_count": self.cell_count,
             "cell_tags": cell_tags,
-            "created_at": moment(self.created_at),
-            "updated_at": moment(self.updated_at),
-            "last_access_at": moment(accessed_at),
+            "created_at": format_timestamp(self.created_at),
+            "updated_at": format_timestamp(self.updated_at),
+            "last_access_at": format_timestamp(accessed_at),
             "version": self.version,
         }
 
 
 @dataclass(frozen=True)
-class Written:
-    """A pad after a write: the pad, the cells to list, and the hashes of those written, by id."""
+class PadWrite:
+    """A pad after a write; `cells` to list, `written` the hashes of those written, by id."""
 
     pad: Pad
-    cells: tuple[Place, ...]
+    cells: tuple[CellSummary, ...]
     written: Mapping[str, str]
     cell_tags: tuple[str, ...]
     evicted: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> JsonObject:
+    def data(self) -> JsonObject:
         """The pad without any content; the cells written with their hash."""
         cells = [
-            {**cell.structure, "sha256": self.written[cell.cell_id]}
+            {**cell.data, "sha256": self.written[cell.cell_id]}
             if cell.cell_id in self.written
-            else cell.structure
+            else cell.data
             for cell in self.cells
         ]
-        return self.pad.shown(cells, list(self.cell_tags), self.pad.updated_at)
+        return self.pad.data(cells, list(self.cell_tags), self.pad.updated_at)
 
 
 @dataclass(frozen=True)
 class SchemaEntry:
-    """A JSON Schema that a pad keeps under a name."""
+    """A JSON Schema of a pad."""
 
     id: str
     name: str
     description: str
     schema: object
 
-    @property
-    def shown(self) -> JsonObject:
-        """The entry as the tools answer it."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "schema": self.schema,
-        }
-
 
 @dataclass(frozen=True)
-class GivenPad:
-    """A pad's own fields as a caller sent them, checked; None is left out.
-
-    `removed` names the metadata keys to remove, `removed_schemas` the schemas; or all of them go.
-    """
-
-    namespace: str | None = None
-    tags: tuple[str, ...] | None = None
-    metadata: JsonObject = field(default_factory=dict[str, Any])
-    removed: frozenset[str] = frozenset()
-    schemas: tuple[GivenSchema, ...] = ()
-    removed_schemas: frozenset[str] = frozenset()
-    removes_all_schemas: bool = False
-
-
-@dataclass(frozen=True)
-class GivenSchema:
-    """A schema entry as a caller sent it, checked; None is left out."""
+class SchemaChange:
+    """A JSON Schema of a pad as a caller sent it, checked; None if left out."""
 
     schema: object
     id: str | None = None
@@ -264,19 +237,35 @@ class GivenSchema:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """The limits of pads and cells; 0 is none."""
+class PadChange:
+    """A pad's own fields as a caller sent them, checked; None if left out.
+
+    `removed` names the metadata keys to remove, `removed_schemas` the schemas.
+    """
+
+    namespace: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: JsonObject = field(default_factory=dict[str, Any])
+    removed: frozenset[str] = frozenset()
+    schemas: tuple[SchemaChange, ...] = ()
+    removed_schemas: frozenset[str] = frozenset()
+    removes_all_schemas: bool = False
+
+
+@dataclass(frozen=True)
+class PadLimits:
+    """The limits of pads and cells; 0 is unlimited."""
 
     pads: int
     cells: int
     cell_bytes: int
-    policy: Policy
+    policy: EvictionPolicy
     namespace: str
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which cells of a pad a caller wants, checked; None is no condition."""
+class CellSelection:
+    """Which cells of which pads a caller asks for; None and () filter nothing."""
 
     cell_ids: tuple[str, ...] | None = None
     indices: tuple[int, ...] | None = None

@@ -1,15 +1,14 @@
-"""Namespaces: registered before use, renamed and deleted with what is in them."""
+"""Namespaces: registered before use, renamed and deleted with the pads in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rolltop.core.errors import NotFound
-from rolltop.toolsets.scratch import index
-from rolltop.toolsets.scratch.service import places
-from rolltop.toolsets.scratch.service.capacity import discard
-from rolltop.toolsets.scratch.service.checks import wrong
-from rolltop.toolsets.scratch.store import names, pads
+from rolltop.toolsets.scratch.service.cell_input import invalid_value
+from rolltop.toolsets.scratch.service.cursors import name_id
+from rolltop.toolsets.scratch.service.pads import evict_pad, update_filters
+from rolltop.toolsets.scratch.store import pad_rows
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,66 +16,62 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
 
 
-def page(
+def list_namespaces(
     tx: Tx, after: tuple[datetime, str] | None, limit: int
 ) -> tuple[list[tuple[str, int, datetime]], bool]:
-    """Return namespaces with their number of pads and age, oldest first, and if others follow.
+    """List namespaces with their number of pads and age, oldest first, and if others follow.
 
-    They come after the one that was made at that moment and is told by its `places.name_id`; where
-    it is gone, after all that were made before.
+    `after` is the age and the `name_id` of the last one listed; where that is gone, its age counts.
     """
-    place = None
+    position = None
     if after is not None:
-        then = (name for name in names.made_at(tx, after[0]) if places.name_id(name) == after[1])
-        place = (after[0], next(then, ""))
-    found = names.namespaces_after(tx, place, limit + 1)
+        names = pad_rows.namespaces_created_at(tx, after[0])
+        position = (after[0], next((name for name in names if name_id(name) == after[1]), ""))
+    found = pad_rows.list_namespaces(tx, position, limit + 1)
     return found[:limit], len(found) > limit
 
 
-def create(tx: Tx, namespace: str) -> bool:
-    """Whether the namespace is new."""
-    return names.register(tx, namespace)
+def rename_namespace(tx: Tx, old: str, new: str, *, migrate: bool) -> int:
+    """Rename a namespace; return how many pads moved.
 
-
-def rename(tx: Tx, old: str, new: str, *, migrate: bool) -> int:
-    """Return how many pads moved to the new name.
-
-    Raises NotFound for an unknown old name, Invalid for a taken new one, or where there are pads
-    that are not to move.
+    Raises NotFound for an unknown old name, InvalidArgument for a taken new one, or if there are
+    pads and `migrate` is False.
     """
-    pads.lock_tenant(tx)
-    if not names.is_registered(tx, old):
+    pad_rows.lock_tenant(tx)
+    if not pad_rows.is_registered(tx, old):
         raise NotFound(
             f"There is no namespace {old}",
             hint="scratch_namespace with action list shows them.",
         )
     if old == new:
         return 0
-    if names.is_registered(tx, new):
-        raise wrong(f"The namespace {new} exists", "Choose another name, or move pads by update.")
-    inside = names.pads_in(tx, old)
+    if pad_rows.is_registered(tx, new):
+        raise invalid_value(
+            f"The namespace {new} exists", "Choose another name, or move pads by update."
+        )
+    inside = pad_rows.pads_in(tx, old)
     if inside and not migrate:
-        raise wrong(
+        raise invalid_value(
             f"{len(inside)} scratchpads are in {old}", "Send migrate_scratchpads true to move them."
         )
-    names.rename(tx, old, new)
-    for pad in names.pads_in(tx, new):
-        index.refilter(tx, pad)
+    pad_rows.rename_namespace(tx, old, new)
+    for pad in pad_rows.pads_in(tx, new):
+        update_filters(tx, pad)
     return len(inside)
 
 
-def delete(tx: Tx, namespace: str, *, with_pads: bool) -> tuple[bool, int]:
-    """Return whether there was such a namespace, and how many of its pads went to the trash.
+def delete_namespace(tx: Tx, namespace: str, *, with_pads: bool) -> tuple[bool, int]:
+    """Delete a namespace; return whether it existed, and how many pads went to the trash.
 
-    Raises Invalid where it is in use and its pads are not to go.
+    Raises InvalidArgument if it is in use and `with_pads` is False.
     """
-    pads.lock_tenant(tx)
-    inside = names.pads_in(tx, namespace)
+    pad_rows.lock_tenant(tx)
+    inside = pad_rows.pads_in(tx, namespace)
     if inside and not with_pads:
-        raise wrong(
+        raise invalid_value(
             f"{len(inside)} scratchpads are in {namespace}",
             "Send delete_scratchpads true to put them into the trash as well.",
         )
     for pad in inside:
-        discard(tx, pad)
-    return names.unregister(tx, namespace), len(inside)
+        evict_pad(tx, pad)
+    return pad_rows.unregister_namespace(tx, namespace), len(inside)

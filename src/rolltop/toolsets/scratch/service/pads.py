@@ -1,239 +1,562 @@
-"""What may happen to scratchpads as wholes."""
+"""Transactions on scratchpads, their cells and schemas, and their full-text documents."""
 
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from rolltop.core.errors import NotFound
-from rolltop.toolsets.scratch import index
-from rolltop.toolsets.scratch.models import LABELS, OTHER_CELLS
-from rolltop.toolsets.scratch.models.records import Written
+from rolltop.core import fulltext
+from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
+from rolltop.core.fulltext import IndexDocument
+from rolltop.toolsets.scratch.models import (
+    LABEL_KEYS,
+    MAX_OTHER_CELLS,
+    MAX_PAD_METADATA_BYTES,
+)
+from rolltop.toolsets.scratch.models.records import Draft, PadWrite
 from rolltop.toolsets.scratch.service import schemas
-from rolltop.toolsets.scratch.service.capacity import discard, make_room
-from rolltop.toolsets.scratch.service.checks import wrong
-from rolltop.toolsets.scratch.service.drafts import id_taken
-from rolltop.toolsets.scratch.service.finding import held
-from rolltop.toolsets.scratch.store import cells, names, pads, trash
+from rolltop.toolsets.scratch.service.cell_input import (
+    capacity_error,
+    check_metadata_size,
+    id_conflict,
+    invalid_value,
+    measure_text,
+    require_room,
+)
+from rolltop.toolsets.scratch.service.text_edits import apply_edits
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
 
     from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import Order
     from rolltop.toolsets.scratch.models.records import (
         Cell,
-        Draft,
-        GivenPad,
-        Limits,
+        CellSelection,
+        CellSummary,
+        Edit,
         Pad,
-        Place,
+        PadChange,
+        PadLimits,
+        SchemaChange,
         SchemaEntry,
     )
-    from rolltop.toolsets.scratch.service.places import TitlePlace
+    from rolltop.toolsets.scratch.service.cursors import TitlePosition
+
+P = TypeVar("P", "CellSummary", "Cell")
+
+# The kinds of documents in the full-text index.
+PAD_KIND: Final = "scratch_pad"
+CELL_KIND: Final = "scratch_cell"
+KINDS: Final = (PAD_KIND, CELL_KIND)
+_INDEX_BATCH_SIZE: Final = 200  # cells
+_NOT_FOUND_MESSAGE: Final = "Scratchpad not found"
+_MAX_POSITION: Final = 1 << 31  # no database counts cells further than that
 
 
-def create(
+def create_pad(
     tx: Tx,
     scratch_id: str | None,
-    given: GivenPad,
+    change: PadChange,
     entries: Sequence[SchemaEntry],
     drafts: Sequence[Draft],
-    limits: Limits,
+    limits: PadLimits,
     reads: Mapping[str, datetime],
-) -> Written:
-    """Return the new pad with its schemas and cells, and what made room for it: all or nothing.
+) -> PadWrite:
+    """Create a pad with its schemas and cells, evicting others if there is no room.
 
-    Raises Invalid: an id is taken, or there is no room.
+    Raises InvalidArgument if an id is taken or there is no room.
     """
-    pads.lock_tenant(tx)
+    pad_rows.lock_tenant(tx)
     pad_id = scratch_id or str(uuid.uuid4())
     _require_free(tx, pad_id)
-    by_id = new_cells(tx, drafts)
-    evicted = make_room(tx, limits, reads)
-    # On creation a null is kept, as any other value the pad does not interpret.
-    nulls = dict.fromkeys(given.removed.difference(LABELS))
-    namespace = given.namespace or limits.namespace
-    names.register(tx, namespace)
-    metadata = {**given.metadata, **nulls}
-    pad = pads.insert_pad(tx, pad_id, namespace, metadata, given.tags or (), len(by_id))
-    names.put_schemas(tx, pad_id, entries)
-    added = cells.add(tx, pad_id, 0, by_id) if by_id else []
-    index.put_pad(tx, pad, new=True)
-    index.put_cells(tx, pad, added, new=True)
+    by_id = _assign_ids(tx, drafts)
+    evicted = _make_room(tx, limits, reads)
+    # On creation a null is stored, like any other value the pad does not interpret.
+    nulls = dict.fromkeys(change.removed.difference(LABEL_KEYS))
+    namespace = change.namespace or limits.namespace
+    pad_rows.register_namespace(tx, namespace)
+    metadata = {**change.metadata, **nulls}
+    pad = pad_rows.insert_pad(tx, pad_id, namespace, metadata, change.tags or (), len(by_id))
+    pad_rows.put_schemas(tx, pad_id, entries)
+    added = cell_rows.insert_cells(tx, pad_id, 0, by_id) if by_id else []
+    _index_pad(tx, pad, new=True)
+    _index_cells(tx, pad, added, new=True)
     tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
-    places = tuple(cell.place for cell in added)
-    return Written(pad, places, _hashes(added), tags, tuple(evicted))
+    summaries = tuple(cell.summary for cell in added)
+    return PadWrite(pad, summaries, _content_hashes(added), tags, tuple(evicted))
 
 
-def new_cells(tx: Tx, drafts: Sequence[Draft]) -> dict[str, Draft]:
-    """Return drafts by their ids, made where none is given. Raises Invalid for one taken."""
-    by_id = {draft.cell_id or str(uuid.uuid4()): draft for draft in drafts}
-    given = [draft.cell_id for draft in drafts if draft.cell_id is not None]
-    taken = cells.taken(tx, given) if given else set[str]()
-    if taken:
-        raise id_taken("cell_id", min(taken))
-    return by_id
-
-
-def update(tx: Tx, scratch_id: str, given: GivenPad, if_version: int | None) -> Written:
-    """Return the pad with the given fields merged in.
+def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | None) -> PadWrite:
+    """Merge the given fields into a pad.
 
     Raises:
-        Invalid: nothing is given.
-        NotFound: the pad is not there.
+        NotFound: the pad does not exist.
         Conflict: it is not at `if_version`, or a schema's name is taken.
+        InvalidArgument: the merged metadata is too long.
 
     """
-    if given.namespace is not None:
-        pads.lock_tenant(tx)
-    pad = held(tx, scratch_id, if_version)
-    kept = {key: value for key, value in pad.metadata.items() if key not in given.removed}
+    if change.namespace is not None:
+        pad_rows.lock_tenant(tx)
+    pad = lock_pad(tx, scratch_id, if_version)
+    kept = {key: value for key, value in pad.metadata.items() if key not in change.removed}
     changed = replace(
         pad,
-        namespace=given.namespace or pad.namespace,
-        metadata={**kept, **given.metadata},
-        tags=pad.tags if given.tags is None else given.tags,
+        namespace=change.namespace or pad.namespace,
+        metadata={**kept, **change.metadata},
+        tags=pad.tags if change.tags is None else change.tags,
     )
+    if change.metadata:
+        check_metadata_size(changed.metadata, MAX_PAD_METADATA_BYTES, "metadata")
     if changed.namespace != pad.namespace:
-        names.register(tx, changed.namespace)
-    _merge_schemas(tx, scratch_id, given)
-    is_filtered_alike = (changed.namespace, changed.tags) == (pad.namespace, pad.tags)
-    pad = pads.put_fields(tx, pad, changed)
-    if not is_filtered_alike:
-        index.refilter(tx, pad)
-    index.put_pad(tx, pad)
-    return written(tx, pad, ())
+        pad_rows.register_namespace(tx, changed.namespace)
+    _merge_schemas(tx, scratch_id, change)
+    has_same_filters = (changed.namespace, changed.tags) == (pad.namespace, pad.tags)
+    pad = pad_rows.update_pad(tx, pad, changed)
+    if not has_same_filters:
+        update_filters(tx, pad)
+    _index_pad(tx, pad)
+    return _pad_write(tx, pad, ())
 
 
-def delete(tx: Tx, scratch_id: str) -> bool:
-    """Whether the pad was there; it is in the trash now."""
-    pad = pads.hold(tx, scratch_id)
+def delete_pad(tx: Tx, scratch_id: str) -> bool:
+    """Move a pad to the trash; return False if it does not exist."""
+    pad = pad_rows.get_pad(tx, scratch_id, lock=True)
     if pad is not None:
-        discard(tx, pad)
+        evict_pad(tx, pad)
     return pad is not None
 
 
-def restore(tx: Tx, scratch_id: str, limits: Limits, reads: Mapping[str, datetime]) -> Written:
-    """Return the pad, out of the trash. Raises NotFound, or Invalid where there is no room."""
-    pads.lock_tenant(tx)
-    pad = trash.hold(tx, scratch_id)
+def restore_pad(
+    tx: Tx, scratch_id: str, limits: PadLimits, reads: Mapping[str, datetime]
+) -> PadWrite:
+    """Restore a pad from the trash. Raises NotFound, or InvalidArgument if there is no room."""
+    pad_rows.lock_tenant(tx)
+    pad = pad_rows.get_trashed(tx, scratch_id)
     if pad is None:
         raise NotFound(
             "No such scratchpad is in the trash",
             hint="scratch_restore without scratch_id lists it; pads stay there for 30 days.",
         )
-    evicted = make_room(tx, limits, reads)
-    names.register(tx, pad.namespace)
-    back = pads.touch(tx, pad)
-    index.put_whole(tx, back)
-    listed = written(tx, back, ())
-    return Written(back, listed.cells, {}, listed.cell_tags, tuple(evicted))
+    evicted = _make_room(tx, limits, reads)
+    pad_rows.register_namespace(tx, pad.namespace)
+    back = pad_rows.touch_pad(tx, pad)
+    _index_pad_with_cells(tx, back)
+    return replace(_pad_write(tx, back, ()), evicted=tuple(evicted))
 
 
-def page(
+def evict_pad(tx: Tx, pad: Pad) -> str:
+    """Move a pad to the trash, out of the search index; return its id."""
+    locked = pad_rows.get_pad(tx, pad.scratch_id, lock=True) or pad
+    _unindex_pad(tx, locked)
+    pad_rows.touch_pad(tx, locked, deleted=True)
+    return pad.scratch_id
+
+
+def evict_idle_pads(tx: Tx, age: timedelta, reads: Mapping[str, datetime]) -> list[str]:
+    """Move the caller's pads that were idle for longer to the trash; return their ids."""
+    pad_rows.lock_tenant(tx)
+    pad_rows.update_access_times(tx, reads)
+    idle = pad_rows.least_recently_used(tx, pad_rows.count_pads(tx), before=tx.now - age)
+    return [evict_pad(tx, pad) for pad in idle]
+
+
+def list_pads_by_title(
     tx: Tx,
     namespaces: Sequence[str],
     tags: Sequence[str],
-    order: Order,
-    after: Sequence[Any] | None,
+    last: TitlePosition | None,
     limit: int,
-) -> tuple[list[Pad], bool]:
-    """Return up to `limit` pads after a place, and whether others follow."""
-    found = pads.page(tx, namespaces, tags, order, after, limit + 1)
-    return found[:limit], len(found) > limit
+) -> list[Pad]:
+    """List pads by title after the last pad of a page."""
+    after = None if last is None else pad_rows.title_position(tx, last.scratch_id)
+    skip = None
+    if last is not None and (after is None or not last.matches(after[1])):
+        # Its title has changed: pass over as many pads as came before it.
+        after, skip = None, (last.scratch_id, max(0, last.position - 1))
+    return pad_rows.list_pads(tx, namespaces, tags, "title", after, limit, skip)
 
 
-def titled_page(
+def append_cell(
+    tx: Tx, scratch_id: str, draft: Draft, if_version: int | None, limits: PadLimits
+) -> PadWrite:
+    """Append a cell to a pad.
+
+    Raises:
+        NotFound: the pad does not exist.
+        Conflict: it is not at `if_version`.
+        InvalidArgument: the cell's id is taken, or there is no room.
+
+    """
+    pad = lock_pad(tx, scratch_id, if_version)
+    require_room(pad.cell_count + 1, limits)
+    added = cell_rows.insert_cells(tx, scratch_id, pad.cell_count, _assign_ids(tx, [draft]))
+    _index_cells(tx, pad, added, new=True)
+    return _pad_write(tx, pad_rows.touch_pad(tx, pad, cells=1), added)
+
+
+def replace_cell(
     tx: Tx,
-    namespaces: Sequence[str],
-    tags: Sequence[str],
-    place: TitlePlace | None,
-    limit: int,
-) -> tuple[list[Pad], bool]:
-    """Return up to `limit` pads by title after a place, and whether others follow."""
-    after = None if place is None else pads.title_place(tx, place.scratch_id)
-    beyond = None
-    if place is not None and (after is None or not place.has(after[1])):
-        # It has another title now: what came up to it is told by number.
-        after, beyond = None, (place.scratch_id, max(0, place.position - 1))
-    found = pads.page(tx, namespaces, tags, "title", after, limit + 1, beyond)
-    return found[:limit], len(found) > limit
+    scratch_id: str,
+    cell_id: str | None,
+    position: int | None,
+    draft: Draft,
+    new_position: int | None,
+    if_version: int | None,
+) -> PadWrite:
+    """Replace a cell, by its id or position, and move it; tags and metadata left out stay.
 
-
-def trash_page(tx: Tx, after: tuple[datetime, str] | None, limit: int) -> tuple[list[Pad], bool]:
-    """Return up to `limit` pads of the trash after a place, and whether others follow."""
-    found = trash.page(tx, after, limit + 1)
-    return found[:limit], len(found) > limit
-
-
-def tags_in_use(tx: Tx, namespaces: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the tags of pads and those of cells, sorted."""
-    return pads.tags_in_use(tx, namespaces)
-
-
-def purge_trash(tx: Tx) -> int:
-    """Return how many pads left the trash for good, 30 days after they came there."""
-    return trash.purge(tx)
-
-
-def idle_owners(tx: Tx, age: timedelta) -> list[str]:
-    """Return the users who have pads that were not written for that long."""
-    return trash.idle_owners(tx, tx.now - age)
-
-
-def written(tx: Tx, pad: Pad, own: Sequence[Cell]) -> Written:
-    """Return the pad as a write's answer shows it, with the cells written and some others."""
-    ids = {cell.cell_id for cell in own}
-    first = cells.first_places(tx, pad.scratch_id, OTHER_CELLS + len(own))
-    others = [place for place in first if place.cell_id not in ids][:OTHER_CELLS]
-    listed = sorted((*others, *(cell.place for cell in own)), key=lambda place: place.index)
-    return Written(pad, tuple(listed), _hashes(own), _tags(tx, pad, first))
-
-
-def _tags(tx: Tx, pad: Pad, places: Sequence[Place]) -> tuple[str, ...]:
-    """Return the tags of a pad's cells, of which some places are known."""
-    if len(places) == pad.cell_count:
-        return tuple(sorted({tag for place in places for tag in place.tags}))
-    return tuple(pads.cell_tags_of(tx, pad.scratch_id))
-
-
-def _hashes(own: Sequence[Cell]) -> dict[str, str]:
-    return {cell.cell_id: cell.measured.sha256 for cell in own}
-
-
-def require_something(given: GivenPad) -> None:
-    """Raise Invalid where an update names nothing to change."""
-    if given == type(given)():
-        raise wrong(
-            "Nothing to update: give metadata, tags or namespace",
-            "Call scratch_update again with what to change.",
+    Raises NotFound, Conflict, and InvalidArgument for an index or an id that does not fit.
+    """
+    pad = lock_pad(tx, scratch_id)
+    cell = _find_cell(tx, scratch_id, cell_id, position)
+    if draft.cell_id not in {None, cell.cell_id}:
+        raise invalid_value(
+            f"cell.cell_id is {draft.cell_id}, but the cell replaced is {cell.cell_id}",
+            "Leave cell.cell_id out: a cell keeps its id.",
         )
+    _require_version("cell", cell.version, if_version)
+    if new_position is not None and not 0 <= new_position < pad.cell_count:
+        raise _index_out_of_range(new_position, pad.cell_count)
+    return _update_cell(tx, pad, cell, draft, new_position)
+
+
+def get_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> Cell:
+    """Read a cell whole. Raises NotFound, or Conflict for another version."""
+    get_pad(tx, scratch_id)
+    cell = _find_cell(tx, scratch_id, cell_id)
+    _require_version("cell", cell.version, if_version)
+    return cell
+
+
+def edit_draft(cell: Cell, edits: Sequence[Edit], limits: PadLimits) -> Draft:
+    """Apply edits to a cell's content. Raises InvalidArgument."""
+    content = apply_edits(cell.content or "", edits)
+    return Draft(
+        language=cell.language,
+        content=content,
+        stats=measure_text(content, limits),
+        validate=cell.validate,
+        json_schema=cell.json_schema,
+    )
+
+
+def put_edited_cell(
+    tx: Tx, scratch_id: str, cell_id: str, draft: Draft, version: int
+) -> PadWrite | None:
+    """Write an edited cell; None if the cell is no longer at that version."""
+    pad = lock_pad(tx, scratch_id)
+    cell = _find_cell(tx, scratch_id, cell_id)
+    return _update_cell(tx, pad, cell, draft) if cell.version == version else None
+
+
+def edit_cell(
+    tx: Tx,
+    scratch_id: str,
+    cell_id: str,
+    edits: Sequence[Edit],
+    if_version: int | None,
+    limits: PadLimits,
+) -> PadWrite:
+    """Edit a cell within one transaction, which no other call can overtake."""
+    pad = lock_pad(tx, scratch_id)
+    cell = _find_cell(tx, scratch_id, cell_id)
+    _require_version("cell", cell.version, if_version)
+    return _update_cell(tx, pad, cell, edit_draft(cell, edits, limits))
+
+
+def delete_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> PadWrite:
+    """Delete a cell; the cells after it move up. Raises NotFound or Conflict."""
+    pad = lock_pad(tx, scratch_id)
+    cell = _find_cell(tx, scratch_id, cell_id)
+    _require_version("cell", cell.version, if_version)
+    _unindex_cells(tx, [cell_id])
+    cell_rows.delete_cell(tx, pad, cell)
+    return _pad_write(tx, pad_rows.touch_pad(tx, pad, cells=-1), ())
+
+
+def list_cells(
+    tx: Tx, scratch_id: str, selection: CellSelection
+) -> tuple[Pad, datetime, list[Cell]]:
+    """Read a pad, the time, and the selected cells without content. Raises NotFound."""
+    pad = get_pad(tx, scratch_id)
+    return pad, tx.now, select_cells(cell_rows.outlines(tx, scratch_id), selection)
+
+
+def list_schemas(tx: Tx, scratch_id: str) -> list[SchemaEntry]:
+    """List a pad's schemas, by description, then by name. Raises NotFound."""
+    get_pad(tx, scratch_id)
+    return pad_rows.schemas_of(tx, scratch_id)
+
+
+def get_schema(tx: Tx, scratch_id: str, schema_id: str) -> SchemaEntry:
+    """Read a schema of a pad. Raises NotFound."""
+    for entry in list_schemas(tx, scratch_id):
+        if entry.id == schema_id:
+            return entry
+    raise NotFound(f"The pad has no schema {schema_id}", hint=schemas.HINT)
+
+
+def upsert_schema(tx: Tx, scratch_id: str, change: SchemaChange) -> SchemaEntry:
+    """Add or change a schema of a pad. Raises NotFound, or Conflict for a name that is taken."""
+    pad = lock_pad(tx, scratch_id)
+    (entry,) = schemas.merge_entries(pad_rows.schemas_of(tx, scratch_id), [change])
+    pad_rows.put_schemas(tx, scratch_id, [entry])
+    pad_rows.touch_pad(tx, pad)
+    return entry
+
+
+def delete_schema(tx: Tx, scratch_id: str, schema_id: str) -> None:
+    """Delete a schema of a pad. Raises NotFound."""
+    pad = lock_pad(tx, scratch_id)
+    get_schema(tx, scratch_id, schema_id)
+    pad_rows.delete_schemas(tx, scratch_id, [schema_id])
+    pad_rows.touch_pad(tx, pad)
+
+
+def get_pad(tx: Tx, scratch_id: str, namespaces: Sequence[str] = ()) -> Pad:
+    """Read the caller's pad.
+
+    Raises:
+        NotFound: it is missing, in the trash or another's.
+        RolltopError: UNAUTHORIZED; it is outside the namespaces.
+
+    """
+    pad = pad_rows.get_pad(tx, scratch_id)
+    if pad is None:
+        raise _pad_not_found()
+    if namespaces and pad.namespace not in namespaces:
+        raise RolltopError(
+            _NOT_FOUND_MESSAGE,
+            code="UNAUTHORIZED",
+            hint="It is yours, but outside the given namespaces; leave namespaces out.",
+        )
+    return pad
+
+
+def lock_pad(tx: Tx, scratch_id: str, if_version: int | None = None) -> Pad:
+    """Read and lock the caller's pad. Raises NotFound, or Conflict for another version."""
+    pad = pad_rows.get_pad(tx, scratch_id, lock=True)
+    if pad is None:
+        raise _pad_not_found()
+    _require_version("pad", pad.version, if_version)
+    return pad
+
+
+def select_cells(cells: Sequence[P], selection: CellSelection) -> list[P]:
+    """Select cells in the order asked for, each once.
+
+    Ids and indices name cells; with both, a cell must be among both. Raises NotFound for an
+    unknown id, INVALID_INDEX for an unknown index.
+    """
+    chosen = list(cells)
+    if selection.cell_ids is not None:
+        by_id = {cell.cell_id: cell for cell in cells}
+        unknown = [cell_id for cell_id in selection.cell_ids if cell_id not in by_id]
+        if unknown:
+            raise cells_not_found(unknown)
+        chosen = [by_id[cell_id] for cell_id in selection.cell_ids]
+    if selection.indices is not None:
+        for at in selection.indices:
+            if not 0 <= at < len(cells):
+                raise _index_out_of_range(at, len(cells))
+        if selection.cell_ids is None:
+            chosen = [cells[at] for at in selection.indices]
+        else:
+            chosen = [cell for cell in chosen if cell.index in selection.indices]
+    if selection.tags:
+        chosen = [cell for cell in chosen if not set(selection.tags).isdisjoint(cell.tags)]
+    return chosen
+
+
+def cells_not_found(cell_ids: Sequence[str]) -> NotFound:
+    """Create the error of cells that a pad does not have."""
+    return NotFound(
+        f"The scratchpad has no cell {', '.join(cell_ids)}",
+        hint="scratch_list_cells shows the ids of its cells.",
+    )
+
+
+def _make_room(tx: Tx, limits: PadLimits, reads: Mapping[str, datetime]) -> list[str]:
+    """Evict so many pads that one more has room; return their ids.
+
+    The tenant is locked; `reads` are accesses that are not stored yet.
+    """
+    surplus = pad_rows.count_pads(tx) + 1 - limits.pads if limits.pads else 0
+    if surplus <= 0:
+        return []
+    if limits.policy == "fail":
+        raise capacity_error(
+            f"There are {limits.pads} scratchpads, and no more are allowed",
+            "scratch_delete pads that are done with; scratch_list shows them.",
+        )
+    pad_rows.update_access_times(tx, reads)
+    return [evict_pad(tx, pad) for pad in pad_rows.least_recently_used(tx, surplus)]
+
+
+def _merge_schemas(tx: Tx, scratch_id: str, change: PadChange) -> None:
+    if not (change.schemas or change.removed_schemas or change.removes_all_schemas):
+        return
+    before = pad_rows.schemas_of(tx, scratch_id)
+    removed = [
+        entry.id
+        for entry in before
+        if change.removes_all_schemas or entry.name in change.removed_schemas
+    ]
+    pad_rows.delete_schemas(tx, scratch_id, removed)
+    kept = [entry for entry in before if entry.id not in removed]
+    pad_rows.put_schemas(tx, scratch_id, schemas.merge_entries(kept, change.schemas))
 
 
 def _require_free(tx: Tx, scratch_id: str) -> None:
-    taken = trash.is_taken(tx, scratch_id)
+    taken = pad_rows.get_including_trash(tx, scratch_id)
     if taken is None:
         return
     if taken.deleted_at is None:
-        raise id_taken("scratch_id", scratch_id, "scratch_read reads it; leave scratch_id out.")
-    if trash.hold(tx, scratch_id) is None:
-        trash.forget(tx, scratch_id)  # its 30 days are over
-        return
-    raise id_taken("scratch_id", scratch_id, "It is in the trash: scratch_restore brings it back.")
+        raise id_conflict("scratch_id", scratch_id, "scratch_read reads it; leave scratch_id out.")
+    if pad_rows.get_trashed(tx, scratch_id) is not None:
+        raise id_conflict(
+            "scratch_id", scratch_id, "It is in the trash: scratch_restore brings it back."
+        )
+    pad_rows.delete_pad(tx, scratch_id)  # its 30 days are over
 
 
-def _merge_schemas(tx: Tx, scratch_id: str, given: GivenPad) -> None:
-    if not (given.schemas or given.removed_schemas or given.removes_all_schemas):
-        return
-    before = names.schemas_of(tx, scratch_id)
-    gone = [
-        entry.id
-        for entry in before
-        if given.removes_all_schemas or entry.name in given.removed_schemas
-    ]
-    names.drop_schemas(tx, scratch_id, gone)
-    kept = [entry for entry in before if entry.id not in gone]
-    names.put_schemas(tx, scratch_id, schemas.merged(kept, given.schemas))
+def _assign_ids(tx: Tx, drafts: Sequence[Draft]) -> dict[str, Draft]:
+    """Give an id to each draft without one. Raises InvalidArgument for one taken."""
+    by_id = {draft.cell_id or str(uuid.uuid4()): draft for draft in drafts}
+    given = [draft.cell_id for draft in drafts if draft.cell_id is not None]
+    taken = cell_rows.existing_ids(tx, given) if given else set[str]()
+    if taken:
+        raise id_conflict("cell_id", min(taken))
+    return by_id
+
+
+def _find_cell(tx: Tx, scratch_id: str, cell_id: str | None, position: int | None = None) -> Cell:
+    """Read a cell by its id or position. Raises NotFound or INVALID_INDEX."""
+    if cell_id is not None:
+        found = cell_rows.get_cells(tx, scratch_id, [cell_id])
+        if not found:
+            raise cells_not_found([cell_id])
+        return found[0]
+    at = position or 0
+    cell = cell_rows.get_cell_at(tx, scratch_id, at) if 0 <= at < _MAX_POSITION else None
+    if cell is None:
+        raise _index_out_of_range(at)
+    return cell
+
+
+def _update_cell(
+    tx: Tx, pad: Pad, before: Cell, draft: Draft, new_position: int | None = None
+) -> PadWrite:
+    cell = cell_rows.update_cell(tx, before, draft)
+    if new_position not in {None, cell.index}:
+        cell = cell_rows.move_cell(tx, cell, new_position or 0)
+    pad = pad_rows.touch_pad(tx, pad)
+    if cell.content != before.content or cell.tags != before.tags:
+        _index_cells(tx, pad, [cell], same_tags=cell.tags == before.tags)
+    return _pad_write(tx, pad, [cell])
+
+
+def _pad_write(tx: Tx, pad: Pad, written: Sequence[Cell]) -> PadWrite:
+    """List the cells written and up to 20 others."""
+    ids = {cell.cell_id for cell in written}
+    first = cell_rows.cell_summaries(tx, pad.scratch_id, MAX_OTHER_CELLS + len(written))
+    others = [cell for cell in first if cell.cell_id not in ids][:MAX_OTHER_CELLS]
+    listed = sorted((*others, *(cell.summary for cell in written)), key=lambda cell: cell.index)
+    if len(first) == pad.cell_count:
+        tags = sorted({tag for cell in first for tag in cell.tags})
+    else:
+        tags = pad_rows.cell_tags_of(tx, pad.scratch_id)
+    return PadWrite(pad, tuple(listed), _content_hashes(written), tuple(tags))
+
+
+def _content_hashes(written: Sequence[Cell]) -> dict[str, str]:
+    return {cell.cell_id: cell.stats.sha256 for cell in written}
+
+
+def _require_version(what: str, version: int, if_version: int | None) -> None:
+    if if_version is not None and version != if_version:
+        raise Conflict(
+            f"if_version is {if_version}; the {what} is at version {version}",
+            hint=f"Read it again, then retry with if_version {version}.",
+            data={"details": {"version": version}},
+        )
+
+
+def _pad_not_found() -> NotFound:
+    return NotFound(_NOT_FOUND_MESSAGE, hint="scratch_list shows pads, scratch_restore the trash.")
+
+
+def _index_out_of_range(position: int, count: int | None = None) -> InvalidArgument:
+    has = "" if count is None else f"; it has {count}"
+    return InvalidArgument(
+        f"The scratchpad has no cell at index {position}{has}",
+        code="INVALID_INDEX",
+        hint="scratch_list_cells shows the indices, from 0.",
+    )
+
+
+def _index_pad(tx: Tx, pad: Pad, *, new: bool = False) -> None:
+    """Index a pad's own texts, replacing its document unless it is `new`."""
+    words = [str(label) for label in pad.labels.values()]
+    text = "\n".join([*words, *pad.tags])
+    fulltext.put(
+        tx, [IndexDocument(PAD_KIND, pad.scratch_id, 0, text, _filters(pad, pad.tags))], new=new
+    )
+
+
+def _index_cells(
+    tx: Tx, pad: Pad, cells: Iterable[Cell], *, new: bool = False, same_tags: bool = False
+) -> None:
+    """Index cells' contents, replacing their documents unless they are `new`.
+
+    `same_tags` promises that the tags of the pad and of the cells have not changed.
+    """
+    documents: list[IndexDocument] = []
+    for cell in cells:
+        filters = _filters(pad, (*pad.tags, *cell.tags))
+        parts = enumerate(fulltext.chunks(cell.content or ""))
+        documents += [
+            IndexDocument(CELL_KIND, cell.cell_id, at, part, filters) for at, part in parts
+        ]
+    fulltext.put(tx, documents, new=new, same_filters=same_tags)
+
+
+def _index_pad_with_cells(tx: Tx, pad: Pad) -> None:
+    """Index a pad and all its cells, in batches."""
+    _index_pad(tx, pad)
+    ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
+    for start in range(0, len(ids), _INDEX_BATCH_SIZE):
+        _index_cells(
+            tx, pad, cell_rows.get_cells(tx, pad.scratch_id, ids[start : start + _INDEX_BATCH_SIZE])
+        )
+
+
+def update_filters(tx: Tx, pad: Pad) -> None:
+    """Update the filters of a pad's documents and those of its cells."""
+    fulltext.update_filters(tx, PAD_KIND, [pad.scratch_id], _filters(pad, pad.tags))
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for cell in cell_rows.cell_summaries(tx, pad.scratch_id):
+        alike[cell.tags].append(cell.cell_id)
+    for tags, ids in alike.items():
+        fulltext.update_filters(tx, CELL_KIND, ids, _filters(pad, (*pad.tags, *tags)))
+
+
+def _unindex_cells(tx: Tx, cell_ids: Sequence[str]) -> None:
+    """Remove cells from the index."""
+    fulltext.drop(tx, CELL_KIND, cell_ids)
+
+
+def _unindex_pad(tx: Tx, pad: Pad) -> None:
+    """Remove a pad and its cells from the index."""
+    fulltext.drop(tx, PAD_KIND, [pad.scratch_id])
+    fulltext.drop(
+        tx, CELL_KIND, [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
+    )
+
+
+def _filters(pad: Pad, tags: Iterable[str]) -> dict[str, str | Sequence[str]]:
+    return {"namespace": pad.namespace, "tags": tuple(dict.fromkeys(tags))}

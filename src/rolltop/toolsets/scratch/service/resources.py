@@ -5,92 +5,98 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core import budget
-from rolltop.core.budget import Continuation
+from rolltop.core import pagination
 from rolltop.core.errors import NotFound
-from rolltop.toolsets.scratch.models import continued
-from rolltop.toolsets.scratch.service import answers, checks
-from rolltop.toolsets.scratch.service.finding import missing_cells
-from rolltop.toolsets.scratch.store import cells, pads
+from rolltop.core.pagination import Continuation
+from rolltop.toolsets.scratch.models import add_continuation
+from rolltop.toolsets.scratch.service.cell_input import identifier
+from rolltop.toolsets.scratch.service.pads import cells_not_found
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolltop.core.call import Call
+    from rolltop.core.context import AppContext, CallContext
     from rolltop.core.db import Tx
     from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import Pad
 
 _READ: Final = "scratch_read"
-_COMPLETED: Final = 100
-_PADS_LOOKED_AT: Final = 1000
-_PADS_OF_CELLS: Final = 50
+_MAX_COMPLETIONS: Final = 100
+_MAX_PADS_SCANNED: Final = 1000
+_MAX_PADS_WITH_CELLS: Final = 50
 
 
-async def pad(call: Call, given: str) -> str:
-    """Return a pad as JSON text, as much of it as a read answers; a cut one says so."""
-    read = await _read(call, checks.identifier(given), [])
-    return budget.compact({**read.pop("scratchpad"), **read})
+class PadResources:
+    """Reads and completes pads and cells as resources."""
+
+    def __init__(self, app: AppContext) -> None:
+        """Read through the toolset's service."""
+        self._service = app.service(ScratchService)
+
+    async def read_pad(self, call: CallContext, given: str) -> str:
+        """Read a pad as JSON text, as much of it as the budget holds."""
+        read = await self._read(call, identifier(given), [])
+        return pagination.compact_json({**read.pop("scratchpad"), **read})
+
+    async def read_cell(self, call: CallContext, given: str) -> str:
+        """Read a cell as JSON text, as much of it as the budget holds."""
+        cell_id = identifier(given, "cell_id")
+        scratch_id = await call.read(cell_rows.pad_of, cell_id)
+        if scratch_id is None:
+            raise cells_not_found([cell_id])
+        try:
+            read = await self._read(call, scratch_id, [cell_id])
+        except NotFound:  # its pad is in the trash
+            raise cells_not_found([cell_id]) from None
+        (shown,) = read.pop("scratchpad")["cells"]
+        return pagination.compact_json({"scratch_id": scratch_id, **shown, **read})
+
+    async def complete_pad_ids(self, call: CallContext, typed: str) -> list[str]:
+        """Complete ids of pads from the start of an id or a title, last written first."""
+        return await call.read(_find_pad_ids, typed.strip().casefold())
+
+    async def complete_cell_ids(self, call: CallContext, typed: str) -> list[str]:
+        """Complete ids of cells of the pads written last."""
+        return await call.read(_find_cell_ids, typed.strip().casefold())
+
+    async def _read(
+        self, call: CallContext, scratch_id: str, cell_ids: Sequence[str]
+    ) -> JsonObject:
+        """Read a pad, or one cell without the fields of its pad, as scratch_read does."""
+        given: dict[str, Any] = {"scratch_id": scratch_id}
+        if cell_ids:
+            given["cell_ids"] = list(cell_ids)
+
+        def finish(part: JsonObject, changed: dict[str, object], _cursor: str | None) -> JsonObject:
+            return add_continuation(part, Continuation(_READ, {**given, **changed}))
+
+        selector = (cell_ids, None, None, None)
+        read = await self._service.read_pad(call, scratch_id, selector, with_header=not cell_ids)
+        fitted = pagination.truncate(read, call.budget, finish)
+        return {name: value for name, value in fitted.items() if name != "ok"}
 
 
-async def cell(call: Call, given: str) -> str:
-    """Return a cell as JSON text, as much of it as a read answers; a cut one says so."""
-    cell_id = checks.identifier(given, "cell_id")
-    scratch_id = await call.read(cells.pad_of, cell_id)
-    if scratch_id is None:
-        raise missing_cells([cell_id])
-    try:
-        read = await _read(call, scratch_id, [cell_id])
-    except NotFound:  # its pad is in the trash
-        raise missing_cells([cell_id]) from None
-    (shown,) = read.pop("scratchpad")["cells"]
-    return budget.compact({"scratch_id": scratch_id, **shown, **read})
-
-
-async def pad_ids(call: Call, typed: str) -> list[str]:
-    """Return ids of pads whose id or title begins with what was typed, last written first."""
-    return await call.read(_pad_ids, typed.strip().casefold())
-
-
-async def cell_ids(call: Call, typed: str) -> list[str]:
-    """Return ids of cells that begin with what was typed, of the pads written last."""
-    return await call.read(_cell_ids, typed.strip().casefold())
-
-
-async def _read(call: Call, scratch_id: str, cell_ids: Sequence[str]) -> JsonObject:
-    """Return what scratch_read answers, without `ok`."""
-    given: dict[str, Any] = {"scratch_id": scratch_id}
-    if cell_ids:
-        given["cell_ids"] = list(cell_ids)
-
-    def finish(part: JsonObject, changed: dict[str, object], _cursor: str | None) -> JsonObject:
-        return continued(part, Continuation(_READ, {**given, **changed}))
-
-    which = (cell_ids, None, None, None)
-    # A cell does not show what its pad says of itself, which would come before it where it is long.
-    lines = (None, None, None)
-    result = await answers.read(call, scratch_id, which, lines, cells_alone=bool(cell_ids))
-    if isinstance(result, dict):
-        fitted = budget.fit_object(result, call.budget)
-    else:
-        fitted = budget.fit(result, call.budget, finish)
-    return {name: value for name, value in fitted.items() if name != "ok"}
-
-
-def _pad_ids(tx: Tx, sought: str) -> list[str]:
+def _find_pad_ids(tx: Tx, prefix: str) -> list[str]:
     found = (
         pad.scratch_id
-        for pad in pads.newest(tx, _PADS_LOOKED_AT)
-        if pad.scratch_id.startswith(sought)
-        or str(pad.metadata.get("title", "")).casefold().startswith(sought)
+        for pad in _newest_pads(tx, _MAX_PADS_SCANNED)
+        if pad.scratch_id.startswith(prefix)
+        or str(pad.metadata.get("title", "")).casefold().startswith(prefix)
     )
-    return list(islice(found, _COMPLETED))
+    return list(islice(found, _MAX_COMPLETIONS))
 
 
-def _cell_ids(tx: Tx, sought: str) -> list[str]:
+def _find_cell_ids(tx: Tx, prefix: str) -> list[str]:
     found = (
-        place.cell_id
-        for pad in pads.newest(tx, _PADS_OF_CELLS)
-        for place in cells.places(tx, pad.scratch_id)
-        if place.cell_id.startswith(sought)
+        cell.cell_id
+        for pad in _newest_pads(tx, _MAX_PADS_WITH_CELLS)
+        for cell in cell_rows.cell_summaries(tx, pad.scratch_id)
+        if cell.cell_id.startswith(prefix)
     )
-    return list(islice(found, _COMPLETED))
+    return list(islice(found, _MAX_COMPLETIONS))
+
+
+def _newest_pads(tx: Tx, limit: int) -> list[Pad]:
+    return pad_rows.list_pads(tx, (), (), "recent", None, limit)

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
-from rolltop.toolsets.scratch.models import FIRST_LINE_LENGTH, NAME_LENGTH
+from rolltop.toolsets.scratch.models import MAX_FIRST_LINE_LENGTH, MAX_NAME_LENGTH
 
 
 def _owner() -> Column[str]:
@@ -47,7 +47,7 @@ namespaces: Final = Table(
     "scratch_namespaces",
     metadata,
     _owner(),
-    Column("namespace", CodePointString(NAME_LENGTH), primary_key=True),
+    Column("namespace", CodePointString(MAX_NAME_LENGTH), primary_key=True),
     Column("created_at", UTCDateTime, nullable=False),
 )
 
@@ -56,10 +56,10 @@ pads: Final = Table(
     metadata,
     _owner(),
     Column("scratch_id", Identifier, primary_key=True),
-    Column("namespace", CodePointString(NAME_LENGTH), nullable=False),
+    Column("namespace", CodePointString(MAX_NAME_LENGTH), nullable=False),
     Column("tags", JSONText, nullable=False),
     Column("metadata", JSONText, nullable=False),  # without schemas
-    Column("title_key", CodePointString(NAME_LENGTH), nullable=False),  # folded, for its order
+    Column("title_key", CodePointString(MAX_NAME_LENGTH), nullable=False),  # folded, for its order
     Column("cell_count", Integer, nullable=False),
     Column("created_at", UTCDateTime, nullable=False),
     Column("updated_at", UTCDateTime, nullable=False),
@@ -90,7 +90,7 @@ cells: Final = Table(
     Column("characters", Integer, nullable=False),
     Column("lines", Integer, nullable=False),
     Column("tokens", Integer, nullable=False),
-    Column("first_line", CodePointString(FIRST_LINE_LENGTH), nullable=False),
+    Column("first_line", CodePointString(MAX_FIRST_LINE_LENGTH), nullable=False),
     Column("finding", JSONText),
     _of_pad(),
     Index(None, "user_id", "scratch_id", "position"),
@@ -110,7 +110,7 @@ pad_tags: Final = Table(
     metadata,
     Column("user_id", Identifier, primary_key=True),
     Column("scratch_id", Identifier, primary_key=True),
-    Column("tag", CodePointString(NAME_LENGTH), primary_key=True),
+    Column("tag", CodePointString(MAX_NAME_LENGTH), primary_key=True),
     _of_pad(),
     Index(None, "user_id", "tag"),
 )
@@ -120,7 +120,7 @@ cell_tags: Final = Table(
     metadata,
     Column("user_id", Identifier, primary_key=True),
     Column("cell_id", Identifier, primary_key=True),
-    Column("tag", CodePointString(NAME_LENGTH), primary_key=True),
+    Column("tag", CodePointString(MAX_NAME_LENGTH), primary_key=True),
     Column("scratch_id", Identifier, nullable=False),
     _of_cell(),
     Index(None, "user_id", "tag"),
@@ -133,7 +133,7 @@ schemas: Final = Table(
     Column("user_id", Identifier, primary_key=True),
     Column("scratch_id", Identifier, primary_key=True),
     Column("id", Identifier, primary_key=True),
-    Column("name", CodePointString(NAME_LENGTH), nullable=False),
+    Column("name", CodePointString(MAX_NAME_LENGTH), nullable=False),
     Column("description", Text, nullable=False),
     Column("schema", JSONText, nullable=False),
     UniqueConstraint("user_id", "scratch_id", "name"),

@@ -1,0 +1,64 @@
+"""The composition root: settings become the context of a process. Loads no SDK and no driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolltop.core.context import AppContext
+from rolltop.core.db import Database, encryption
+from rolltop.core.dispatch import ToolRegistry, ToolSelection
+from rolltop.toolsets import TOOLSETS
+from rolltop.workspace import Roots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.settings import Settings
+    from rolltop.core.tools import Toolset
+
+
+def build_context(
+    settings: Settings, *, http: bool = False, toolsets: Sequence[Toolset] = TOOLSETS
+) -> AppContext:
+    """Build the context that the settings describe; open nothing yet.
+
+    Raises:
+        InvalidConfig: a setting names a toolset, tool, root or store that cannot be, or settings
+            of a toolset do not go together.
+
+    """
+    for toolset in toolsets:
+        if toolset.check_settings is not None:
+            toolset.check_settings(settings)
+    database = Database(
+        settings["database_url"],
+        statement_timeout=settings["statement_timeout"],
+        lock_timeout=settings["lock_timeout"],
+        threads=settings["threads"],
+        encryption=encryption.encryption_from_settings(settings),
+    )
+    selection = ToolSelection(
+        toolsets=settings["toolsets"] or None,
+        tools=settings["tools"] or None,
+        exclude=settings["exclude_tools"],
+        read_only=settings["read_only"],
+        use_aliases=settings["names"] == "seed",
+    )
+    registry = ToolRegistry(toolsets, selection)
+    return AppContext(settings, database, _roots(settings, database, http=http), registry)
+
+
+def _roots(settings: Settings, database: Database, *, http: bool) -> Roots:
+    """Open the roots; over stdio the directory the host started us in is readable as well."""
+    stores = [settings["data_dir"], *([database.path] if database.path else [])]
+    here = Path.cwd()
+    private = {Path(here.anchor), Path.home().resolve()}
+    return Roots.open(
+        settings["retrieval.roots"],
+        base=here,
+        hidden_stores=stores,
+        allow_hidden=settings["retrieval.allow_hidden"],
+        extra=settings.get("reader.roots") or (),
+        working_directory=None if http or here.resolve() in private else here,
+    )

@@ -1,0 +1,62 @@
+"""The context of one command: the server's own, used without a transport."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Generator
+
+    from rolltop import app
+    from rolltop.core import dispatch
+    from rolltop.core.context import AppContext, ProgressCallback
+    from rolltop.core.dispatch import Answer, RegisteredTool
+    from rolltop.core.settings import Settings
+    from rolltop.server import identity
+else:
+    asyncio = lazy("asyncio")
+    app = lazy("rolltop.app")
+    identity = lazy("rolltop.server.identity")
+    dispatch = lazy("rolltop.core.dispatch")
+
+ACTOR = "command line"
+
+
+@contextmanager
+def open_context(settings: Settings) -> Generator[AppContext]:
+    """Open the context that the settings describe for as long as the command needs it.
+
+    Raises:
+        InvalidConfig: a setting names something that cannot be.
+
+    """
+    context = app.build_context(settings)
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def call_tool(
+    app: AppContext, registered: RegisteredTool, arguments: object, report: ProgressCallback
+) -> Answer:
+    """Return the answer of one call by the local user.
+
+    Raises:
+        InvalidConfig: the settings name a user the store does not know.
+        StartupError: the store is refused.
+        Unavailable: the store is out of reach.
+
+    """
+    user = identity.LocalUser(app)
+    user.check()
+
+    async def call() -> Answer:
+        scope = await user.principal(ACTOR, needed=registered.toolset.needs_store)
+        return await dispatch.dispatch(app, registered.name, scope, arguments, report=report)
+
+    return asyncio.run(call())

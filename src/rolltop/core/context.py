@@ -1,0 +1,150 @@
+"""What the process runs on (`AppContext`) and what one running tool may use (`CallContext`)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from weakref import finalize
+
+from rolltop.core import logging
+from rolltop.core.thread_pool import ThreadPool
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.dispatch import ToolRegistry
+    from rolltop.core.principal import Principal
+    from rolltop.core.settings import Settings
+    from rolltop.workspace import Roots
+
+P = ParamSpec("P")
+T = TypeVar("T")
+ProgressCallback = Callable[[float, float | None, str], None]
+"""`report(done, total, message)` shows the progress of long work, if the caller asked for it."""
+
+
+class AppContext:
+    """Settings, database, roots, tools and services of one process, and a pool of threads."""
+
+    def __init__(
+        self, settings: Settings, database: Database, roots: Roots, registry: ToolRegistry
+    ) -> None:
+        """Open nothing and start nothing."""
+        self.settings = settings
+        self.database = database
+        self.roots = roots
+        self.registry = registry
+        self.is_stopping = False
+        self.change_listeners: list[Callable[[Principal, str], None]] = []
+        self.idle = threading.Event()
+        """Set while no call is running."""
+        self.idle.set()
+        self.call_deadlines: set[asyncio.Timeout] = set()
+        """Deadlines of the running calls."""
+        self._services: dict[object, Any] = {}
+        self._services_lock = threading.RLock()
+        self._calls = 0
+        self._calls_lock = threading.Lock()
+        self._thread_pool = ThreadPool(settings["threads"], "rolltop-work")
+        finalize(self, self._thread_pool.release).atexit = False
+
+    @contextmanager
+    def track_call(self) -> Generator[None]:
+        """Count a call as running until it has its answer."""
+        with self._calls_lock:
+            self._calls += 1
+            self.idle.clear()
+        try:
+            yield
+        finally:
+            with self._calls_lock:
+                self._calls -= 1
+                if not self._calls:
+                    self.idle.set()
+
+    def expire_calls(self) -> None:
+        """Make every running call answer now that the server stopped before it was done.
+
+        Call it on the loop that runs them.
+        """
+        self.is_stopping = True
+        now = asyncio.get_running_loop().time()
+        for deadline in self.call_deadlines:
+            with suppress(RuntimeError):  # it has passed already
+                deadline.reschedule(now)
+
+    async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function(…)` on a worker thread that holds no transaction."""
+        future = self._thread_pool.submit(lambda: function(*args, **kwargs))
+        return await asyncio.wrap_future(future)
+
+    def service(self, kind: Callable[[AppContext], T]) -> T:
+        """Return this process's one object of a class, made with this context on first use.
+
+        Whatever is remembered between calls lives in such an object and ends with the context.
+        """
+        with self._services_lock:
+            if kind not in self._services:
+                self._services[kind] = kind(self)
+            return self._services[kind]
+
+    def load_service(self, path: str) -> Any:  # noqa: ANN401  # the caller names the class
+        """Return the service `module:Class` of a toolset; import its module on first use."""
+        module, _, name = path.partition(":")
+        return self.service(getattr(import_module(module), name))
+
+    def close(self) -> None:
+        """Close the toolsets, then the database."""
+        for toolset in self.registry.toolsets:
+            if toolset.close is not None:
+                try:
+                    toolset.close(self)
+                except Exception as failure:  # noqa: BLE001  # the database is closed all the same
+                    logging.fault(failure, message=f"closing {toolset.name} failed")
+        self.database.close()
+
+    def notify_changed(self, principal: Principal, uri: str) -> None:
+        """Tell the listeners that the resource `uri` of the principal's user has changed."""
+        for listener in tuple(self.change_listeners):
+            listener(principal, uri)
+
+
+def ignore_progress(_done: float, _total: float | None, _message: str) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """One call of one tool.
+
+    `budget` is in tokens, 0 for none; `cursor` is as the caller sent it.
+    """
+
+    app: AppContext
+    principal: Principal
+    tool: str
+    budget: int
+    cursor: str | None = None
+    report_progress: ProgressCallback = ignore_progress
+
+    async def read(
+        self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `function(tx, …)` in one read transaction on a worker thread."""
+        return await self.app.database.read(self.principal, function, *args, **kwargs)
+
+    async def write(
+        self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `function(tx, …)` in one write transaction; return once it is on disk."""
+        return await self.app.database.write(self.principal, function, *args, **kwargs)
+
+    async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function(…)` on a worker thread with no transaction."""
+        return await self.app.run_in_thread(function, *args, **kwargs)

@@ -1,0 +1,61 @@
+"""A copy of a running SQLite store, made by the driver."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    from rolltop.core.db.driver import Driver
+
+
+def backup_store(driver: Driver, source: Path, target: Path) -> None:
+    """Write a consistent copy of `source` to `target` (0600), whole or not at all.
+
+    An existing `target` is replaced; the copy of an encrypted store opens with the same key. Only
+    the driver reads the store: opening its file in any other way drops this process's locks on
+    it. Raises the driver's errors and OSError.
+    """
+    with closing(driver.connect(source)) as reading:
+        backup_connection(driver, reading, target)
+
+
+def backup_connection(driver: Driver, reading: sqlite3.Connection, target: Path) -> None:
+    """Write what a connection of the driver's reads to `target`, as `backup_store` does."""
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        with closing(driver.connect(partial)) as writing:
+            reading.backup(writing)
+            writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+        fsync_file(partial)
+        partial.replace(target)
+        fsync_directory(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def fsync_file(file: Path) -> None:
+    """Bring a file that no database library has open to the disk."""
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def fsync_directory(folder: Path) -> None:
+    """Bring the names of a folder's files to the disk."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

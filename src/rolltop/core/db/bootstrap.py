@@ -1,0 +1,293 @@
+"""From an address to a store whose schema is this program's: made, migrated or refused."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import closing, contextmanager
+from glob import escape
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+
+from rolltop.core.db import file_lock, revisions, schema_script, sqlite
+from rolltop.core.db.backup import backup_store, fsync_directory
+from rolltop.core.db.driver_errors import (
+    SQLITE_DAMAGED,
+    SQLITE_NOTADB,
+    damaged_store_error,
+    wrong_key_error,
+)
+from rolltop.core.db.engine import create_migration_engine, driver_connection
+from rolltop.core.db.sqlite import beside, error_code
+from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from rolltop.core.db import migrator
+    from rolltop.core.db.driver import Driver
+    from rolltop.core.db.engine import EngineLimits
+    from rolltop.core.db.revisions import MigrationBranch
+    from rolltop.core.db.url import DatabaseUrl
+else:  # Alembic costs a quarter of a second
+    migrator = lazy("rolltop.core.db.migrator")
+
+SQLITE_SUFFIXES: Final = ("-wal", "-journal", "-shm")
+"""How the names end of what SQLite keeps beside a file."""
+
+_log: Final = logging.getLogger(__name__)
+_LOCK_TIMEOUT: Final = 120.0  # seconds that another process may take to migrate
+_ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
+_VERSION_QUERY: Final = f"SELECT version_num FROM {revisions.VERSION_TABLE}"  # noqa: S608  # a constant
+
+
+def prepare_store(address: DatabaseUrl, limits: EngineLimits, driver: Driver) -> None:
+    """Make, migrate or accept the store; processes that come together take turns.
+
+    Raises IncompatibleStore for a newer, foreign or damaged store, which is left untouched, and
+    Unavailable while it cannot be reached. Driver errors pass.
+    """
+    if address.path is None:
+        _prepare_postgresql(address, limits, driver)
+        return
+    with _map_os_errors():
+        make_directory(address.path.parent)
+        with file_lock.hold_file_lock(beside(address.path, ".lock"), timeout=_LOCK_TIMEOUT):
+            _prepare_sqlite(address, address.path, limits, driver)
+
+
+def store_exists(path: Path) -> bool:
+    """Return whether anything of a SQLite store is there. Raises Unavailable."""
+    with _map_os_errors():
+        path = path.resolve()
+        return path.exists() or _nonempty_log(path) is not None
+
+
+@contextmanager
+def _map_os_errors() -> Generator[None]:
+    """Raise Unavailable for what the system says of the store's place."""
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(
+            f"The store cannot be made or opened: {error.strerror}.",
+            hint="Give this user the right to write there, or name another place with "
+            "ROLLTOP_DATA_DIR or DATABASE_URL.",
+        ) from error
+
+
+def _prepare_sqlite(address: DatabaseUrl, path: Path, limits: EngineLimits, driver: Driver) -> None:
+    known = revisions.branches()
+    _remove_leftovers(path)
+    _require_log(path)
+    new = beside(path, ".new")
+    if not path.exists():
+        _refuse_orphaned_log(address, path)
+        new.touch(mode=0o600)
+        # O_EXCL: nobody has the file open, so closing it drops nobody's locks.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        fsync_directory(path.parent)
+    stored, journal = inspect_sqlite(address, path, driver)
+    _refuse_unknown(address, stored, known)
+    if sqlite.journal_mode() != "wal":
+        _log.warning("%s can lose commits in WAL mode: rollback journal used", sqlite.description())
+    if not stored and not path.stat().st_size and not new.exists():
+        raise _empty_store_error(address)
+    if stored == revisions.heads(known) and journal == sqlite.journal_mode():
+        new.unlink(missing_ok=True)
+        return
+    if stored and stored != revisions.heads(known):
+        backup_store(driver, path, beside(path, f".{'-'.join(sorted(stored))}.bak"))
+    engine = create_migration_engine(address, limits, driver)
+    with engine.connect() as connection:
+        _set_journal_mode(driver_connection(connection), path)
+        with connection.begin():
+            _upgrade(connection, known, stored)
+            if connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                raise damaged_store_error(address, "rows name others that are not there")
+    new.unlink(missing_ok=True)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete the copies that a killed migration, restore or `store` command left unfinished."""
+    name = escape(path.name)
+    for pattern in (f"{name}.partial*", f"{name}.*.bak.*.partial*"):
+        for leftover in path.parent.glob(pattern):
+            leftover.unlink(missing_ok=True)
+
+
+def _empty_store_error(address: DatabaseUrl) -> IncompatibleStore:
+    """Return the refusal of a file without content, which no start of ours leaves."""
+    return IncompatibleStore(
+        f"The store {address.display_name} is empty: it has lost its content, or was "
+        "never a store.",
+        hint="`rolltop restore FILE` puts a backup in its place; delete the file to begin a new "
+        "store.",
+    )
+
+
+def _set_journal_mode(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        connection.execute(f"PRAGMA journal_mode={sqlite.journal_mode()}")
+    except Exception as error:
+        if error_code(error) == sqlite.library.SQLITE_BUSY:
+            raise file_lock.store_in_use_error(path) from error
+        raise
+
+
+def inspect_sqlite(address: DatabaseUrl, path: Path, driver: Driver) -> tuple[frozenset[str], str]:
+    """Return the stored revisions and the journal mode; change no byte.
+
+    A log with content (after a crash, or of a running process) would be written back when the
+    last connection closes; a read-only connection cannot do that. Without one, an ordinary
+    connection is used, because it alone removes the empty log it makes.
+    """
+    if not path.exists() or not path.stat().st_size:
+        _refuse_orphaned_log(address, path)
+    mode = "ro" if _nonempty_log(path) else "rw"
+    try:
+        with closing(driver.connect(path, mode=mode)) as connection:
+            connection.execute("PRAGMA query_only=ON")
+            stored = _stored_revisions(address, connection)
+            (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+            return stored, journal
+    except Exception as error:
+        code = error_code(error)
+        if driver.encrypts and code == SQLITE_NOTADB:
+            raise wrong_key_error(address) from error
+        if code in SQLITE_DAMAGED:
+            raise damaged_store_error(address, str(error)) from error
+        raise
+
+
+def _require_log(path: Path) -> None:
+    """Refuse to make a new log for a store whose log was removed while it was open.
+
+    SQLite makes the log before the -shm file and deletes it after. Raises Unavailable while another
+    process has the store open: only that one can still write back what its log holds.
+    """
+    log, index = beside(path, "-wal"), beside(path, "-shm")
+    # Asked for again: whoever closes the store now deletes both.
+    if index.exists() and not log.exists() and index.exists() and path.exists():
+        try:
+            with file_lock.lock_unused_store(path):
+                _log.warning("%s was removed while the store was open: commits may be lost", log)
+        except Unavailable:
+            raise log_in_use_error(path) from None
+
+
+def log_in_use_error(path: Path) -> Unavailable:
+    """Return the refusal to open a store whose log is not the one that others have open."""
+    return Unavailable(
+        f"The log {beside(path, '-wal')} was removed or replaced while another process has the "
+        "store open.",
+        hint="Stop every Rolltop server, which writes back what its log holds, and start again.",
+    )
+
+
+def _nonempty_log(path: Path) -> Path | None:
+    """Return the place of a store's log if it holds anything."""
+    log = beside(path, "-wal")
+    return log if log.exists() and log.stat().st_size else None
+
+
+def _refuse_orphaned_log(address: DatabaseUrl, path: Path) -> None:
+    """Keep SQLite from deleting the log of a file that is empty or new: it holds what was kept."""
+    log = _nonempty_log(path)
+    if log is not None:
+        raise damaged_store_error(address, f"it is empty or gone, and its log {log} is not")
+
+
+def _stored_revisions(address: DatabaseUrl, connection: sqlite3.Connection) -> frozenset[str]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if revisions.VERSION_TABLE in tables:
+        return frozenset(name for (name,) in connection.execute(_VERSION_QUERY))
+    if tables:
+        raise damaged_store_error(address, "it holds tables of another program")
+    return frozenset()
+
+
+def _prepare_postgresql(address: DatabaseUrl, limits: EngineLimits, driver: Driver) -> None:
+    known = revisions.branches()
+    engine = create_migration_engine(address, limits, driver)
+    with engine.begin() as connection:
+        stored = _inspect_postgresql(address, connection)
+        _refuse_unknown(address, stored, known)
+        if stored == revisions.heads(known):
+            return
+    with engine.begin() as connection:
+        connection.execute(text(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}"))
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
+        stored = _inspect_postgresql(address, connection)
+        _refuse_unknown(address, stored, known)
+        _upgrade(connection, known, stored)
+
+
+def _inspect_postgresql(address: DatabaseUrl, connection: Connection) -> frozenset[str]:
+    """Return the stored revisions of the schema that comes first in the search path."""
+    encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding != "UTF8":
+        raise IncompatibleStore(
+            f"The database {address.display_name} has the encoding {encoding}.",
+            hint="Create it with ENCODING 'UTF8' and name that one with DATABASE_URL.",
+        )
+    found = connection.execute(
+        text("SELECT to_regclass(:versions) IS NOT NULL, to_regclass('users') IS NOT NULL"),
+        {"versions": revisions.VERSION_TABLE},
+    ).one()
+    has_versions, has_users = found
+    if has_versions:
+        return frozenset(connection.execute(text(_VERSION_QUERY)).scalars())
+    if has_users:
+        raise damaged_store_error(address, "it holds tables of another program")
+    return frozenset()
+
+
+def require_known(address: DatabaseUrl, path: Path, driver: Driver) -> None:
+    """Make sure that the file is a store of this program or of an earlier one.
+
+    Raises IncompatibleStore.
+    """
+    stored, _journal = inspect_sqlite(address, path, driver)
+    if not stored:
+        raise damaged_store_error(address, "it is empty")
+    _refuse_unknown(address, stored, revisions.branches())
+
+
+def _refuse_unknown(
+    address: DatabaseUrl, stored: frozenset[str], known: tuple[MigrationBranch, ...]
+) -> None:
+    newer = revisions.unknown_revisions(stored, known)
+    if newer:
+        raise IncompatibleStore(
+            f"The store {address.display_name} was written by a newer Rolltop "
+            f"(it holds {', '.join(sorted(newer))}).",
+            hint="It was left untouched. Update Rolltop, or name another store with DATABASE_URL.",
+        )
+
+
+def _upgrade(
+    connection: Connection, known: tuple[MigrationBranch, ...], stored: frozenset[str]
+) -> None:
+    """Bring every branch to its head, core's first: a new one by its script, else by revisions."""
+    for branch in known:
+        is_new = not stored & branch.revisions
+        is_there = branch.head in stored or (
+            is_new and schema_script.create_branch(connection, branch)
+        )
+        if not is_there:
+            migrator.upgrade(connection, known, branch)
+
+
+def make_directory(folder: Path) -> None:
+    """Make the folder and its missing parents, for this user alone; leave others' modes."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,82 @@
+"""Where the store is: DATABASE_URL taken apart, without any I/O."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import unquote, urlsplit
+
+from rolltop.core.errors import InvalidConfig
+
+DatabaseKind = Literal["sqlite", "postgresql"]
+
+_SQLITE_SCHEMES: Final = frozenset({"sqlite"})
+_POSTGRESQL_SCHEMES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
+_HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
+# Drivers take a raw "/" or "@" inside a password, so it ends at the last "@" there is.
+_PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
+# User and password, then host and port, as SQLAlchemy takes a URL apart, which fails at others.
+_USERINFO: Final = re.compile(r"[^:/]*(?::[^@]*)?@")
+_HOST_PORT: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
+_PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
+
+
+@dataclass(frozen=True)
+class DatabaseUrl:
+    """A store's place: `path` is absolute and set for SQLite only; `url` is what drivers take."""
+
+    kind: DatabaseKind
+    url: str
+    path: Path | None
+
+    @property
+    def display_name(self) -> str:
+        """The store's name for messages and logs: its file, or its URL without the password."""
+        return redact_passwords(self.url) if self.path is None else str(self.path)
+
+
+def parse_url(url: str) -> DatabaseUrl:
+    """Return the address that a DATABASE_URL names. Raises InvalidConfig for any other text."""
+    scheme = url.partition("://")[0].lower()
+    if scheme in _SQLITE_SCHEMES:
+        path = _sqlite_path(url)
+        return DatabaseUrl("sqlite", f"sqlite:///{path}", path)
+    if scheme in _POSTGRESQL_SCHEMES and "://" in url:
+        rest = url.partition("://")[2]
+        login = _USERINFO.match(rest)
+        if not _HOST_PORT.fullmatch(rest, login.end() if login else 0):
+            raise InvalidConfig(
+                f"DATABASE_URL {redact_passwords(url)!r} names no server: a port is a number, "
+                "and an IPv6 address stands in brackets.",
+                hint=_HINT,
+            )
+        return DatabaseUrl("postgresql", f"postgresql+psycopg://{rest}", None)
+    raise InvalidConfig(
+        f"DATABASE_URL {redact_passwords(url)!r} names no known database.", hint=_HINT
+    )
+
+
+def redact_passwords(url: str) -> str:
+    """Return the URL with every password in it replaced by `***`."""
+    hidden = _PASSWORD_IN_AUTHORITY.sub(r"\1:***", url)
+    return _PASSWORD_IN_QUERY.sub(r"\1***", hidden)
+
+
+def _sqlite_path(url: str) -> Path:
+    refused = InvalidConfig(f"DATABASE_URL {url!r} names no SQLite file.", hint=_HINT)
+    try:
+        parts = urlsplit(url)
+        name = unquote(parts.path[1:])
+        path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # resolve() reads the disk
+    except (ValueError, RuntimeError):  # a bracket alone; ~ of nobody
+        raise refused from None
+    if parts.netloc or not parts.path.startswith("/") or parts.query or parts.fragment:
+        raise refused
+    if name in {"", ":memory:"} or not path.name or "\0" in name:
+        raise InvalidConfig(
+            f"DATABASE_URL {url!r} names no file: a store outlives its process.", hint=_HINT
+        )
+    return path

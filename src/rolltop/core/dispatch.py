@@ -1,0 +1,558 @@
+"""The tools by name, and one call of one of them: everything that happens to every call."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from rolltop.core import logging, pagination
+from rolltop.core.arguments import Parameters, suggest_name, value_preview
+from rolltop.core.context import CallContext, ProgressCallback, ignore_progress
+from rolltop.core.errors import (
+    DeadlineExceeded,
+    IncompatibleStore,
+    InvalidArgument,
+    InvalidConfig,
+    InvalidText,
+    RolltopError,
+    ShuttingDown,
+    Unavailable,
+    UserDeleted,
+)
+from rolltop.core.principal import IMPERSONATE, WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
+    from rolltop.core.tools import JsonObject, Tool, Toolset
+
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
+
+
+class UnknownTool(LookupError):
+    """No tool of that name is listed; `suggestion` is the closest one that is, if any.
+
+    `exists` says that there is such a tool, which the settings or the caller's rights leave out.
+    """
+
+    def __init__(self, name: str, suggestion: str | None, *, exists: bool = False) -> None:
+        """Keep the name as given and its nearest known name."""
+        super().__init__(name)
+        self.name = name
+        self.suggestion = suggestion
+        self.exists = exists
+
+    @property
+    def message(self) -> str:
+        """What to tell the caller."""
+        if self.exists:
+            name = value_preview(self.name)
+            return f"Tool {name} is not offered here: tools/list has those that are"
+        guess = f"; did you mean {self.suggestion}?" if self.suggestion else ""
+        return f"Unknown tool {value_preview(self.name)}{guess}"
+
+
+@dataclass(frozen=True)
+class RegisteredTool:
+    """A tool under one of its names."""
+
+    name: str
+    tool: Tool
+    toolset: Toolset
+    parameters: Parameters
+    title: str
+    description: str
+    fixed_arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    actions: Sequence[str] | None = None
+    """What it is offered for, where that is less than all the tool does."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the tool, with what it is offered for, changes nothing."""
+        if self.tool.is_read_only or self.parameters.read_only:
+            return True
+        reading = self.tool.actions.read_only if self.tool.actions else ()
+        return self.actions is not None and set(self.actions) <= set(reading)
+
+
+@dataclass(frozen=True)
+class ToolSelection:
+    """What narrows the list of tools; None is no narrowing. `read_only` wins over all."""
+
+    toolsets: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    read_only: bool = False
+    use_aliases: bool = False
+
+
+class ToolRegistry:
+    """The tools of the selected toolsets by name. It never changes after it is made."""
+
+    def __init__(self, toolsets: Sequence[Toolset], selection: ToolSelection | None = None) -> None:
+        """Register the tools for callers who may write and for those who may not.
+
+        Raises:
+            InvalidConfig: the selection names a toolset or tool that does not exist.
+
+        """
+        self._selection = _canonical_selection(toolsets, selection or ToolSelection())
+        _check_names("toolsets", self._selection.toolsets, [t.name for t in toolsets])
+        tools = [tool for toolset in toolsets for tool in toolset.tools]
+        names = [
+            *(tool.name for tool in tools),
+            *(name for t in tools for name in _action_aliases(t)),
+        ]
+        _check_names("tools", self._selection.tools, names)
+        _check_names("exclude_tools", self._selection.exclude, names)
+        chosen = self._selection.toolsets
+        self._known_names = {
+            name
+            for toolset in toolsets
+            for tool in toolset.tools
+            for name in (tool.name, *(seed.name for seed in tool.aliases))
+        }
+        self.toolsets = tuple(t for t in toolsets if chosen is None or t.name in chosen)
+        self._read_only_tools = self._register_tools(read_only=True)
+        self._all_tools = (
+            self._read_only_tools
+            if self._selection.read_only
+            else self._register_tools(read_only=False)
+        )
+        self._listed_names = (
+            _alias_names(self._all_tools.values()) if self._selection.use_aliases else {}
+        )
+        longest_first = sorted(self._listed_names, key=len, reverse=True)
+        names = "|".join(longest_first)
+        # Not in paths and addresses, which are the user's.
+        self._name_pattern = re.compile(rf"(?<![\w./\"'-])({names})(?![\w/\"'-]|\.\w)")
+
+    def list_tools(self, principal: Principal) -> tuple[RegisteredTool, ...]:
+        """Return the tools to list for this caller, one name each, in declared order."""
+        registered_tools = self._tools_for(principal).values()
+        if not self._selection.use_aliases:
+            return tuple(
+                registered
+                for registered in registered_tools
+                if registered.name == registered.tool.name
+            )
+        return tuple(o for o in registered_tools if not o.tool.aliases or o.name != o.tool.name)
+
+    def use_listed_names(self, text: str) -> str:
+        """Return a text of ours, such as a hint, with its tools called by their listed names."""
+        if not self._listed_names:
+            return text
+        return self._name_pattern.sub(lambda found: self._listed_names[found[0]], text)
+
+    @property
+    def all_tools(self) -> tuple[RegisteredTool, ...]:
+        """Every tool under every name, as callers who may write get it."""
+        return tuple(self._all_tools.values())
+
+    def has_tools(self, names: Iterable[str]) -> bool:
+        """Return whether every tool of these names is offered to callers who may write."""
+        return all(name in self._all_tools for name in names)
+
+    def find(self, name: str, principal: Principal) -> RegisteredTool:
+        """Return the tool of that canonical or seed name.
+
+        Raises:
+            UnknownTool: it is not offered to this caller.
+
+        """
+        registered_tools = self._tools_for(principal)
+        if name in registered_tools:
+            return registered_tools[name]
+        close = suggest_name(name, registered_tools)
+        tool = registered_tools[close].tool if close else None
+        names = [
+            registered.name for registered in self.list_tools(principal) if registered.tool is tool
+        ]
+        if close not in names:
+            close = names[0] if names else None
+        raise UnknownTool(name, close, exists=name in self._known_names)
+
+    def _tools_for(self, principal: Principal) -> dict[str, RegisteredTool]:
+        return self._all_tools if WRITE in principal.permissions else self._read_only_tools
+
+    def _register_tools(self, *, read_only: bool) -> dict[str, RegisteredTool]:
+        registered_tools: dict[str, RegisteredTool] = {}
+        for toolset in self.toolsets:
+            for tool in toolset.tools:
+                if self._is_selected(tool) and (tool.is_read_only or tool.actions or not read_only):
+                    actions = self._selected_actions(tool, read_only=read_only)
+                    for registered in _register_names(toolset, tool, actions, read_only=read_only):
+                        registered_tools[registered.name] = registered
+        return registered_tools
+
+    def _is_selected(self, tool: Tool) -> bool:
+        selection = self._selection
+        names = {tool.name, *_action_aliases(tool)}
+        wanted = selection.tools is None or not names.isdisjoint(selection.tools)
+        return wanted and tool.name not in selection.exclude
+
+    def _selected_actions(self, tool: Tool, *, read_only: bool) -> list[str] | None:
+        """Return the actions that are left where names of single ones were given, else None."""
+        selection, named = self._selection, _action_aliases(tool)
+        chosen, excluded = selection.tools or (), selection.exclude
+        if tool.actions is None or named.keys().isdisjoint([*chosen, *excluded]):
+            return None
+        whole = selection.tools is None or tool.name in chosen
+        wanted = {action for name, action in named.items() if name in chosen}
+        dropped = {action for name, action in named.items() if name in excluded}
+        parameter = Parameters(tool, code="").schema["properties"][tool.actions.parameter]
+        return [
+            action
+            for action in parameter["enum"]
+            if (whole or action in wanted)
+            and action not in dropped
+            and (not read_only or action in tool.actions.read_only)
+        ]
+
+
+def _action_aliases(tool: Tool) -> dict[str, str]:
+    """Return the names a tool has for its actions, with these."""
+    parameter = tool.actions.parameter if tool.actions else ""
+    return {
+        seed.name: str(seed.fixed_arguments[parameter])
+        for seed in tool.aliases
+        if parameter in seed.fixed_arguments
+    }
+
+
+def _register_names(
+    toolset: Toolset, tool: Tool, actions: Sequence[str] | None, *, read_only: bool
+) -> Iterable[RegisteredTool]:
+    """Return a tool under its canonical name and its seed names; `actions` None are all."""
+    if actions == []:
+        return
+    code = toolset.argument_code
+    parameters = Parameters(tool, code=code, only_reading=read_only, actions=actions)
+    yield RegisteredTool(
+        tool.name, tool, toolset, parameters, tool.title, tool.description, actions=actions
+    )
+    named = _action_aliases(tool)
+    for seed in tool.aliases:
+        if seed.name in named and not parameters.allows_action(named[seed.name]):
+            continue
+        title, description = seed.title or tool.title, seed.description or tool.description
+        fewer = Parameters(
+            tool, code=code, only_reading=read_only, fixed=seed.fixed_arguments, name=seed.name
+        )
+        done = [named[seed.name]] if seed.name in named else None
+        yield RegisteredTool(
+            seed.name, tool, toolset, fewer, title, description, seed.fixed_arguments, done
+        )
+
+
+def _canonical_selection(toolsets: Sequence[Toolset], selection: ToolSelection) -> ToolSelection:
+    """Return the selection with canonical names for seed names that stand for a whole tool."""
+    tools = [tool for toolset in toolsets for tool in toolset.tools if len(tool.aliases) == 1]
+    known = {tool.aliases[0].name: tool.name for tool in tools}
+    wanted = selection.tools and [known.get(name, name) for name in selection.tools]
+    exclude = [known.get(name, name) for name in selection.exclude]
+    return replace(selection, tools=wanted, exclude=exclude)
+
+
+def _alias_names(registered_tools: Iterable[RegisteredTool]) -> dict[str, str]:
+    """Return the seed names by what hints call them: a tool, or a tool `with` an action."""
+    names: dict[str, str] = {}
+    for registered in registered_tools:
+        if registered.name != registered.tool.name:
+            fixed = registered.fixed_arguments.items() if len(registered.tool.aliases) > 1 else ()
+            said = "".join(f" with {key} {value}" for key, value in fixed)
+            names[registered.tool.name + said] = registered.name
+    return names
+
+
+def _check_names(key: str, given: Sequence[str] | None, known: Sequence[str]) -> None:
+    for name in given or ():
+        if name not in known:
+            close = suggest_name(name, known)
+            guess = f"; did you mean {close}?" if close else ""
+            raise InvalidConfig(
+                f"{key}: unknown name {value_preview(name)}{guess}",
+                hint=f"Allowed: {', '.join(known)}.",
+            )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call answers: a JSON object, the same as compact text, and whether it failed."""
+
+    structured: JsonObject
+    text: str
+    is_error: bool
+    code: str | None = None
+
+
+async def dispatch(
+    app: AppContext,
+    name: str,
+    principal: Principal,
+    arguments: object,
+    *,
+    report: ProgressCallback = ignore_progress,
+    request_id: str = "",
+) -> Answer:
+    """Return the answer of the tool `name`, within its budget and its deadline.
+
+    Raises:
+        UnknownTool: no tool of that name is offered to this caller.
+
+    """
+    registered = app.registry.find(name, principal)
+    started = perf_counter()
+    outcome, error = "cancelled", None
+    result: JsonObject = {}
+    try:
+        answer = await _run_tool(app, registered, principal, arguments, report)
+    except RolltopError as failure:
+        outcome, error = "error", _explain_deleted_user(app, principal, failure)
+        return error_answer(app, registered.toolset, error, _requested_budget(arguments))
+    except Exception as failure:  # noqa: BLE001  # the one guard of every tool
+        outcome, error = "fault", internal_error(failure, request_id)
+        return error_answer(app, registered.toolset, error, _requested_budget(arguments))
+    else:
+        outcome, result = "ok", answer.structured
+        return answer
+    finally:
+        logging.call(
+            tool=registered.tool.name,
+            user=principal.user_id,
+            duration_ms=(perf_counter() - started) * 1000,
+            outcome=outcome,
+            code=_toolset_code(registered.toolset, error) if error else "",
+            request_id=request_id,
+            ids=_record_ids(arguments, result, result.get("data")),
+        )
+
+
+def internal_error(failure: Exception, request_id: str = "") -> RolltopError:
+    """Log an unexpected exception; return the error that callers see, with its reference."""
+    reference = logging.fault(failure, request_id=request_id)
+    return RolltopError(
+        f"{_INTERNAL_ERROR_MESSAGE} (reference {reference})",
+        hint="Try again; if it happens again, give the reference to whoever runs this server.",
+        data={"reference": reference},
+    )
+
+
+def error_answer(
+    app: AppContext, toolset: Toolset, error: RolltopError, max_tokens: int | None = None
+) -> Answer:
+    """Return an error as an answer in the toolset's own shape, within the budget.
+
+    Its texts are cut where they are too long for that, then its details left out.
+    """
+    code = _toolset_code(toolset, error)
+    limit = _effective_budget(app.settings["max_result_tokens"], max_tokens)
+    shaped: JsonObject = {}
+    for data in (error.data, None):
+        hint = app.registry.use_listed_names(error.hint)
+        shown = RolltopError(error.message, hint=hint, code=code, data=data)
+        shaped = toolset.shape_error(shown)
+        if pagination.fits_budget(shaped, limit):
+            break
+        if shorter := pagination.truncate_texts(shaped, limit):
+            shaped = shorter
+            break
+    return _answer(shaped, is_error=True, code=code)
+
+
+def _explain_deleted_user(
+    app: AppContext, principal: Principal, failure: RolltopError
+) -> RolltopError:
+    """Return the failure; that a user is gone says whether there will be another one."""
+    if not isinstance(failure, UserDeleted):
+        return failure
+    # Who came with a token or is named by the settings is never made by a call.
+    return UserDeleted(
+        is_recreated=IMPERSONATE in principal.permissions and not app.settings["user"]
+    )
+
+
+async def _run_tool(
+    app: AppContext,
+    registered: RegisteredTool,
+    principal: Principal,
+    arguments: object,
+    report: ProgressCallback,
+) -> Answer:
+    """Return the tool's result within its budget."""
+    if app.is_stopping:
+        raise ShuttingDown
+    given = registered.parameters.validate(arguments)
+    checked: dict[str, Any] = {**given, **registered.fixed_arguments}
+    limit = _effective_budget(app.settings["max_result_tokens"], checked.pop("max_tokens", None))
+    call = CallContext(
+        app, principal, registered.tool.name, limit, checked.pop("cursor", None), report
+    )
+    allowed = app.settings["call_timeout"]
+    deadline = asyncio.timeout(allowed)
+    app.call_deadlines.add(deadline)
+    try:
+        async with deadline:
+            result = await registered.tool.function(call, **checked)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        if app.is_stopping:
+            raise ShuttingDown(has_started=True) from None
+        raise DeadlineExceeded(
+            f"{registered.name} passed its limit of {allowed:g} s",
+            hint="Ask for less, or call again."
+            if registered.tool.is_read_only
+            else "Ask for less, or read back what a write may already have kept.",
+        ) from None
+    finally:
+        app.call_deadlines.discard(deadline)
+    return _fit_result(app, result, registered, given, limit)
+
+
+def _fit_result(
+    app: AppContext,
+    result: object,
+    registered: RegisteredTool,
+    given: Mapping[str, Any],
+    limit: int,
+) -> Answer:
+    """Return the result whole where it fits, else cut to its budget, with how it goes on."""
+    if not isinstance(result, dict | pagination.Page | pagination.TextPage):
+        raise TypeError(f"{registered.tool.name} answered {type(result).__name__}, not an object")
+    made = cast("JsonObject | pagination.Page | pagination.TextPage", result)
+    most: int = app.settings["max_result_tokens"]
+
+    def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+        arguments = {**given, **changed}
+        continuation = pagination.Continuation(registered.name, arguments, cursor)
+        answer = registered.toolset.with_continuation(part, continuation)
+        enough = changed.get("max_tokens", 0)
+        again = enough and "char_start" in given and "char_start" not in changed
+        if again or (isinstance(enough, int) and enough > most > 0):
+            return _drop_continuation(
+                answer, "next"
+            )  # no answer holds more, or a text's end came twice
+        return answer
+
+    def larger(tokens: int) -> JsonObject | None:
+        if not registered.tool.accepts_max_tokens or (most and tokens > most):
+            return None
+        return {"tool": registered.name, "arguments": {**given, "max_tokens": tokens}}
+
+    if isinstance(made, dict) and isinstance(onward := made.get("next"), dict):
+        named = cast("JsonObject", onward)  # another tool, by its canonical name
+        made = {**made, "next": {**named, "tool": app.registry.use_listed_names(named["tool"])}}
+    whole = pagination.serialize_whole(made, limit, finish)
+    if whole is not None:
+        return Answer(*whole, is_error=False)
+    if isinstance(made, dict):
+        kept = not _is_read_only(registered, given)
+        part = pagination.truncate_oversized_object(made, limit, is_committed=kept, larger=larger)
+    else:
+        part = _fit_part(made, limit, most, finish)
+    return _answer(part, is_error=False)
+
+
+def _fit_part(
+    made: pagination.Page | pagination.TextPage,
+    limit: int,
+    most: int,
+    finish: pagination.AttachContinuation,
+) -> JsonObject:
+    """Truncate a list or a text; `most` is the largest budget a caller may name.
+
+    Where the cursor is too long to be there twice, it is in `next` alone, before an item is reduced
+    for it; where the arguments are too long to be repeated in `next`, the cursor goes on without.
+    """
+
+    def without(name: str) -> pagination.AttachContinuation:
+        def shorter(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
+            given = changed.get("cursor")
+            onward = cursor or (given if isinstance(given, str) else None)  # a text's, in arguments
+            answer = finish(part, changed, onward)
+            return answer if onward is None else _drop_continuation(answer, name)
+
+        return shorter
+
+    def refuse_reduction(_item: JsonObject) -> JsonObject:
+        raise pagination.BudgetTooSmall(limit)
+
+    whole = made
+    if isinstance(made, pagination.Page) and made.reduce_item:
+        whole = replace(made, reduce_item=refuse_reduction)
+    once = without("next_cursor")
+    try:
+        for cut, onward in ((whole, finish), (whole, once), (made, once)):
+            with suppress(pagination.BudgetTooSmall):
+                return pagination.truncate_part(cut, limit, onward)
+        return pagination.truncate_part(made, limit, without("next"))
+    except pagination.BudgetTooSmall as small:
+        if not most or small.needed <= most:
+            raise
+        raise InvalidArgument(
+            f"No answer to this fits max_result_tokens: it takes at least {small.needed}",
+            hint=f"Whoever runs this server can set max_result_tokens, {most} now, to "
+            f"{small.needed} or more.",
+        ) from None
+
+
+def _drop_continuation(answer: JsonObject, name: str) -> JsonObject:
+    """Return the answer without what it says of how it goes on under that name."""
+    kept = {key: value for key, value in answer.items() if key != name}
+    if isinstance(meta := kept.get("meta"), dict):
+        kept["meta"] = {k: v for k, v in cast("JsonObject", meta).items() if k != name}
+    return kept
+
+
+def _is_read_only(registered: RegisteredTool, given: Mapping[str, Any]) -> bool:
+    """Return whether the call changed nothing: the tool never does, or this action does not."""
+    actions = registered.tool.actions
+    chosen = {**given, **registered.fixed_arguments}.get(actions.parameter) if actions else None
+    return registered.tool.is_read_only or (actions is not None and chosen in actions.read_only)
+
+
+def _requested_budget(arguments: object) -> int | None:
+    """Return the budget that a call asks for, or None if it asks for no valid one."""
+    given = cast("JsonObject", arguments).get("max_tokens") if isinstance(arguments, dict) else None
+    return given if type(given) is int and given >= pagination.MIN_BUDGET else None
+
+
+def _effective_budget(setting: int, asked: int | None) -> int:
+    """Return the budget of a call in tokens; 0 is none."""
+    if asked is None:
+        return setting
+    return min(asked, setting) if setting else asked
+
+
+def _answer(result: JsonObject, *, is_error: bool, code: str | None = None) -> Answer:
+    return Answer(*pagination.serialize(result), is_error, code)
+
+
+def _toolset_code(toolset: Toolset, error: RolltopError) -> str:
+    """Return the error's code in the toolset's own words for what core itself refuses."""
+    own = {
+        InvalidText.default_code: toolset.text_code,
+        InvalidArgument.default_code: toolset.argument_code,
+        IncompatibleStore.default_code: Unavailable.default_code,
+    }
+    return own.get(error.code, error.code)
+
+
+def _record_ids(*objects: object) -> dict[str, str]:
+    """Return the ids of stored things among the objects' fields: UUIDs and nothing else."""
+    return {
+        name: value.lower()
+        for entry in objects
+        if isinstance(entry, dict)
+        for name, value in cast("dict[str, object]", entry).items()
+        if name.endswith("_id") and name != "user_id" and isinstance(value, str)
+        if _UUID.fullmatch(value)
+    }

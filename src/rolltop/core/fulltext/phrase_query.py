@@ -1,0 +1,79 @@
+"""What a text must say or must not say: words in a row, split as the indexed texts are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.bm25 import is_function_word, is_prefix_term
+
+Phrase = tuple[str, ...]
+"""Words that stand in a row; a last one that ends in `*` stands for all it begins."""
+
+MAX_WORDS: Final = 60
+"""Words of a phrase that count."""
+MAX_PHRASES: Final = 32
+"""Phrases of each kind that count."""
+
+_NAME: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class PhraseQuery:
+    """What a text must hold: every wanted phrase, one of `any_of`, if there are, no unwanted one.
+
+    `weights` say how much each of `any_of` tells. Texts that hold all of `every` rank first.
+    """
+
+    required: tuple[Phrase, ...] = ()
+    excluded: tuple[Phrase, ...] = ()
+    any_of: tuple[Phrase, ...] = ()
+    weights: tuple[float, ...] = ()
+    all_of: tuple[Phrase, ...] = ()
+
+
+def split_phrase(text: str) -> Phrase:
+    """Return the words of a text that has to stand as it is, () for a text without words."""
+    return _drop_pair_tail(tuple(tokenize(text)[: MAX_WORDS + 1]))[:MAX_WORDS]
+
+
+def split_name(text: str) -> Phrase:
+    """Return the words of one name of a query: of its parts, so that prose is found as well.
+
+    `parse_http` finds `parseHTTP` and “parse HTTP”. Several names in a row are a phrase.
+    """
+    plain = unicodedata.normalize("NFKD", text)
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    found = tokenize(text)[: MAX_WORDS + 1]
+    if len(found) > 1 and _NAME.fullmatch(plain) and not any(map(_is_pair, found)):
+        found = found[1:]
+    return _drop_pair_tail(tuple(found))[:MAX_WORDS]
+
+
+def as_prefix(given: Phrase) -> Phrase:
+    """Return a phrase whose last word stands for all it begins."""
+    return (*given[:-1], f"{given[-1].rstrip('*')}*")
+
+
+def is_prefix(word: str) -> bool:
+    """Whether a word of a phrase stands for all it begins, as one character of a pair does."""
+    return word.endswith("*") or is_prefix_term(word)
+
+
+def is_significant(given: Phrase) -> bool:
+    """Whether a phrase is more than one function word (“the”, “of”)."""
+    return len(given) != 1 or not is_function_word(given[0])
+
+
+def _is_pair(word: str) -> bool:
+    return is_prefix_term(word[:1])
+
+
+def _drop_pair_tail(found: Phrase) -> Phrase:
+    """Return a phrase without a last character that is the end of the pair before it."""
+    if len(found) > 1 and is_prefix_term(found[-1]) and found[-2][-1] == found[-1]:
+        return found[:-1]
+    return found

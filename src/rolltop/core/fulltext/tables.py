@@ -1,0 +1,199 @@
+"""The tables of the index. The words live in the database's own full-text index.
+
+A thing is an item with filters; its parts hold the text. A part's text never changes: an edited
+part is a new row, so that a vector always belongs to the text it was made from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    TypeDecorator,
+    column,
+    literal_column,
+    table,
+    text,
+)
+
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import CodePointString, Identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Executable
+    from sqlalchemy.types import TypeEngine
+
+    from rolltop.core.db import Tx
+    from rolltop.core.db.url import DatabaseKind
+
+RowId: Final = BigInteger().with_variant(Integer, "sqlite")
+"""A row's number, counted up by the database and never given twice."""
+
+MAX_POSITIONS: Final = 255
+"""Places of one word that a tsvector keeps."""
+_LAST_POSITION: Final = 16383
+
+
+class SplitWords(TypeDecorator[str]):
+    """Words with a space between two; PostgreSQL keeps them as a tsvector, which is not read."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return text on SQLite, `tsvector` on PostgreSQL."""
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(Text())
+        from sqlalchemy.dialects.postgresql import TSVECTOR  # noqa: PLC0415  # only PostgreSQL's
+
+        return dialect.type_descriptor(TSVECTOR())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Return the words as the database takes them."""
+        if value is None or dialect.name != "postgresql":
+            return value
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(value.split(), start=1):
+            kept = places.setdefault(word, [])
+            if len(kept) < MAX_POSITIONS:
+                kept.append(min(place, _LAST_POSITION))
+        return " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
+
+
+search_items: Final = Table(
+    "search_items",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", CodePointString(40), nullable=False),
+    Column("ref", CodePointString(400), nullable=False),
+    Index(None, "user_id", "kind", "ref", unique=True),
+    sqlite_autoincrement=True,
+)
+
+search_filters: Final = Table(
+    "search_filters",
+    metadata,
+    Column("item_id", RowId, ForeignKey("search_items.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", CodePointString(40), primary_key=True),
+    Column("value", CodePointString(), primary_key=True),
+    Column("user_id", Identifier, nullable=False),
+    Index(None, "user_id", "name", "value", "item_id"),
+    sqlite_with_rowid=False,
+)
+
+search_parts: Final = Table(
+    "search_parts",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("user_id", Identifier, nullable=False),
+    Column("item_id", RowId, ForeignKey("search_items.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", CodePointString(40), nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("digest", CodePointString(32), nullable=False),
+    Column("length", Integer, nullable=False),
+    Column("embedding", CodePointString(100)),
+    Index(None, "item_id"),
+    Index(None, "user_id", "id", "length"),
+    Index(None, "embedding", "id"),
+    sqlite_autoincrement=True,
+)
+
+search_texts: Final = Table(
+    "search_texts",
+    metadata,
+    Column("id", RowId, ForeignKey("search_parts.id", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", Identifier, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("words", SplitWords, nullable=False),
+)
+"""The text of each part, apart from what is looked at for every row that is proposed."""
+
+search_vectors: Final = Table(
+    "search_vectors",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("part_id", RowId, ForeignKey("search_parts.id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", Identifier, nullable=False),
+    Column("embedding", CodePointString(100), nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Index(None, "part_id"),
+    Index(None, "user_id", "embedding", "id"),
+    sqlite_autoincrement=True,
+)
+
+search_wholes: Final = Table(
+    "search_wholes",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("is_long", Boolean, nullable=False),
+    Column("words", SplitWords, nullable=False),
+    Index(None, "user_id", sqlite_where=text("is_long"), postgresql_where=text("is_long")),
+    sqlite_autoincrement=True,
+)
+"""Texts that are found by what all of them says; its numbers are those of the things."""
+
+search_whole_parts: Final = Table(
+    "search_whole_parts",
+    metadata,
+    Column("whole_id", RowId, ForeignKey("search_wholes.id", ondelete="CASCADE")),
+    Column("part", Integer),
+    Column("user_id", Identifier, nullable=False),
+    Column("words", SplitWords, nullable=False),
+    PrimaryKeyConstraint("whole_id", "part"),
+)
+"""PostgreSQL only: the words of long texts, of which one tsvector would lose some."""
+
+WORDS_TABLE: Final = "search_words"
+WHOLE_WORDS_TABLE: Final = "search_whole_words"
+TERMS_TABLE: Final = "search_terms"
+
+search_words: Final = table(
+    WORDS_TABLE, column("rowid", Integer), column("words", Text), column(WORDS_TABLE, Text)
+)
+"""SQLite's full-text index over `search_texts.words`; `writing` keeps it."""
+
+search_whole_words: Final = table(
+    WHOLE_WORDS_TABLE,
+    column("rowid", Integer),
+    column("words", Text),
+    column(WHOLE_WORDS_TABLE, Text),
+)
+"""SQLite's full-text index over `search_wholes.words`; `wholes` keeps it."""
+
+search_terms: Final = table(TERMS_TABLE, column("term", Text), column("doc", Integer))
+"""In how many rows of `search_words` each word occurs."""
+
+
+def owner_of(kind: DatabaseKind, rows: Table) -> ColumnElement[str]:
+    """Return the column of the tenant, in a form that keeps SQLite from finding rows by it.
+
+    Without statistics SQLite takes a tenant for a few rows and prefers that index to the rows'
+    own numbers, which is a look at everything the tenant has.
+    """
+    if kind != "sqlite":
+        return rows.c.user_id
+    return literal_column(f"+{rows.name}.user_id", Identifier)
+
+
+def fetch_rows(
+    tx: Tx,
+    statement: Executable,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+) -> Sequence[Any]:
+    """Return all rows of a statement, as tuples."""
+    return tx.execute(statement, parameters).all()

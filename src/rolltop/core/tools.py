@@ -1,0 +1,182 @@
+"""What a toolset declares: its tools, settings, jobs, resources, prompts and error shape.
+
+A declaration is data. The server, the command line, the reference pages and the generic
+tests are all derived from it, so a new toolset changes no file in `core` or `server`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from rolltop.core.errors import RolltopError
+    from rolltop.core.pagination import Continuation
+    from rolltop.core.settings import Setting, Settings
+
+JsonObject = dict[str, Any]
+ToolFunction = Callable[..., Awaitable[object]]
+
+MISSING = "missing"
+TYPE = "type"
+VALUE = "value"
+
+
+@dataclass(frozen=True)
+class ArgumentErrorCode:
+    """The code (and fixed text) a toolset's page gives to a bad value of one parameter.
+
+    `when` names the failures it stands for: MISSING (left out or null), TYPE, VALUE (right
+    type, not allowed). Other failures of the parameter keep the toolset's argument code.
+    """
+
+    code: str
+    message: str = ""
+    when: frozenset[str] = frozenset({TYPE, VALUE})
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Another name of a tool, from its seed, with the arguments that name fixes."""
+
+    name: str
+    fixed_arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    title: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The parameter that selects what a tool does, and the actions that only read."""
+
+    parameter: str
+    read_only: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: an async function `(call, **arguments)` whose docstring the model reads.
+
+    The function returns a JSON object, or a `pagination.Page` or `TextPage` that may be
+    truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
+    `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
+    """
+
+    name: str
+    function: ToolFunction
+    title: str
+    output: type
+    is_read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+    accepts_max_tokens: bool = False
+    accepts_cursor: bool = False
+    aliases: tuple[Alias, ...] = ()
+    actions: Actions | None = None
+    argument_errors: Mapping[str, ArgumentErrorCode] = field(
+        default_factory=dict[str, ArgumentErrorCode]
+    )
+    argument_hints: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def description(self) -> str:
+        """The function's docstring, without its indentation."""
+        return "\n".join(line.strip() for line in (self.function.__doc__ or "").split("\n")).strip()
+
+
+class ResourceContents(NamedTuple):
+    """The text of a resource; `is_truncated` if it is the beginning of a longer one."""
+
+    text: str
+    is_truncated: bool = False
+
+
+@dataclass(frozen=True)
+class ResourceTemplate:
+    """A kind of resource, `rolltop://kind/…`, with its reader and its completions.
+
+    `read(call, **variables)` returns the resource's text, or `ResourceContents`.
+    `complete(call, variable, prefix, context)` returns possible values of a template variable,
+    best first.
+    """
+
+    kind: str
+    template: str
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[..., Awaitable[str | ResourceContents]]
+    complete: Callable[..., Awaitable[list[str]]]
+
+
+@dataclass(frozen=True)
+class PromptArgument:
+    """An argument of a prompt; always text."""
+
+    name: str
+    description: str
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt the host may show; `render(arguments)` returns the user message's text.
+
+    `tools` are those it tells the model to call: without one of them it is not listed.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    render: Callable[[Mapping[str, str]], str]
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """Background work: `run(app)` every `interval` seconds while the server is up.
+
+    `interval` may be a function of the settings; the first run comes after `initial_delay`.
+    """
+
+    name: str
+    interval: float | Callable[[Settings], float]
+    run: Callable[..., Awaitable[None]]
+    initial_delay: float | None = None
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The declaration of a toolset.
+
+    `shape_error(error)` puts an error into the toolset's own shape and `error_output` is that
+    shape as a type; `with_continuation(result, continuation)` says in the toolset's own envelope
+    how a truncated answer continues. `error_codes` lists every code of its tools with a line.
+    `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
+    `close(app)` is called once, on a thread, when the process ends and before the store
+    closes: it has a fraction of a second and may not wait for anything.
+    `check_settings(settings)` raises InvalidConfig if settings contradict each other.
+    Without `needs_store` calls are answered before the store is open and while it is out of
+    reach, for a principal whose user may be unknown.
+    """
+
+    name: str
+    summary: str
+    tools: tuple[Tool, ...]
+    error_codes: Mapping[str, str]
+    shape_error: Callable[[RolltopError], JsonObject]
+    error_output: type
+    with_continuation: Callable[[JsonObject, Continuation], JsonObject]
+    service: str = ""
+    settings: tuple[Setting, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    close: Callable[..., None] | None = None
+    resource_templates: tuple[ResourceTemplate, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    check_settings: Callable[[Settings], None] | None = None
+    needs_store: bool = True
+    argument_code: str = "INVALID_ARGUMENT"
+    text_code: str = "INVALID_TEXT"

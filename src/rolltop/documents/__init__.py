@@ -1,0 +1,1 @@
+"""Documents: their sections, and the text of formats that are not text."""

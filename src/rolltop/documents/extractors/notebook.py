@@ -1,0 +1,76 @@
+"""Jupyter notebooks, formats 3 and 4: their Markdown and code cells, one after the other."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rolltop.documents.extractors.extracted_text import ExtractedText
+from rolltop.documents.outline import parse_outline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CELL_KEYS: Final = ("cells", "worksheets")
+_FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
+
+
+def render(text: str) -> ExtractedText | None:
+    """Render the cells as Markdown, code in fences, without outputs; None if it is no notebook."""
+    try:
+        notebook: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(notebook, dict):
+        return None
+    notebook = cast("dict[str, Any]", notebook)
+    language = _language(notebook)
+    blocks = [block for cell in _cells(notebook) if (block := _block(cell, language))]
+    if not blocks and not any(isinstance(notebook.get(key), list) for key in _CELL_KEYS):
+        return None
+    rendered = "\n\n".join(blocks) + ("\n" if blocks else "")
+    return ExtractedText(
+        rendered, parse_outline(rendered, "notebook"), "Outputs of cells are left out."
+    )
+
+
+def _cells(notebook: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells; before format 4 they stood in worksheets."""
+    holders: list[Any] = [notebook, *_list(notebook.get("worksheets"))]
+    for holder in holders:
+        if isinstance(holder, dict):
+            for cell in _list(cast("dict[str, Any]", holder).get("cells")):
+                if isinstance(cell, dict):
+                    yield cast("dict[str, Any]", cell)
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401  # whatever the file holds
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _block(cell: Mapping[str, Any], language: str) -> str:
+    source = cell.get("source", cell.get("input", ""))
+    text = "".join(map(str, _list(source))) if isinstance(source, list) else str(source)
+    text = text.strip("\n")
+    kind = cell.get("cell_type")
+    if kind == "heading":
+        level = cell.get("level", 1)
+        return f"{'#' * (level if isinstance(level, int) else 1)} {' '.join(text.split())}"
+    if not text.strip() or kind == "markdown":
+        return text.strip("\n")
+    longest = max((len(fence) for fence in _FENCES.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language if kind == 'code' else ''}\n{text}\n{fence}"
+
+
+def _language(notebook: Mapping[str, Any]) -> str:
+    """Return the language of the code cells if it is a plain word, else an empty string."""
+    metadata: Any = notebook.get("metadata")
+    found: Any = ""
+    for key in ("language_info", "kernelspec"):
+        part: Any = cast("dict[str, Any]", metadata).get(key) if isinstance(metadata, dict) else {}
+        if isinstance(part, dict) and not found:
+            part = cast("dict[str, Any]", part)
+            found = part.get("language", "") or (part.get("name", "") if "_info" in key else "")
+    return found if isinstance(found, str) and re.fullmatch(r"[\w+#.-]{1,30}", found) else ""

@@ -1,0 +1,149 @@
+"""PDF by pypdf: the text page by page, sections by the document's bookmarks, else by pages."""
+
+from __future__ import annotations
+
+import io
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rolltop.documents.extractors.extracted_text import (
+    ExtractedText,
+    TextBuilder,
+    damaged_document,
+    encrypted_document,
+    missing_extra,
+)
+from rolltop.documents.outline import Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pypdf import PdfReader
+
+TIME_LIMIT_SECONDS: Final = 25.0
+"""No further page is begun after this time."""
+MAX_TEXT_CHARACTERS: Final = 64 << 20
+"""No further page is begun after this much text."""
+MAX_PAGE_BYTES: Final = 4 << 20
+"""Bytes of drawing commands of one page, unpacked; a page of text has some thousands."""
+MAX_BOOKMARKS: Final = 20_000
+_MAX_TITLE_COMPARED: Final = 200
+
+
+def render(data: bytes) -> ExtractedText:
+    """Extract the text of the pages, each after a line `[page N]`.
+
+    Raises:
+        InvalidArgument: FORMAT_UNSUPPORTED without pypdf; FILE_UNREADABLE if damaged or encrypted.
+
+    """
+    try:
+        from pypdf import PdfReader  # noqa: PLC0415  # takes 0.3 s to load
+        from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415
+    except ImportError as absent:
+        raise missing_extra("PDF") from absent
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs what documents hold
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise encrypted_document("PDF")
+        return _render_pages(reader)
+    except DependencyError as fault:
+        raise encrypted_document("PDF") from fault
+    except (PyPdfError, *_FAULTS) as fault:
+        raise damaged_document("PDF") from fault
+
+
+# Errors that pypdf lets through on structures it does not expect.
+_FAULTS: Final = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, OSError,
+    RecursionError, TypeError, ValueError,
+)  # fmt: skip
+
+
+def _render_pages(reader: PdfReader) -> ExtractedText:
+    builder = TextBuilder()
+    count = len(reader.pages)
+    begins = monotonic()
+    starts: list[int] = []  # the line on which each page begins
+    texts: list[str] = []
+    unread: list[int] = []
+    for number in range(count):
+        if monotonic() - begins > TIME_LIMIT_SECONDS or builder.size > MAX_TEXT_CHARACTERS:
+            break
+        text = _page_text(reader, number)
+        if text is None:
+            unread.append(number + 1)
+        starts.append(builder.next_line)
+        texts.append(f"[page {number + 1}]\n{text or ''}")
+        builder.add_block(texts[-1])
+    bookmarks = list(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
+    builder.headings = _headings(bookmarks, starts, texts) or [
+        Heading(f"Page {index + 1}", 1, line) for index, line in enumerate(starts)
+    ]
+    return builder.build("pdf", _note(count, len(starts), unread, texts))
+
+
+def _page_text(reader: PdfReader, number: int) -> str | None:
+    """Return a page's text, None where its content cannot be read or is too large."""
+    from pypdf.errors import PyPdfError  # noqa: PLC0415  # loaded by now
+
+    try:
+        page = reader.pages[number]
+        content = page.get_contents()
+        if content is not None and len(content.get_data()) > MAX_PAGE_BYTES:
+            return None
+        return page.extract_text()
+    except (PyPdfError, *_FAULTS):
+        return None
+
+
+def _bookmarks(
+    reader: PdfReader, items: list[Any], level: int, left: list[int]
+) -> Iterator[tuple[str, int, int]]:
+    """Yield title, level and 0-based page of each bookmark; a list holds those one level below."""
+    for item in items:
+        left[0] -= 1
+        if left[0] < 0:
+            return
+        if isinstance(item, list):
+            yield from _bookmarks(reader, cast("list[Any]", item), level + 1, left)
+            continue
+        page = reader.get_destination_page_number(item)
+        if page is not None and page >= 0:
+            yield str(item.title or ""), level, page
+
+
+def _headings(
+    bookmarks: list[tuple[str, int, int]], starts: list[int], texts: list[str]
+) -> list[Heading]:
+    """Return bookmarks as headings, each on the line of its page that spells its title."""
+    found: list[Heading] = []
+    for title, level, page in bookmarks:
+        if page < len(starts) and title.strip():
+            line = starts[page] + _line_of_title(texts[page], title)
+            found.append(Heading(title, level, max(line, found[-1].line if found else 1)))
+    return found
+
+
+def _line_of_title(text: str, title: str) -> int:
+    """Return the 0-based line of a page on which a title begins; the page's first if none does."""
+    title = "".join(title.split()).casefold()[:_MAX_TITLE_COMPARED]
+    for index, line in enumerate(text.splitlines()):
+        words = "".join(line.split()).casefold()
+        if words and (words.endswith(title) or (title.startswith(words) and index)):
+            return index
+    return 0
+
+
+def _note(count: int, read: int, unread: list[int], texts: list[str]) -> str:
+    notes: list[str] = []
+    if read < count:
+        notes.append(f"Pages {read + 1} to {count} were not read: too large.")
+    if unread:
+        pages = ", ".join(map(str, unread[:10])) + ("…" if len(unread) > 10 else "")  # noqa: PLR2004
+        notes.append(f"Pages that could not be read: {pages}.")
+    if texts and not any(text.partition("\n")[2].strip() for text in texts):
+        notes.append("No page holds text; they may be pictures of text.")
+    return " ".join(notes)

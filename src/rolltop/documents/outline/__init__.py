@@ -1,0 +1,79 @@
+"""Outlines: the sections of a text in any format.
+
+`detect_file_type(name, text)` tells the format of a file; `parse_outline(text, kind)` finds its
+sections. Every text has an outline, maybe an empty one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.lines import line_count
+from rolltop.documents.outline import (
+    asciidoc_org,
+    data_files,
+    html,
+    latex,
+    markdown,
+    plain,
+    python,
+    rst,
+    ruby_shell,
+    source,
+)
+from rolltop.documents.outline.file_types import FILE_TYPES, FileType, detect_file_type
+from rolltop.documents.outline.sections import Heading, Outline, Section, build_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = [
+    "FILE_TYPES",
+    "VERSION",
+    "FileType",
+    "Heading",
+    "Outline",
+    "Section",
+    "build_sections",
+    "detect_file_type",
+    "parse_outline",
+]
+
+VERSION: Final = 6
+"""Version of how texts are decoded and divided; stored outlines and chunks of others are not used.
+
+Raise it with every change that gives some file another text or outline.
+"""
+
+_SCANNERS: Final[dict[FileType, Callable[[str], Iterator[Heading]]]] = {
+    "markdown": markdown.headings,
+    "notebook": markdown.headings,  # of the rendered cells
+    "restructuredtext": rst.headings,
+    "asciidoc": asciidoc_org.asciidoc,
+    "org": asciidoc_org.org,
+    "html": html.headings,
+    "latex": latex.headings,
+    "python": python.headings,
+    "ruby": ruby_shell.ruby,
+    "shell": ruby_shell.shell,
+    "json": data_files.json_keys,
+    "yaml": data_files.yaml_keys,
+    "toml": data_files.toml_tables,
+    "ini": data_files.ini_sections,
+    "text": plain.headings,
+}
+
+_DIVIDED_TYPES: Final = frozenset({"text", "json", "yaml", "ini", "toml"})
+"""Divided into equal parts if they have no headings."""
+
+
+def parse_outline(text: str, kind: FileType) -> Outline:
+    """Find the sections of a text of a format. LF or CRLF ends a line."""
+    lines = line_count(text)
+    scanner = _SCANNERS.get(kind)
+    headings = scanner(text) if scanner is not None else source.headings(text, kind)
+    sections = build_sections(headings, lines)
+    if sections or kind not in _DIVIDED_TYPES:
+        return Outline(kind, sections, lines)
+    parts = build_sections(plain.equal_parts(text), lines)
+    return Outline(kind, parts, lines, is_divided=bool(parts))

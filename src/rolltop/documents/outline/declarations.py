@@ -1,0 +1,196 @@
+"""Patterns of declarations in the languages with braces: data for `source`.
+
+A container (class, namespace, impl…) may hold further declarations; a function's body is not
+searched. Patterns are matched at the first character of a line and never cross a line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rolltop.documents.outline.patterns import repetition
+
+NOT_NAMES: Final = frozenset(
+    (
+        "if", "else", "for", "foreach", "while", "do", "switch", "case", "catch", "try", "return",
+        "throw", "new", "await", "yield", "typeof", "sizeof", "using", "function", "super", "this",
+        "assert", "delete", "static_assert", "synchronized", "with", "elif", "elseif", "lock",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationPatterns:
+    """The declarations of a language; `method` counts inside containers only.
+
+    `hidden` may hide braces, like block comments and one-line strings. `bodiless`: a declaration
+    without a body is a section too. `bare_functions`: no keyword begins a function, so a name may
+    turn out to be a keyword. `arrows`: `=> expression;` may stand for a body. `nameless` matches
+    before the brace of a container without a name, which is no section: with `function_values`
+    that of a function that is called at once or passed to another.
+    """
+
+    container: re.Pattern[str]
+    function: re.Pattern[str]
+    method: re.Pattern[str] | None = None
+    hidden: str = r"//[^\n]*+"
+    bodiless: bool = False
+    bare_functions: bool = False
+    arrows: bool = False
+    nameless: re.Pattern[str] | None = None
+    function_values: bool = False
+
+
+def _words(*words: str) -> str:
+    """Return a possessive pattern for any number of modifiers.
+
+    Python before 3.11.5 gets possessive groups wrong; a lookahead never backtracks.
+    """
+    return rf"(?=(?P<words>(?:(?:{'|'.join(words)})[ \t]++)*))(?P=words)"
+
+
+_TEMPLATE: Final = r"`(?:[^`\\]++|\\.)*`?"
+_TEXT_BLOCK: Final = r'"""(?:[^"\\]++|\\.|"(?!""))*(?:""")?'
+_RAW_TEXT_BLOCK: Final = r'"""(?:[^"]++|"(?!""))*(?:""")?'
+_JS_WORDS = _words("export", "default", "declare", "abstract", "async", "const")
+_JS_MEMBER = _words(
+    "public", "private", "protected", "static", "readonly", "override", "abstract", "async",
+    "get", "set", "accessor",
+)  # fmt: skip
+_JVM_WORDS = _words(
+    r"@(?!interface\b)[\w.]++(?:\([^()\n]*+\))?",
+    "public", "private", "protected", "internal", "static", "final", "abstract", "sealed",
+    "non-sealed", "partial", "readonly", "override", "virtual", "async", "unsafe", "extern",
+    "synchronized", "native", "default", "strictfp", "new", "ref", "open", "data", "inner",
+    "value", "annotation", "companion", "suspend", "inline", "infix", "operator", "tailrec",
+    "external", "expect", "actual", "lateinit", "fileprivate", "mutating", "nonmutating",
+    "convenience", "required", "indirect", "class(?=[ \\t]++func)",
+    "fun(?=[ \\t]++interface)", "enum(?=[ \\t]++class)", "nonisolated", "isolated",
+    "distributed", "file",
+)  # fmt: skip
+_TYPE = r"[\w$.?@\[\]]++(?:<[^\n(){};=]*>)?[\w$.?\[\]*&]*+"
+_MEMBER = (
+    rf"{_JVM_WORDS}(?:<[^\n(){{}};]{{0,200}}>[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)"
+    r"(?:[ \t]*+<[^\n(){};]{0,200}>)?[ \t]*+\("
+)
+
+JAVASCRIPT: Final = DeclarationPatterns(
+    container=re.compile(
+        rf"{_JS_WORDS}(?:(?:class|interface|enum|namespace|module)[ \t]++(?P<name>[\w$.]++)"
+        r"|module[ \t]++(?P<assigned>[\"'][^\"'\n]*+[\"']))"
+    ),
+    function=re.compile(
+        rf"""{_JS_WORDS}(?:function[ \t]*+\*?[ \t]*+(?P<name>[\w$]++)
+          |(?:const|let|var)?[ \t]*+(?P<assigned>[\w$]++)[ \t]*+(?::[^=\n]{{1,200}})?=[ \t]*+
+           (?:async[ \t]*+)?(?:function\b|[\w$]++[ \t]*+=>|\([^\n]{{0,400}}=>|\([^()\n]*+$))""",
+        re.VERBOSE | re.MULTILINE,
+    ),
+    method=re.compile(
+        rf"{_JS_MEMBER}\*?[ \t]*+(?P<name>\#?[\w$]++)[ \t]*+\??(?:<[^\n(){{}};]{{0,200}}>)?\("
+    ),
+    hidden=rf"//[^\n]*+|\{{[ \t]*+\}}(?=[ \t]*+[>,])|{_TEMPLATE}"
+    r"|(?<=[=(,:;!&|?{}\[\n])[ \t]*+/(?![*/])"
+    # What a slash may be hidden in makes it an expression to the line's end where it is not closed.
+    r"[^/\\\n\[]*+(?:/|(?=[\\\[])"
+    + repetition(r"[^/\\\n\[]++", r"\\.", r"\[(?:[^\]\\\n]++|\\.)*\]?+")
+    + r"/?+)",
+    nameless=re.compile(
+        r"(?:\bfunction[ \t]*+\*?[ \t]*+\([^()]*+(?:\([^()]*+\)[^()]*+)*\)"
+        r"(?:[ \t]*+:[^(){};=]{1,60})?|=>)[ \t]*+$"
+    ),
+    function_values=True,
+)
+
+JAVA: Final = DeclarationPatterns(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:class|interface|enum|record|struct|namespace|@interface)"
+        r"[ \t]++(?:class[ \t]++|struct[ \t]++)?(?P<name>[\w.]++)"
+    ),
+    function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
+    method=re.compile(_MEMBER),
+    hidden=rf'//[^\n]*+|{_TEXT_BLOCK}|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
+)
+
+CSHARP: Final = replace(JAVA, arrows=True)
+
+KOTLIN: Final = DeclarationPatterns(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:(?P<assigned>(?<=companion )object(?![ \t]++\w))"
+        r"|(?:class|interface|object)[ \t]++(?P<name>\w++))"
+    ),
+    function=re.compile(
+        rf"{_JVM_WORDS}fun[ \t]++(?:<[^\n(){{}}]{{0,200}}>[ \t]++)?(?:[\w.<>?, ]{{1,200}}\.)?"
+        r"(?P<name>\w++|`[^`\n]++`)[ \t]*+\("
+    ),
+    hidden=rf"//[^\n]*+|{_RAW_TEXT_BLOCK}",
+    bodiless=True,
+)
+
+SWIFT: Final = DeclarationPatterns(
+    container=re.compile(
+        rf"{_JVM_WORDS}(?:class|struct|enum|protocol|extension|actor)[ \t]++(?P<name>[\w.]++)"
+    ),
+    function=re.compile(
+        rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
+    ),
+    hidden=rf"//[^\n]*+|{_TEXT_BLOCK}",
+)
+
+C: Final = DeclarationPatterns(
+    container=re.compile(
+        r"""(?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?(?:typedef[ \t]++)?(?:static[ \t]++)?
+          (?:inline[ \t]++)?(?:class|struct|union|enum(?:[ \t]++(?:class|struct))?|namespace)[ \t]++
+          (?:[A-Z_]{3,}(?:\([^()\n]*+\))?[ \t]++)?(?P<name>[\w:]++)
+          (?![\w:]|[ \t]*+[*&(]|[ \t]++\*?\w++[ \t]*+[\[(=;,])""",
+        re.VERBOSE,
+    ),
+    function=re.compile(
+        r"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
+          (?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?
+          (?:[\w:*&,~\[\]]++(?:<[^\n(){};=]{0,200}>)?[ \t]++[*&]*+){0,8}
+          (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{1,3})
+          |~?[A-Za-z_][\w:~]*+)[ \t]*+\(""",
+        re.VERBOSE,
+    ),
+    hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*"
+    r"|(?<!\w)(?:u8|[uUL])?R\"(?P<d>[^()\\\s]{0,16})\((?>.*?\)(?P=d)\"|.*)",
+    bare_functions=True,
+    nameless=re.compile(r"\b(?:namespace|extern[ \t]++\"C(?:\+\+)?\")[ \t\r\n]*+$"),
+)
+
+GO: Final = DeclarationPatterns(
+    container=re.compile(r"type[ \t]++(?P<name>\w++)"),
+    function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
+    hidden=r"//[^\n]*+|`[^`]*+`|\b(?:interface|struct)[ \t]*+\{[ \t]*+\}",
+    bodiless=True,
+)
+
+RUST: Final = DeclarationPatterns(
+    container=re.compile(
+        r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?(?:unsafe[ \t]++)?(?:auto[ \t]++)?"
+        r"(?:(?:struct|enum|union|trait|mod|macro_rules!)[ \t]++(?P<name>\w++)"
+        r"|(?P<assigned>impl\b[^\n{;]*+))"
+    ),
+    function=re.compile(
+        r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?"
+        r"(?:(?:const|async|unsafe|default|extern(?:[ \t]++\"[^\"\n]*+\")?)[ \t]++)*"
+        r"fn[ \t]++(?P<name>\w++)"
+    ),
+    hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
+    bodiless=True,
+)
+
+PHP: Final = DeclarationPatterns(
+    container=re.compile(
+        rf"(?:\#\[[^\n\]]*+\][ \t]*+)?{_words('abstract', 'final', 'readonly')}"
+        r"(?:class|interface|trait|enum|namespace)[ \t]++(?P<name>[\w\\]++)"
+    ),
+    function=re.compile(
+        rf"{_words('abstract', 'final', 'public', 'private', 'protected', 'static')}"
+        r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
+    ),
+    hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+"
+    r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+)

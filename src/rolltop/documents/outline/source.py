@@ -1,0 +1,270 @@
+"""Headings of source files: classes and functions of languages with braces.
+
+A scanner skips strings and comments and counts braces; a section ends with the brace that closes
+its declaration. Where braces do not match (`#if` branches, a syntax error), the indentation of a
+closing brace tells what it closes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.lines import TextLines
+from rolltop.documents.outline import declarations
+from rolltop.documents.outline.sections import Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.documents.outline.declarations import DeclarationPatterns
+
+LANGUAGES: Final[dict[str, DeclarationPatterns]] = {
+    "javascript": declarations.JAVASCRIPT,
+    "java": declarations.JAVA,
+    "csharp": declarations.CSHARP,
+    "kotlin": declarations.KOTLIN,
+    "swift": declarations.SWIFT,
+    "c": declarations.C,
+    "go": declarations.GO,
+    "rust": declarations.RUST,
+    "php": declarations.PHP,
+}
+
+MAX_LINE_LENGTH: Final = 2_000
+"""Code points of a line that may be a declaration; generated and minified lines are longer."""
+MAX_ANONYMOUS_LENGTH: Final = 160
+"""Code points before a brace that tell whether it begins a container without a name."""
+_CONTINUATION_MARKS: Final = ("{", "where", ":", "=", "->", ")")
+"""Begin a line that continues the declaration before it."""
+
+_COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*(?:\*/)?"
+_DOUBLE: Final = r'"(?:[^"\\\n]++|\\.)*"?'
+_SINGLE: Final = r"'(?:[^'\\\n]++|\\.)*'?"
+_TAB: Final = 8
+
+
+@dataclass(slots=True)
+class _BraceBlock:
+    """A part in braces; a name makes it a section, a container may hold more of them.
+
+    `parenthesis_depth` counts the parentheses around its braces. `is_value`: the braces are those
+    of a parameter or a value. `is_arrow`: an expression behind an arrow stands for the body.
+    `is_initializer`: values of members stand before the body.
+    """
+
+    indent: int
+    is_container: bool
+    name: str = ""
+    level: int = 0
+    start: int = 0
+    end: int = 0
+    parenthesis_depth: int = 0
+    is_value: bool = False
+    is_arrow: bool = False
+    is_initializer: bool = False
+
+
+def headings(text: str, kind: str) -> Iterator[Heading]:
+    """Yield the declarations of a text in a language with braces; `kind` is one of LANGUAGES."""
+    lines = TextLines(text)
+    for block in _BraceScanner(text, LANGUAGES[kind]).scan():
+        start, end = lines.line_at(block.start), lines.line_at(block.end)
+        yield Heading(block.name, block.level, start, max(start, end))
+
+
+@cache
+def _tokens(language: DeclarationPatterns) -> re.Pattern[str]:
+    hidden, arrow = language.hidden, "|=>" if language.arrows else ""
+    return re.compile(
+        rf"""^(?P<indent>[ \t]*+)(?:/\*[^*\n]*+\*/[ \t]*+)?(?=[^\s/\#*])
+          | (?P<skip>{hidden}|{_COMMENT}|{_DOUBLE}|{_SINGLE})
+          | (?P<mark>[{{}}();]{arrow})""",
+        re.VERBOSE | re.MULTILINE | re.DOTALL,
+    )
+
+
+def _width(margin: str) -> int:
+    return len(margin.expandtabs(_TAB))
+
+
+class _BraceScanner:
+    """Finds the sections of one text."""
+
+    def __init__(self, text: str, language: DeclarationPatterns) -> None:
+        self._text: Final = text
+        self._language: Final = language
+        self._sections: Final[list[_BraceBlock]] = []
+        self._open: Final[list[_BraceBlock]] = []
+        self._bodies = 0
+        """Open blocks that are no containers."""
+        self._named = 0
+        """Open blocks that are sections."""
+        self._pending: _BraceBlock | None = None
+        """A declaration whose brace may follow."""
+        self._parentheses = 0
+        self._indent = 0
+        self._margin = ""
+        """White space before the line on which the innermost parentheses were opened."""
+        self._last_code = 0
+        self._hidden = (0, 0)
+        """The span of the last comment, or whatever else but a string hides braces."""
+
+    def scan(self) -> list[_BraceBlock]:
+        """Return the sections in order."""
+        text = self._text
+        for token in _tokens(self._language).finditer(text):
+            if token.lastgroup == "indent":
+                self._begin_line(token)
+            elif token["mark"]:
+                self._handle_mark(token["mark"], token.start())
+            elif text[token.start()] != '"':
+                self._hidden = token.span()
+        end = len(text.rstrip())
+        self._resolve_pending(end)
+        while self._open:
+            self._end_block(end)
+        return self._sections
+
+    def _begin_line(self, token: re.Match[str]) -> None:
+        """Handle the start of a line of code: what it closes, what it may declare."""
+        at = token.end()
+        before, self._last_code = self._last_code, at
+        self._indent = _width(token["indent"])
+        closes = self._text[at] == "}"
+        if closes or not self._parentheses:
+            self._margin = token["indent"]
+        if closes:
+            # It may close the last block further in, if that begins on a continued line.
+            while len(self._open) > 1 and self._open[-2].indent >= self._indent:
+                if self._open[-1].indent <= self._indent:
+                    break
+                self._end_block(at)
+            self._parentheses = 0
+            return
+        if self._continues_declaration(at):
+            return
+        if self._ends_pending(at):
+            self._resolve_pending(before)
+        if self._parentheses or self._bodies:
+            return
+        block = self._match_declaration(at)
+        if block is not None:
+            self._resolve_pending(before)
+            block.start = token.start()
+            self._pending = block
+
+    def _continues_declaration(self, at: int) -> bool:
+        """Whether a line belongs to the declaration before it, whose body is to come."""
+        pending = self._pending
+        if pending is None or self._language.bodiless or self._indent <= pending.indent:
+            return False
+        pending.is_initializer |= self._text.startswith((": ", ", "), at)
+        return True
+
+    def _ends_pending(self, at: int) -> bool:
+        """Whether a line follows a declaration that ended with its own line."""
+        pending = self._pending
+        if pending is None or self._is_in_parentheses() or not self._language.bodiless:
+            return False
+        continues = self._text.startswith(_CONTINUATION_MARKS, at)
+        return self._indent <= pending.indent and not continues
+
+    def _match_declaration(self, at: int) -> _BraceBlock | None:
+        """Return the block that the line at an offset declares, if it declares one."""
+        text, language = self._text, self._language
+        line_end = text.find("\n", at, at + MAX_LINE_LENGTH)
+        if line_end < 0:
+            line_end = min(len(text), at + MAX_LINE_LENGTH)
+        in_class = bool(self._open and self._open[-1].name)
+        methods = [language.method] if in_class and language.method is not None else []
+        for pattern in (language.container, language.function, *methods):
+            found = pattern.match(text, at, line_end)
+            if found is None:
+                continue
+            name = (found["name"] or found.groupdict().get("assigned") or "").strip()
+            may_be_keyword = pattern in methods or language.bare_functions
+            if name and not (may_be_keyword and name in declarations.NOT_NAMES):
+                return _BraceBlock(self._indent, pattern is language.container, name)
+        return None
+
+    def _handle_mark(self, mark: str, at: int) -> None:
+        """Handle a bracket or a semicolon outside strings and comments."""
+        if mark == "(":
+            self._parentheses += 1
+        elif mark == ")":
+            self._parentheses = max(0, self._parentheses - 1)
+        elif mark == "{":
+            is_container = self._is_nameless_container(at)
+            if is_container and self._pending is not None:
+                self._resolve_pending(self._pending.start)  # a macro's use, without braces
+            is_value = bool(self._parentheses) or self._is_initial_value(at)
+            self._open_block(is_value=is_value and not is_container, is_container=is_container)
+        elif mark == "}":
+            self._close_block(at)
+        elif mark == "=>":
+            if self._pending is not None and not self._is_in_parentheses():
+                self._pending.is_arrow = True
+        elif not self._is_in_parentheses():
+            self._resolve_pending(at)
+
+    def _is_in_parentheses(self) -> bool:
+        return bool(self._parentheses or (self._open and self._open[-1].is_value))
+
+    def _is_initial_value(self, at: int) -> bool:
+        """Whether a brace begins a member's value, right after its name, or part of a type."""
+        before = self._text[at - 1 : at]
+        return self._pending is not None and (
+            before == "<" or (self._pending.is_initializer and before.isalnum())
+        )
+
+    def _is_nameless_container(self, at: int) -> bool:
+        language = self._language
+        if language.nameless is None:
+            return False
+        if language.function_values and (self._pending or self._bodies or self._named):
+            return False
+        found = language.nameless.search(self._text, max(0, at - MAX_ANONYMOUS_LENGTH), at)
+        begin, end = self._hidden
+        return found is not None and not begin <= found.start() < end
+
+    def _open_block(self, *, is_value: bool, is_container: bool) -> None:
+        block = self._pending
+        if block is None or is_value:
+            block = _BraceBlock(
+                _width(self._margin),
+                is_container,
+                parenthesis_depth=self._parentheses,
+                is_value=is_value,
+            )
+            self._parentheses = 0
+        else:
+            self._pending = None
+            block.level = 1 + self._named
+            self._sections.append(block)
+        self._open.append(block)
+        self._bodies += not block.is_container
+        self._named += bool(block.name)
+
+    def _close_block(self, at: int) -> None:
+        if not (self._open and self._open[-1].is_value):
+            self._resolve_pending(at)
+        self._parentheses = self._open[-1].parenthesis_depth if self._open else 0
+        if self._open:
+            self._end_block(at)
+
+    def _resolve_pending(self, end: int) -> None:
+        """End a declaration without a body; it is a section in languages that have such."""
+        block, self._pending = self._pending, None
+        if block is not None and (self._language.bodiless or block.is_arrow):
+            block.end = end
+            block.level = 1 + self._named
+            self._sections.append(block)
+
+    def _end_block(self, at: int) -> None:
+        block = self._open.pop()
+        block.end = at
+        self._bodies -= not block.is_container
+        self._named -= bool(block.name)

@@ -1,0 +1,182 @@
+"""The check in front of every route: is this server meant, and may this web page call it (CORS)."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from rolltop.core.errors import InvalidConfig
+from rolltop.server.asgi_responses import RequestHeaders
+from rolltop.server.connections import MAX_HEADERS
+from rolltop.server.request_body import CLOSE_HEADERS, Rejection, send_rejection
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from rolltop.core.settings import Settings
+
+PROBE_PATHS: Final = {"/health", "/ready"}
+_MAX_SHOWN_CHARACTERS: Final = 100
+_PREFLIGHT_HEADERS: Final = {
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": (
+        "authorization, content-type, accept, last-event-id,"
+        " mcp-protocol-version, mcp-session-id, mcp-method, mcp-name"
+    ),
+    "access-control-max-age": "7200",
+    "vary": "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+}
+_EXPOSED_HEADERS: Final = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
+_PRIVATE_NETWORK: Final = "access-control-request-private-network"
+_AUTHORITY: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
+
+
+class HostCheck:
+    """ASGI middleware that refuses a foreign Host (421) and a foreign Origin (403).
+
+    Without it any web page could reach a server on this machine by pointing a name of its own
+    at the loopback address. Names of the loopback itself are always welcome, and probes, which
+    know an address only, may ask under any name where they are expected.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        """Read who may call from the settings."""
+        self._app = app
+        self._hosts = frozenset(x.lower().rstrip(".") for x in settings["http.allowed_hosts"])
+        self._origins = frozenset(x.lower().rstrip("/") for x in settings["http.allowed_origins"])
+        self._probe_networks = probe_networks(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a welcome request through, and answer any other."""
+        headers = RequestHeaders(scope)
+        origins = headers.all("origin")
+        refusal = _check_framing(scope, headers) or self._foreign_host(scope, headers.all("host"))
+        if refusal is None and any(not self._is_allowed_origin(origin) for origin in origins):
+            text = "Pages of that Origin may not call this server; http.allowed_origins may list it"
+            refusal = Rejection.with_message(403, text)
+        if refusal is not None:
+            await send_rejection(scope, send, refusal)
+        elif not origins:
+            await self._app(scope, receive, send)
+        elif _is_preflight(scope["method"], headers):
+            await _answer_preflight(headers, send)
+        else:
+            await self._app(scope, receive, _readable_by(origins[0], send))
+
+    def _foreign_host(self, scope: Scope, hosts: list[str]) -> Rejection | None:
+        """Return why the server does not answer to the request's Host; None if it does."""
+        if len(hosts) == 1 and self._is_own(hosts[0]):
+            return None
+        if scope["path"] in PROBE_PATHS and (
+            self._is_probe_target(scope["server"]) or self._is_probe_target(scope["client"])
+        ):
+            return None
+        named = (
+            f"the Host {hosts[0][:_MAX_SHOWN_CHARACTERS]!r}"
+            if len(hosts) == 1
+            else "a request without one Host"
+        )
+        text = f"This server does not answer to {named}; http.allowed_hosts may list its names"
+        reason = "the Host is not in http.allowed_hosts"
+        return replace(Rejection.with_message(421, text), reason=reason)
+
+    def _is_probe_target(self, end: tuple[str, int | None] | None) -> bool:
+        """Whether probes are expected at, or from, this end of a connection."""
+        if end is None or end[1] is None:  # a Unix socket
+            return True
+        address = ipaddress.ip_address(end[0].partition("%")[0])
+        address = getattr(address, "ipv4_mapped", None) or address
+        return address.is_loopback or any(address in network for network in self._probe_networks)
+
+    def _is_own(self, authority: str) -> bool:
+        found = _AUTHORITY.fullmatch(authority)
+        if found is None:
+            return False
+        name, port = found[1].lower().rstrip("."), found[2]
+        return is_loopback(name) or name in self._hosts or f"{name}:{port}" in self._hosts
+
+    def _is_allowed_origin(self, origin: str) -> bool:
+        if origin.lower() in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin)
+            host = parts.hostname or ""
+        except ValueError:
+            return False
+        whole = f"{parts.scheme}://{parts.netloc}" == origin and "@" not in parts.netloc
+        return whole and parts.scheme in {"http", "https"} and is_loopback(host)
+
+
+def _check_framing(scope: Scope, headers: RequestHeaders) -> Rejection | None:
+    """Return why the request may be part of another one: two say where its body ends."""
+    encodings = headers.all("transfer-encoding")
+    if encodings and (headers.all("content-length") or scope["http_version"] == "1.0"):
+        text = "Send Content-Length or Transfer-Encoding (not in HTTP/1.0), never both"
+        return Rejection.with_message(400, text, CLOSE_HEADERS)
+    if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
+        text = f"The headers of a request may have at most {MAX_HEADERS} bytes"
+        return Rejection.with_message(431, text, CLOSE_HEADERS)
+    return None
+
+
+def _is_preflight(method: str, headers: RequestHeaders) -> bool:
+    """Whether a browser asks if it may send a request."""
+    return method == "OPTIONS" and bool(headers.all("access-control-request-method"))
+
+
+async def _answer_preflight(headers: RequestHeaders, send: Send) -> None:
+    """Tell a browser what pages of the origin, which is an allowed one, may send."""
+    pairs = {"access-control-allow-origin": headers.all("origin")[0], **_PREFLIGHT_HEADERS}
+    if headers.all(_PRIVATE_NETWORK) == ["true"]:
+        pairs["access-control-allow-private-network"] = "true"
+    encoded = [(name.encode(), value.encode("latin-1")) for name, value in pairs.items()]
+    await send({"type": "http.response.start", "status": 204, "headers": encoded})
+    await send({"type": "http.response.body"})
+
+
+def _readable_by(origin: str, send: Send) -> Send:
+    """Return a `send` whose responses pages of the origin may read."""
+    pairs = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", _EXPOSED_HEADERS.encode()),
+        (b"vary", b"Origin"),
+    ]
+
+    async def send_readable(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *pairs]}
+        await send(message)
+
+    return send_readable
+
+
+def probe_networks(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Return where probes are expected.
+
+    Raises:
+        InvalidConfig: the setting holds what is no address and no network.
+
+    """
+    networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+    for text in settings["http.probe_addresses"]:
+        try:
+            networks.append(ipaddress.ip_network(text, strict=False))
+        except ValueError as failure:
+            raise InvalidConfig(
+                f"http.probe_addresses: {text!r} is neither an address nor a network",
+                hint="Write 10.0.0.7 or 10.0.0.0/8.",
+            ) from failure
+    return networks
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this name or address means this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

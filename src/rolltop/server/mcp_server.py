@@ -1,0 +1,299 @@
+"""The tools as the SDK wants them, and the server that serves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp_types import (
+    INVALID_PARAMS,
+    PROTOCOL_VERSION_META_KEY,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ServerCapabilities,
+    SubscriptionsListenRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from rolltop import __version__
+from rolltop.core import logging
+from rolltop.core.arguments import output_schema
+from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
+from rolltop.core.errors import RolltopError, ShuttingDown
+from rolltop.core.principal import Principal
+from rolltop.server.error_middleware import (
+    Route,
+    loggable_id,
+    map_errors,
+    name_invalid_params,
+    refuse_cursor,
+    refuse_when_stopping,
+    replace_lone_surrogates,
+    request_id,
+    restore_params,
+    to_mcp_error,
+)
+from rolltop.server.progress_reporter import ProgressReporter
+from rolltop.server.prompts import PromptHandlers
+from rolltop.server.resources import ResourceHandlers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp.server.caching import CacheableMethod
+    from mcp.server.context import ServerRequestContext
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.dispatch import RegisteredTool
+    from rolltop.server.identity import PrincipalResolver
+    from rolltop.server.subscriptions import Subscriptions
+
+    Context = ServerRequestContext[Any, Any]
+
+_LIST_TTL_MS: Final = 300_000
+PRINCIPAL_KEY: Final = "rolltop.caller"
+"""The key under which an authenticated request's ASGI scope holds its Principal."""
+_STRUCTURED_ONLY: Final = "The answer is in the structured content."
+_INSTRUCTIONS: Final = (
+    "A durable desk for agents: what a tool acknowledges is on disk."
+    " A failed call has a code and a hint that names the call which repairs it."
+    " An answer that says truncated was cut: send its `next` as it is to go on."
+)
+
+
+def build_server(
+    app: AppContext, identify: PrincipalResolver, subscriptions: Subscriptions, *, http: bool
+) -> Server[Any]:
+    """Build the SDK's server of the context's tools, resources and prompts.
+
+    `identify(context)` answers whose a request is. Over HTTP the legacy era has no channel
+    for changes, so only stdio offers its subscriptions.
+    """
+    server = _StaticListServer(
+        "rolltop",
+        title="Rolltop",
+        version=__version__,
+        instructions=_instructions(app),
+        cache_hints=_cache_hints(http=http),
+        # No schema asks for headers of its own, so there is nothing for the SDK to look up.
+        get_tool_input_schema=lambda _name: None,
+    )
+    server.middleware.extend([replace_lone_surrogates, restore_params, name_invalid_params])
+    tools, resources = _ToolHandlers(app, identify), ResourceHandlers(app, identify)
+    routes: list[Route] = [
+        ("tools/list", PaginatedRequestParams, tools.list),
+        ("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen),
+        *resources.routes(),
+        *PromptHandlers(app).routes(),
+        *(subscriptions.legacy_routes() if resources.templates and not http else []),
+    ]
+    for method, params_type, handler in routes:
+        server.add_request_handler(
+            method, params_type, map_errors(refuse_when_stopping(app, handler))
+        )
+    # A tool says in its own shape that the server is stopping.
+    server.add_request_handler("tools/call", CallToolRequestParams, map_errors(tools.call))
+    return server
+
+
+class _StaticListServer(Server[Any]):
+    """The SDK's server, which would announce changes of lists to all who can hear of changes.
+
+    The lists here never change; only resources are updated.
+    """
+
+    def get_capabilities(self, *options: Any, **more: Any) -> ServerCapabilities:  # noqa: ANN401  # passed on
+        """Return the server's capabilities."""
+        offered = super().get_capabilities(*options, **more)
+        for part in (offered.tools, offered.prompts, offered.resources):
+            if part is not None:
+                part.list_changed = False
+        return offered
+
+
+class _ToolHandlers:
+    """tools/list and tools/call."""
+
+    def __init__(self, app: AppContext, identify: PrincipalResolver) -> None:
+        self._app = app
+        self._identify = identify
+        self._output_mode: str = app.settings["output"]
+        self._descriptions: dict[frozenset[str], ListToolsResult] = {}
+
+    async def list(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """Return all tools this caller may use, on one page and always in the same order."""
+        refuse_cursor(params)
+        scope = token_principal(context) or Principal.for_user("")
+        if scope.permissions not in self._descriptions:
+            offers = self._app.registry.list_tools(scope)
+            described = [self._describe(offer) for offer in offers]
+            self._descriptions[scope.permissions] = ListToolsResult(tools=described)
+        return self._descriptions[scope.permissions]
+
+    async def call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        """Return the answer of one call; only an unknown tool is a protocol error."""
+        progress = ProgressReporter(context)
+        try:
+            with self._app.track_call():
+                answer = await self._answer(context, params, progress)
+        except UnknownTool as unknown:
+            # Its name is the caller's own text, and so stays out of the log.
+            _log_failed_call(context, tool="", code="UNKNOWN_TOOL")
+            raise MCPError(INVALID_PARAMS, unknown.message) from None
+        finally:
+            await progress.finish()
+        return _call_result(answer, self._output_mode)
+
+    async def _answer(
+        self, context: Context, params: CallToolRequestParams, progress: ProgressReporter
+    ) -> Answer:
+        identifier = request_id(context)
+        offer = self._app.registry.find(
+            params.name, token_principal(context) or Principal.for_user("")
+        )
+        try:
+            scope = await self._identify(context, needed=offer.toolset.needs_store)
+        except RolltopError as failure:
+            return self._refuse_call(context, offer, failure)
+        except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference
+            return self._refuse_call(context, offer, internal_error(failure, identifier))
+        return await dispatch(
+            self._app,
+            params.name,
+            scope,
+            params.arguments or {},
+            report=progress.report,
+            request_id=identifier,
+        )
+
+    def _refuse_call(
+        self, context: Context, registered: RegisteredTool, failure: RolltopError
+    ) -> Answer:
+        """Return the answer of a call that failed before anybody knew whose it is; log it."""
+        answer = error_answer(self._app, registered.toolset, failure)
+        _log_failed_call(context, tool=registered.tool.name, code=answer.code or "")
+        return answer
+
+    def _describe(self, registered: RegisteredTool) -> Tool:
+        tool = registered.tool
+        return Tool(
+            name=registered.name,
+            title=registered.title,
+            description=registered.description,
+            input_schema=registered.parameters.schema,
+            output_schema=None
+            if self._output_mode == "text"
+            else output_schema(registered.toolset, tool),
+            annotations=ToolAnnotations(
+                read_only_hint=registered.is_read_only,
+                destructive_hint=tool.destructive and not registered.is_read_only,
+                idempotent_hint=tool.idempotent or registered.is_read_only,
+                open_world_hint=tool.open_world,
+            ),
+        )
+
+
+def shutdown_response(
+    app: AppContext, request: JSONRPCRequest, *, has_started: bool
+) -> JSONRPCResponse | JSONRPCError:
+    """Return the answer to a request that is served no more: that the server is stopping.
+
+    `has_started` says that something may have been done already.
+    """
+    params = request.params or {}
+    try:
+        if request.method != "tools/call" or not isinstance(name := params.get("name"), str):
+            raise to_mcp_error(ShuttingDown(has_started=has_started))
+        answer = _shutdown_answer(app, name, loggable_id(request.id), has_started=has_started)
+    except MCPError as failure:
+        return JSONRPCError(jsonrpc="2.0", id=request.id, error=failure.error)
+    result = _call_result(answer, app.settings["output"]).model_dump(
+        by_alias=True, mode="json", exclude_none=True
+    )
+    if PROTOCOL_VERSION_META_KEY not in (params.get("_meta") or {}):
+        del result["resultType"]  # the era of the handshake knows none
+    return JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
+
+
+def _shutdown_answer(app: AppContext, name: str, identifier: str, *, has_started: bool) -> Answer:
+    try:
+        offer = app.registry.find(name, Principal.for_user(""))
+    except UnknownTool as unknown:
+        raise MCPError(INVALID_PARAMS, unknown.message) from None
+    answer = error_answer(app, offer.toolset, ShuttingDown(has_started=has_started))
+    if has_started:  # it is logged where it is broken off
+        return answer
+    logging.call(
+        tool=offer.tool.name,
+        user="",
+        duration_ms=0,
+        outcome="error",
+        code=answer.code or "",
+        request_id=identifier,
+    )
+    return answer
+
+
+def _call_result(answer: Answer, output: str) -> CallToolResult:
+    """Return an answer as the setting `output` wants it sent."""
+    text = _STRUCTURED_ONLY if output == "structured" else answer.text
+    return CallToolResult(
+        content=[TextContent(text=text)],
+        structured_content=None if output == "text" else answer.structured,
+        is_error=answer.is_error,
+    )
+
+
+def _log_failed_call(context: Context, *, tool: str, code: str) -> None:
+    """Log a call that never came to its tool."""
+    caller = token_principal(context)
+    logging.call(
+        tool=tool,
+        user=caller.user_id if caller else "",
+        duration_ms=0,
+        outcome="error",
+        code=code,
+        request_id=request_id(context),
+    )
+
+
+def client_name(context: Context) -> str:
+    """Return the name the client gives itself; empty where the connection carries none."""
+    params = context.session.client_params
+    client: Implementation | None = params.client_info if params else None
+    return client.name if client else ""
+
+
+def token_principal(context: Context) -> Principal | None:
+    """Return the principal of the request's token, or None."""
+    request = context.request
+    return request.scope.get(PRINCIPAL_KEY) if request is not None else None
+
+
+def _instructions(app: AppContext) -> str:
+    """Return the instructions for the host's model; no stored text is in them."""
+    lines = [f"{toolset.name}: {toolset.summary}" for toolset in app.registry.toolsets]
+    return "\n".join([_INSTRUCTIONS, *lines])
+
+
+def _cache_hints(*, http: bool) -> Mapping[CacheableMethod, CacheHint]:
+    """Return how long lists may be kept. Over HTTP they depend on the token."""
+    hint = CacheHint(ttl_ms=_LIST_TTL_MS, scope="private" if http else "public")
+    return {
+        "tools/list": hint,
+        "prompts/list": hint,
+        "resources/templates/list": hint,
+        "server/discover": hint,
+    }

@@ -1,0 +1,182 @@
+"""Bodies of requests: counted while they arrive, parsed once, and refused as soon as can be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rolltop.server import jsonrpc
+from rolltop.server.asgi_responses import RequestHeaders, log_refusal, send_json_bytes
+from rolltop.server.json_scanner import JsonScanner, LimitExceeded
+from rolltop.server.jsonrpc import MAX_INLINE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from mcp_types import JSONRPCMessage
+    from starlette.types import Receive, Scope, Send
+
+CLOSE_HEADERS: Final = {"connection": "close"}
+SHUTDOWN_MESSAGE: Final = "The server is stopping"
+SHUTDOWN_HEADERS: Final = {"retry-after": "1", **CLOSE_HEADERS}
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why a request is not served: the status, the JSON to answer with, more headers."""
+
+    status: int
+    body: bytes
+    reason: str
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def with_message(
+        cls, status: int, text: str, headers: dict[str, str] | None = None
+    ) -> Rejection:
+        """Return one that answers with `{"error": text}`."""
+        return cls(status, json.dumps({"error": text}).encode(), text, headers or {})
+
+    @classmethod
+    def from_refusal(cls, refusal: jsonrpc.JsonRpcRefusal) -> Rejection:
+        """Return one that answers with a JSON-RPC error."""
+        return cls(400, refusal.body(), f"code {refusal.code}")
+
+
+@dataclass(frozen=True)
+class RequestMessage:
+    """A message, and its body where that is small enough for the SDK to parse it again."""
+
+    message: JSONRPCMessage
+    body: bytes | None
+
+
+class RequestBodies:
+    """The bodies that are on their way or being served, within `max_total` bytes together."""
+
+    def __init__(self, *, max_body: int, max_total: int) -> None:
+        """`max_body` is the limit of one body in bytes."""
+        self._max_body = max_body
+        self._max_total = max_total
+        self._total = 0
+        self._arriving: set[asyncio.Timeout] = set()
+        self._stopping = False
+        # One at a time, so that threads that parse don't take the lock from the loop in turns.
+        self._parsing = asyncio.Semaphore(1)
+
+    def reject_unread(self) -> None:
+        """Refuse the requests whose body is still on its way: none of them has begun a call."""
+        self._stopping = True
+        now = asyncio.get_running_loop().time()
+        for reading in self._arriving:
+            reading.reschedule(now)
+
+    @asynccontextmanager
+    async def message(
+        self, scope: Scope, receive: Receive
+    ) -> AsyncGenerator[RequestMessage | Rejection]:
+        """Read the request's body; its bytes count until the request has been served."""
+        body = _ArrivingBody()
+        try:
+            yield _check_media_type(RequestHeaders(scope)) or await self._read(scope, receive, body)
+        finally:
+            self._total -= body.size
+
+    async def _read(
+        self, scope: Scope, receive: Receive, body: _ArrivingBody
+    ) -> RequestMessage | Rejection:
+        try:
+            async with asyncio.timeout(0 if self._stopping else None) as reading:
+                self._arriving.add(reading)
+                try:
+                    refused = await self._receive(scope, receive, body)
+                finally:
+                    self._arriving.discard(reading)
+        except TimeoutError:
+            return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+        if refused is not None:
+            return refused
+        if body.failure is not None:
+            return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
+        if body.size <= MAX_INLINE_BYTES:
+            message = jsonrpc.parse_message(bytes(body.head))
+        else:
+            async with self._parsing:
+                message = await asyncio.to_thread(body.parse)
+        if isinstance(message, list):
+            return Rejection.from_refusal(message[0])
+        return RequestMessage(message, bytes(body.head) if body.size <= MAX_INLINE_BYTES else None)
+
+    async def _receive(
+        self, scope: Scope, receive: Receive, body: _ArrivingBody
+    ) -> Rejection | None:
+        """Take the whole body; what is refused for its contents is still taken to its end."""
+        declared = "".join(RequestHeaders(scope).all("content-length")[:1])
+        too_large = f"A request may have at most {self._max_body} bytes (http.max_body)"
+        if declared.isdecimal() and int(declared) > self._max_body:
+            return Rejection.with_message(413, too_large, CLOSE_HEADERS)
+        while True:
+            received = await receive()
+            if received["type"] != "http.request":
+                return Rejection.with_message(400, "The body ended early", CLOSE_HEADERS)
+            chunk = received.get("body", b"")
+            body.size += len(chunk)
+            self._total += len(chunk)
+            if body.size > self._max_body:
+                return Rejection.with_message(413, too_large, CLOSE_HEADERS)
+            if self._total > self._max_total:
+                text = "The requests on their way are too large together (http.max_bodies)"
+                return Rejection.with_message(503, text, SHUTDOWN_HEADERS)
+            body.take(chunk)
+            if not received.get("more_body", False):
+                return None
+
+
+class _ArrivingBody:
+    """What has come of one body."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.head = bytearray()
+        """Of a large body, no more than an id is looked for in."""
+        self.failure: LimitExceeded | None = None
+        self._scanner: JsonScanner | None = JsonScanner()
+
+    def take(self, chunk: bytes) -> None:
+        if len(self.head) <= MAX_INLINE_BYTES:
+            self.head += chunk[: MAX_INLINE_BYTES + 1]
+        if self._scanner is None:
+            return
+        try:
+            self._scanner.feed(chunk)
+        except LimitExceeded as failure:
+            self.failure, self._scanner = failure, None
+
+    def parse(self) -> JSONRPCMessage | list[jsonrpc.JsonRpcRefusal]:
+        """Return the message. Called on a thread."""
+        scanner, self._scanner = self._scanner, None
+        try:
+            return jsonrpc.message_from_value(scanner.parse() if scanner else None)
+        except ValueError as failure:
+            return [jsonrpc.body_refusal(bytes(self.head), failure)]
+
+
+def _check_media_type(headers: RequestHeaders) -> Rejection | None:
+    """Return why a body is not even read: it is not JSON, or it is packed."""
+    types = headers.all("content-type")
+    if len(types) != 1 or types[0].partition(";")[0].strip().lower() != _JSON:
+        return Rejection.with_message(415, f"Send {_JSON} as Content-Type")
+    if any(coding.strip().lower() != "identity" for coding in headers.all("content-encoding")):
+        text = "Send the body without Content-Encoding"
+        return Rejection.with_message(415, text, {"accept-encoding": "identity"})
+    return None
+
+
+async def send_rejection(scope: Scope, send: Send, rejection: Rejection) -> None:
+    """Answer a request that is not served, and log why."""
+    log_refusal(scope, rejection.status, rejection.reason)
+    await send_json_bytes(send, rejection.status, rejection.body, rejection.headers)

@@ -1,0 +1,101 @@
+"""Stored tokens: in the system's keyring, or in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from rolltop.core.errors import Unavailable
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import keyring
+else:
+    keyring = lazy("keyring")
+
+_SERVICE: Final = "rolltop-simplenote"
+FILE_NAME: Final = "simplenote-tokens.json"
+
+
+class TokenStore:
+    """The tokens of accounts by name; `folder` has the file if there is no keyring."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read nothing yet."""
+        self._file: Final = folder / FILE_NAME
+
+    def get(self, name: str) -> str | None:
+        """Read a token."""
+        return _read_keyring(name) or self._read().get(name)
+
+    def save(self, name: str, token: str) -> str:
+        """Store a token and return where, in words. Raises Unavailable."""
+        if _write_keyring(name, token):
+            self._remove(name)  # an older one must not outlive the newer
+            return "in the system's keyring"
+        self._write({**self._read(), name: token})
+        return f"in {self._file}, which only you can read"
+
+    def _remove(self, name: str) -> None:
+        kept = self._read()
+        if kept.pop(name, None) is not None:
+            self._write(kept)
+
+    def _read(self) -> dict[str, str]:
+        try:
+            kept = json.loads(self._file.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            raise self._storage_error("read") from None
+        if not isinstance(kept, dict):
+            raise self._storage_error("read")
+        return {str(name): str(token) for name, token in cast("dict[str, str]", kept).items()}
+
+    def _write(self, kept: dict[str, str]) -> None:
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _atomic_replacement(self._file) as path:
+                path.write_text(json.dumps(kept))
+        except OSError:
+            raise self._storage_error("written") from None
+
+    def _storage_error(self, verb: str) -> Unavailable:
+        return Unavailable(
+            f"{self._file} cannot be {verb}.", hint="Check the file, or remove it and log in again."
+        )
+
+
+def _read_keyring(name: str) -> str | None:
+    try:
+        return keyring.get_password(_SERVICE, name)
+    except Exception:  # noqa: BLE001  # no keyring, a locked one; each backend fails in its own way
+        return None
+
+
+def _write_keyring(name: str, token: str) -> bool:
+    """Store a token; False if the keyring does not have it afterwards."""
+    try:
+        keyring.set_password(_SERVICE, name, token)
+        return keyring.get_password(_SERVICE, name) == token
+    except Exception:  # noqa: BLE001  # as above
+        return False
+
+
+@contextlib.contextmanager
+def _atomic_replacement(target: Path) -> Generator[Path]:
+    """Make a new file, readable by its owner alone, that replaces the target at the end."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(descriptor)
+    made = Path(name)
+    try:
+        yield made
+        made.replace(target)
+    finally:
+        made.unlink(missing_ok=True)

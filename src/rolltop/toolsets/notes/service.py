@@ -1,0 +1,327 @@
+"""The work of each tool of notes, from checked arguments on.
+
+A write of local notes is one transaction, which also finds out whether they are local; if an
+account is connected it writes nothing, and the write goes to the backend first.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from rolltop import __version__
+from rolltop.core import cursor as cursors
+from rolltop.core.errors import Conflict, InvalidArgument
+from rolltop.core.pagination import Page
+from rolltop.toolsets.notes import edits, note_list, note_view
+from rolltop.toolsets.notes.migrations import HEAD
+from rolltop.toolsets.notes.models import CURSOR, LOCAL_ACCOUNT, Account, VersionHead
+from rolltop.toolsets.notes.store import notebooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.db import Tx
+    from rolltop.core.pagination import TextPage
+    from rolltop.core.settings import Settings
+    from rolltop.toolsets.notes.edits import Edit
+    from rolltop.toolsets.notes.models import (
+        Action,
+        JsonObject,
+        LineRange,
+        ListQuery,
+        Note,
+        NotePageRequest,
+        PatchOperation,
+        SaveRequest,
+        SaveResult,
+    )
+    from rolltop.toolsets.notes.store.notebooks import Notebook
+    from rolltop.toolsets.notes.sync.service import SyncService
+
+_SYNC_SERVICE: Final = "rolltop.toolsets.notes.sync.service:SyncService"
+_HISTORY_PAGE: Final = 1000
+_CURSOR_CODE: Final = "INVALID_ARGUMENT"
+_MEBIBYTE: Final = 1 << 20
+_MAX_NAMED_NOTES: Final = 20
+_UNSENT_STATES: Final = ("pending", "conflict")
+
+
+class NoteService:
+    """Answers the tools; all of its state is in the store."""
+
+    def __init__(self, app: AppContext) -> None:
+        """Open nothing yet."""
+        self._app: Final = app
+
+    @property
+    def _sync(self) -> SyncService:
+        # Local notes need neither the sync nor its HTTP client.
+        return self._app.load_service(_SYNC_SERVICE)
+
+    async def list_notes(
+        self, call: CallContext, query: ListQuery, request: NotePageRequest
+    ) -> Page:
+        """Answer note_list."""
+        return await call.read(note_list.list_notes, self._app.settings, query, request)
+
+    async def matching_ids(self, call: CallContext, prefix: str) -> list[str]:
+        """List ids of notes whose id or title has a prefix, last modified first."""
+        return await call.read(note_list.matching_ids, self._app.settings, prefix)
+
+    async def get_note(
+        self, call: CallContext, note_id: str, version: int | None, lines: LineRange
+    ) -> TextPage:
+        """Answer note_get."""
+        view = await call.read(note_view.get_view, self._app.settings, note_id, version)
+        return note_view.note_text(view, lines)
+
+    async def save_note(
+        self,
+        call: CallContext,
+        request: SaveRequest,
+        operations: Sequence[PatchOperation] | None,
+    ) -> JsonObject:
+        """Answer note_save."""
+        if operations is not None:  # with a text, check_save refuses both
+            patch = edits.parse_patch(operations) if request.text is None else ()
+            request = replace(request, patch=patch)
+        checked = edits.check_save(request)
+        try:
+            saved = await self._write(
+                call, checked.id, lambda notebook: edits.plan_save(notebook, checked)
+            )
+        except edits.SaveConflict as conflict:
+            registry = self._app.registry
+            shape = registry.find(call.tool, call.principal).toolset.shape_error
+            raise note_view.build_conflict(
+                conflict, call.budget, registry.use_listed_names("note_get"), shape
+            ) from None
+        return note_view.save_response(saved, call.budget)
+
+    async def manage_note(
+        self,
+        call: CallContext,
+        action: Action,
+        note_id: str | None,
+        local_version: int | None,
+        version: int | None,
+    ) -> JsonObject | Page:
+        """Answer note_manage."""
+        if action in {"get_stats", "reset_cache", "sync"}:
+            return await self._manage_account(call, action)
+        if note_id is None:
+            hint = "note_list answers the ids of your notes."
+            raise InvalidArgument(f"id is required for {action}", hint=hint)
+        edits.check_id(note_id)
+        if action == "history":
+            return await call.read(_list_history, self._app.settings, note_id, call.cursor)
+        if local_version is None:
+            raise edits.version_required("note_manage")
+        if action == "restore":
+            return await self._restore(call, note_id, local_version, version)
+        if action == "delete_permanently":
+            return await self._erase(call, note_id, local_version)
+        is_trash = action == "trash"
+        saved = await self._write(
+            call,
+            note_id,
+            lambda notebook: edits.plan_trash(notebook, note_id, local_version, trash=is_trash),
+        )
+        note, status = saved.note, "trashed" if is_trash else "untrashed"
+        return _status_response(note_id, status, note.local_version, note.server_version)
+
+    async def _manage_account(self, call: CallContext, action: Action) -> JsonObject:
+        settings = self._app.settings
+        if action == "get_stats":
+            return await call.read(_collect_stats, settings, self._app.database.path)
+        if action == "reset_cache":
+            dropped = await call.write(_reset_copies, settings)
+            message = f"Dropped the copies of {dropped} notes; they come again from Simplenote."
+            return {"status": "success", "message": message, "full_resync_triggered": True}
+        account = await call.read(_require_account, settings, action)
+        async with self._sync.connect(call.principal, account) as connection:
+            outcome = await self._sync.run(connection, report=call.report_progress)
+            if outcome.status == "error" and outcome.error is not None:
+                raise outcome.error
+        return outcome.data
+
+    async def _write(
+        self, call: CallContext, note_id: str | None, plan: Callable[[Notebook], Edit]
+    ) -> SaveResult:
+        """Write the edit that `plan` decides on: to local notes at once, else via the backend."""
+        saved = await call.write(_write_local, self._app.settings, plan)
+        if isinstance(saved, Account):
+            saved = await self._sync.write_note(call.principal, saved, note_id, plan)
+        self._notify(call, saved.note.id)
+        return saved
+
+    async def _restore(
+        self, call: CallContext, note_id: str, local_version: int, version: int | None
+    ) -> JsonObject:
+        if version is None:
+            raise InvalidArgument(
+                "version is required for restore",
+                hint="Name the version to bring back; action history lists them.",
+            )
+        saved = await self._write(
+            call,
+            note_id,
+            lambda notebook: edits.plan_restore(notebook, note_id, local_version, version),
+        )
+        return note_view.save_response(saved, call.budget)
+
+    async def _erase(self, call: CallContext, note_id: str, local_version: int) -> JsonObject:
+        def select(notebook: Notebook) -> Note:
+            return edits.require_erasable(notebook, note_id, local_version)
+
+        server_version = None
+        last = await call.write(_erase_local, self._app.settings, select)
+        if isinstance(last, Account):
+            last, server_version = await self._sync.delete_note(
+                call.principal, last, note_id, select
+            )
+        self._notify(call, note_id)
+        return _status_response(note_id, "deleted", last, server_version)
+
+    def _notify(self, call: CallContext, note_id: str) -> None:
+        self._app.notify_changed(call.principal, f"rolltop://note/{quote(note_id, safe='')}")
+
+
+def _write_local(
+    tx: Tx, settings: Settings, plan: Callable[[Notebook], Edit]
+) -> SaveResult | Account:
+    notebook, account = notebooks.open_notebook(tx, settings)
+    return account or edits.apply_edit(notebook, plan(notebook))
+
+
+def _erase_local(tx: Tx, settings: Settings, select: Callable[[Notebook], Note]) -> int | Account:
+    notebook, account = notebooks.open_notebook(tx, settings)
+    return account or notebook.erase(select(notebook))
+
+
+def _reset_copies(tx: Tx, settings: Settings) -> int:
+    """Drop the copies of an account's notes and its cursor; return how many copies there were.
+
+    History stays, and the next sync is due now. Raises Conflict (PENDING_WRITES) while there are
+    changes that the backend does not have.
+    """
+    account = _require_account(tx, settings, "reset_cache")
+    notebook, _account = notebooks.open_notebook(tx, settings)
+    unsent = notebook.count(*_UNSENT_STATES)
+    if unsent:
+        raise _unsent_error(notebook, unsent)
+    account = notebooks.get_account(tx, account.account, lock=True) or account
+    dropped = notebook.drop_copies()
+    notebooks.upsert_account(tx, replace(account, cursor=None, state={"next_at": 0.0}))
+    return dropped
+
+
+def _require_account(tx: Tx, settings: Settings, action: str) -> Account:
+    _notebook, account = notebooks.open_notebook(tx, settings)
+    if account is None:
+        raise InvalidArgument(
+            f"{action} needs a connected account; these notes are local",
+            code="NOT_IN_LOCAL_MODE",
+            hint="Nothing has to be done for local notes. A person connects an account by "
+            "`rolltop notes login`.",
+        )
+    return account
+
+
+def _list_history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Page:
+    """List the versions of a note, newest first. Raises NotFound."""
+    notebook, _account = notebooks.open_notebook(tx, settings)
+    note = notebook.get(note_id)
+    found = notebook.list_versions(note_id)
+    if note is not None:
+        size = len(note.content.text.encode())
+        modified = note.content.modified
+        head = VersionHead(note.local_version, note.server_version, modified, size, note.source)
+        found.insert(0, head)
+    if not found:
+        raise edits.note_not_found(note_id)
+    kind = cursors.filtered_kind(CURSOR, note_id)
+    if cursor is not None:
+        values: list[Any] = cursors.decode(kind, cursor, code=_CURSOR_CODE)
+        if len(values) != 1 or type(values[0]) is not int:
+            raise cursors.invalid_cursor(_CURSOR_CODE)
+        found = [head for head in found if head.local_version < values[0]]
+    shown = found[:_HISTORY_PAGE]
+    return Page(
+        [head.data for head in shown],
+        lambda items: {"versions": items},
+        lambda index: cursors.encode(kind, [shown[index].local_version]),
+        len(found) > len(shown),
+    )
+
+
+def _status_response(
+    note_id: str, status: str, local_version: int, server_version: int | None
+) -> JsonObject:
+    answer: JsonObject = {"id": note_id, "status": status, "new_local_version": local_version}
+    return answer if server_version is None else {**answer, "new_server_version": server_version}
+
+
+def _collect_stats(tx: Tx, settings: Settings, file: Path | None) -> JsonObject:
+    """Collect figures of the caller's notes, of the sync and of this process."""
+    notebook, account = notebooks.open_notebook(tx, settings)
+    account = account or Account(LOCAL_ACCOUNT, status="local")
+    last, duration = account.last_sync_at, account.sync_duration_ms
+    encryption = "enabled" if settings["db_encryption_key"] else "disabled"
+    return {
+        "version": __version__,
+        "python_version": platform.python_version(),
+        "memory_rss_mb": _resident_mebibytes(),
+        "db_encryption": encryption if tx.kind == "sqlite" else "unavailable",
+        "db_file_size_mb": None if file is None else _mebibytes(file.stat().st_size),
+        "db_total_notes": notebook.count(),
+        "db_last_sync_at": None if last is None else int(last // 1),
+        "db_sync_duration_ms": None if duration is None else round(duration),
+        "db_sync_status": account.status,
+        "db_sync_error_count": account.error_count,
+        "db_schema_version": int(HEAD.rsplit("_", 1)[1]),
+        "backend_cursor": account.cursor,
+        "pending_writes": notebook.count(*_UNSENT_STATES),
+    }
+
+
+def _unsent_error(notebook: Notebook, count: int) -> Conflict:
+    hint = "Call note_manage with action sync first; nothing was dropped."
+    details: JsonObject = {"pending_writes": count}
+    # A sync sends none of the notes that the backend refused.
+    if refused := notebook.list_in_states(["conflict"], _MAX_NAMED_NOTES):
+        details["refused"] = [note.id for note in refused]
+        hint = (
+            "Simplenote did not take the notes in details.refused, most often since they are too "
+            "large: make them smaller with note_save; nothing was dropped."
+        )
+    return Conflict(
+        f"{count} notes hold changes that the backend does not have yet",
+        code="PENDING_WRITES",
+        hint=hint,
+        data={"details": details},
+    )
+
+
+def _resident_mebibytes() -> float | None:
+    """Memory this process uses now; its peak on systems that know only that."""
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415  # not on Windows
+
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return _mebibytes(pages * resource.getpagesize())
+    except (OSError, IndexError, ValueError):
+        unit = 1 if sys.platform == "darwin" else 1 << 10
+        return _mebibytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
+
+
+def _mebibytes(size: int) -> float:
+    return round(size / _MEBIBYTE, 2)

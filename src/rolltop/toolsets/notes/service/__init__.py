@@ -1,1 +1,0 @@
-"""What may happen to notes; each module is one part of it."""

@@ -1,0 +1,574 @@
+"""Accounts, their notes and versions, read and written inside one transaction.
+
+Every statement names the owner and the account. Every change of a note's content is a new version,
+numbered on from the last, and the version before it stays in the history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
+
+from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
+from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.upsert import insert as upsert
+from rolltop.core.expiry import MAX_PURGED_ROWS
+from rolltop.core.fulltext import document_index
+from rolltop.toolsets.notes.models import (
+    LOCAL_ACCOUNT,
+    MAX_PREVIEW_LENGTH,
+    MAX_TITLE_LENGTH,
+    Account,
+    BackendState,
+    Content,
+    NewNote,
+    Note,
+    Source,
+    Version,
+    VersionHead,
+)
+from rolltop.toolsets.notes.store.tables import (
+    note_accounts,
+    note_tags,
+    note_texts,
+    note_versions,
+    notes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import BindParameter, ColumnElement, Select, Table
+
+    from rolltop.core.db import Tx
+    from rolltop.core.settings import Settings
+
+T = TypeVar("T")
+
+_BATCH_SIZE: Final = 100
+_TITLE_SCAN_CHARACTERS: Final = 10_000
+_MAX_VERSIONS_ITERATED: Final = 50
+_n: Final = notes.c
+_t: Final = note_texts.c
+_v: Final = note_versions.c
+_OWNER: Final = bindparam("owner", type_=Identifier)
+_ACCOUNT: Final = bindparam("in_account", type_=CodePointString())
+_NOTE_ID: Final = bindparam("note_id_is", type_=CodePointString())
+_NUMBER: Final[BindParameter[Any]] = bindparam("number_is")
+_SELECT_NOTES: Final[Select[Any]] = select(notes, _t.content, _t.base).select_from(
+    notes.join(note_texts, _t.number == _n.number)
+)
+_COLUMN_NAMES: Final = tuple(column.name for column in _SELECT_NOTES.selected_columns)
+_IS_NOTE: Final = (_n.user_id == _OWNER, _n.account == _ACCOUNT, _n.id == _NOTE_ID)
+_IS_VERSION: Final = (_v.user_id == _OWNER, _v.account == _ACCOUNT, _v.note_id == _NOTE_ID)
+_GET_NOTE: Final = CompiledStatement(_SELECT_NOTES.where(*_IS_NOTE, _t.user_id == _OWNER))
+_LOCK_NOTE: Final = CompiledStatement(
+    select(_n.number).where(*_IS_NOTE).with_for_update(key_share=True)
+)
+_INSERT_NOTES: Final = CompiledStatement(insert(notes))
+_INSERT_TEXTS: Final = CompiledStatement(insert(note_texts))
+_INSERT_TAGS: Final = CompiledStatement(insert(note_tags))
+_INSERT_VERSIONS: Final = CompiledStatement(insert(note_versions))
+_DELETE_TAGS: Final = CompiledStatement(
+    delete(note_tags).where(note_tags.c.user_id == _OWNER, note_tags.c.number == _NUMBER)
+)
+_NEWEST_TRIMMED: Final = (
+    select(_v.local_version)
+    .where(*_IS_VERSION)
+    .order_by(_v.local_version.desc())
+    .limit(1)
+    .offset(bindparam("kept", type_=Integer))
+    .scalar_subquery()
+)
+_TRIM_VERSIONS: Final = CompiledStatement(
+    delete(note_versions).where(*_IS_VERSION, _v.local_version <= _NEWEST_TRIMMED)
+)
+_HASH_PREFIX: Final = "rolltop notes account 1\n"
+_a: Final = note_accounts.c
+_ACCOUNT_COLUMNS: Final = tuple(column.name for column in _a)
+_GET_ACTIVE: Final = CompiledStatement(
+    select(note_accounts).where(_a.user_id == _OWNER, _a.is_active.is_(True))
+)
+
+
+def _update_statement(
+    table: Table, columns: Sequence[str], *conditions: ColumnElement[bool]
+) -> CompiledStatement:
+    values = {name: bindparam(name, type_=table.c[name].type) for name in columns}
+    return CompiledStatement(update(table).where(*conditions).values(values))
+
+
+_UPDATE_NOTE: Final = _update_statement(
+    notes,
+    [column.name for column in _n if column.name not in {"number", "user_id", "account", "id"}],
+    _n.user_id == _OWNER,
+    _n.account == _ACCOUNT,
+    _n.number == _NUMBER,
+)
+_UPDATE_TEXT: Final = _update_statement(
+    note_texts, ["content", "base"], _t.user_id == _OWNER, _t.number == _NUMBER
+)
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """The notes of one account of the caller's, which keeps `history` versions of each (0: all)."""
+
+    tx: Tx
+    account: str = LOCAL_ACCOUNT
+    history: int = 100
+
+    def get(self, note_id: str) -> Note | None:
+        """Read a note."""
+        row = _GET_NOTE.first(self.tx, self._key(note_id))
+        return None if row is None else _note_of(dict(zip(_COLUMN_NAMES, row, strict=True)))
+
+    def lock(self, note_id: str) -> Note | None:
+        """Read a note and lock its row to the transaction's end."""
+        # Two statements: PostgreSQL would read the text as it was before the wait.
+        _LOCK_NOTE.rows(self.tx, self._key(note_id))
+        return self.get(note_id)
+
+    def get_many(self, note_ids: Sequence[str]) -> dict[str, Note]:
+        """Read those of the notes that exist, by id."""
+        found: dict[str, Note] = {}
+        for batch in _batches(note_ids):
+            found |= {note.id: note for note in self._select(_n.id.in_(batch))}
+        return found
+
+    def read_after(self, note_id: str, limit: int) -> list[Note]:
+        """Read up to `limit` notes with greater ids, in order: a walk over all of them."""
+        return self._select(_n.id > note_id, order=[_n.id], limit=limit)
+
+    def list_in_states(self, states: Sequence[str], limit: int) -> list[Note]:
+        """Read up to `limit` notes in these sync states, longest unchanged first."""
+        return self._select(_n.sync_state.in_(states), order=[_n.modified, _n.id], limit=limit)
+
+    def count(self, *states: str) -> int:
+        """Count the notes, or those in these sync states."""
+        conditions = [*self._is_mine, *([_n.sync_state.in_(states)] if states else [])]
+        counted = select(func.count()).select_from(notes).where(*conditions)
+        return int(self.tx.execute(counted).scalar_one())
+
+    def count_tagged(self, tag: str) -> int:
+        """Count the notes outside the trash with a tag, given in lower case."""
+        is_tagged = and_(
+            note_tags.c.number == _n.number,
+            note_tags.c.user_id == self.tx.scope.user_id,
+            note_tags.c.tag == tag,
+        )
+        counted = select(func.count()).select_from(notes.join(note_tags, is_tagged))
+        statement = counted.where(*self._is_mine, _n.trash.is_(False))
+        return int(self.tx.execute(statement).scalar_one())
+
+    def server_versions(self) -> dict[str, int | None]:
+        """Map each note's id to its version at the backend, None if it was never there."""
+        rows = self.tx.execute(select(_n.id, _n.server_version).where(*self._is_mine))
+        return {row.id: row.server_version for row in rows}
+
+    def newest_titles(self, limit: int) -> list[tuple[str, str]]:
+        """List id and title of the notes outside the trash that were modified last."""
+        statement = select(_n.id, _n.title).where(*self._is_mine, _n.trash.is_(False))
+        rows = self.tx.execute(statement.order_by(_n.modified.desc(), _n.id).limit(limit))
+        return [(row.id, row.title) for row in rows]
+
+    def newest_texts(self, limit: int) -> list[str]:
+        """Read the beginnings of the notes outside the trash that were modified last."""
+        is_text = and_(_t.number == _n.number, _t.user_id == self.tx.scope.user_id)
+        head = select(func.substr(_t.content, 1, MAX_PREVIEW_LENGTH))
+        statement = head.select_from(notes.join(note_texts, is_text))
+        newest = statement.where(*self._is_mine, _n.trash.is_(False))
+        ordered = newest.order_by(_n.modified.desc(), _n.id).limit(limit)
+        return list(self.tx.execute(ordered).scalars())
+
+    def create(self, new: Sequence[NewNote], *, source: Source) -> list[Note]:
+        """Create notes, in order; ids that are given must not be taken.
+
+        A note whose id was here before continues after the last version known of it.
+        """
+        created: list[Note] = []
+        for batch in _batches(new):
+            last = self.latest_versions([one.id for one in batch if one.id is not None])
+            for note_id in last:
+                self._mark_erased(note_id, None)
+            numbers = document_index.add(self.tx, [one.content.text for one in batch])
+            made = [
+                Note(
+                    number=number,
+                    account=self.account,
+                    id=one.id or str(uuid.uuid4()),
+                    content=one.content,
+                    local_version=last.get(one.id or "", 0) + 1,
+                    source=source,
+                    backend=one.backend,
+                )
+                for number, one in zip(numbers, batch, strict=True)
+            ]
+            owner = {"user_id": self.tx.scope.user_id}
+            _INSERT_NOTES.run_each(self.tx, [{**_note_values(note), **owner} for note in made])
+            texts = [{"number": note.number, **owner, **_text_values(note)} for note in made]
+            _INSERT_TEXTS.run_each(self.tx, texts)
+            self._add_tags(made)
+            created += made
+        return created
+
+    def write(
+        self, note: Note, content: Content, *, source: Source, backend: BackendState | None = None
+    ) -> Note:
+        """Give a note its next version; without `backend` its backend state stays.
+
+        `note` must be as the store has it: read by `lock` in the same transaction.
+        """
+        changed = replace(
+            note,
+            content=content,
+            local_version=note.local_version + 1,
+            source=source,
+            backend=backend or note.backend,
+        )
+        self._add_versions([note])
+        if self.history:
+            kept = {"kept": self.history - 1}
+            _TRIM_VERSIONS.run(self.tx, {**self._key(note.id), **kept})
+        self._update(changed, note)
+        return changed
+
+    def set_backend_state(self, note: Note, backend: BackendState) -> Note:
+        """Record what the backend has of a note; its text and version stay."""
+        changed = replace(note, backend=backend)
+        self._update(changed, note)
+        return changed
+
+    def erase(self, note: Note) -> int:
+        """Delete a note for good and return its last version; the history stays for 30 days."""
+        self._add_versions([note])
+        self._mark_erased(note.id, self.tx.now.timestamp())
+        self._delete([note])
+        return note.local_version
+
+    def drop_copies(self) -> int:
+        """Drop the notes that the backend has and return how many; their versions stay."""
+        last, dropped = "", 0
+        while batch := self.read_after(last, _BATCH_SIZE):
+            copies = [note for note in batch if note.server_version is not None]
+            self._add_versions(copies)
+            self._delete(copies)
+            last, dropped = batch[-1].id, dropped + len(copies)
+        return dropped
+
+    def adopt_local_notes(self) -> int:
+        """Move the local notes with their versions here, to be sent, and return how many.
+
+        A note whose id is known here stays where it is.
+        """
+        taken = select(_n.id).where(*self._is_mine)
+        known = select(_v.note_id).where(*self._is_my_version)
+        local = (_n.user_id == self.tx.scope.user_id, _n.account == LOCAL_ACCOUNT)
+        old = (_v.user_id == self.tx.scope.user_id, _v.account == LOCAL_ACCOUNT)
+        free = select(_n.id).where(*local, _n.id.not_in(taken), _n.id.not_in(known))
+        moved = list(self.tx.execute(free).scalars())
+        for note_id in moved:
+            one = update(notes).where(*local, _n.id == note_id)
+            self.tx.execute(one.values(account=self.account, sync_state="pending"))
+            versions = update(note_versions).where(*old, _v.note_id == note_id)
+            self.tx.execute(versions.values(account=self.account))
+        return len(moved)
+
+    def get_version(self, note_id: str, local_version: int) -> Version | None:
+        """Read an earlier version of a note."""
+        is_one = (_v.note_id == note_id, _v.local_version == local_version)
+        statement = select(note_versions).where(*self._is_my_version, *is_one)
+        row = self.tx.execute(statement).mappings().first()
+        if row is None:
+            return None
+        return Version(
+            local_version=row["local_version"],
+            server_version=row["server_version"],
+            source=row["source"],
+            content=_content_of(row),
+            erased_at=row["gone_at"],
+        )
+
+    def list_versions(self, note_id: str) -> list[VersionHead]:
+        """List the earlier versions of a note without their texts, newest first."""
+        columns = (_v.local_version, _v.server_version, _v.modified, _v.size, _v.source)
+        statement = select(*columns).where(*self._is_my_version, _v.note_id == note_id)
+        rows = self.tx.execute(statement.order_by(_v.local_version.desc()))
+        return [VersionHead(*row) for row in rows]
+
+    def iterate_versions(self, note_id: str) -> Iterator[Version]:
+        """Yield the newest earlier versions of a note, up to 50, newest first."""
+        for head in self.list_versions(note_id)[:_MAX_VERSIONS_ITERATED]:
+            version = self.get_version(note_id, head.local_version)
+            if version is not None:
+                yield version
+
+    def latest_versions(self, note_ids: Sequence[str]) -> dict[str, int]:
+        """Map the ids of notes that have earlier versions to the newest of these."""
+        found: dict[str, int] = {}
+        newest = func.max(_v.local_version).label("newest")
+        for batch in _batches(note_ids):
+            statement = select(_v.note_id, newest).where(
+                *self._is_my_version, _v.note_id.in_(batch)
+            )
+            rows = self.tx.execute(statement.group_by(_v.note_id))
+            found |= {row.note_id: row.newest for row in rows}
+        return found
+
+    def latest_version(self, note_id: str) -> Version | None:
+        """Read the newest earlier version of a note."""
+        last = self.latest_versions([note_id]).get(note_id)
+        return None if last is None else self.get_version(note_id, last)
+
+    def list_dropped(self) -> list[str]:
+        """List the ids of notes that have versions but are neither here nor deleted for good."""
+        here = select(_n.id).where(*self._is_mine, _n.id == _v.note_id).exists()
+        dropped = select(_v.note_id).where(*self._is_my_version, ~here, _v.gone_at.is_(None))
+        return list(self.tx.execute(dropped.distinct()).scalars())
+
+    @property
+    def _is_mine(self) -> tuple[ColumnElement[bool], ...]:
+        return (_n.user_id == self.tx.scope.user_id, _n.account == self.account)
+
+    @property
+    def _is_my_version(self) -> tuple[ColumnElement[bool], ...]:
+        return (_v.user_id == self.tx.scope.user_id, _v.account == self.account)
+
+    def _key(self, note_id: str) -> dict[str, Any]:
+        owner = self.tx.scope.user_id
+        return {"owner": owner, "in_account": self.account, "note_id_is": note_id}
+
+    def _select(
+        self, *conditions: ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
+    ) -> list[Note]:
+        mine = (*self._is_mine, _t.user_id == self.tx.scope.user_id)
+        statement = _SELECT_NOTES.where(*mine, *conditions).order_by(*order).limit(limit)
+        return [_note_of(row) for row in self.tx.execute(statement).mappings()]
+
+    def _update(self, note: Note, before: Note) -> None:
+        one = {"owner": self.tx.scope.user_id, "number_is": note.number}
+        values = _note_values(note)
+        for name in ("number", "account", "id"):
+            del values[name]
+        _UPDATE_NOTE.run(self.tx, {**one, "in_account": self.account, **values})
+        if (note.content.text, note.backend.base) != (before.content.text, before.backend.base):
+            _UPDATE_TEXT.run(self.tx, {**one, **_text_values(note)})
+        if note.content.tags != before.content.tags:
+            _DELETE_TAGS.run(self.tx, one)
+            self._add_tags([note])
+        if note.content.text != before.content.text:
+            document_index.replace(self.tx, note.number, note.content.text)
+
+    def _add_tags(self, tagged: Sequence[Note]) -> None:
+        rows = [
+            {"number": note.number, "tag": tag, "user_id": self.tx.scope.user_id}
+            for note in tagged
+            for tag in sorted({fold_tag(tag) for tag in note.content.tags})
+        ]
+        _INSERT_TAGS.run_each(self.tx, rows)
+
+    def _add_versions(self, superseded: Sequence[Note]) -> None:
+        rows = [
+            {
+                "user_id": self.tx.scope.user_id,
+                "account": note.account,
+                "note_id": note.id,
+                "local_version": note.local_version,
+                "server_version": note.backend.server_version,
+                "source": note.source,
+                "size": len(note.content.text.encode()),
+                "content": note.content.text,
+                **_content_values(note.content),
+            }
+            for note in superseded
+        ]
+        _INSERT_VERSIONS.run_each(self.tx, rows)
+
+    def _mark_erased(self, note_id: str, moment: float | None) -> None:
+        statement = update(note_versions).where(*self._is_my_version, _v.note_id == note_id)
+        self.tx.execute(statement.values(gone_at=moment))
+
+    def _delete(self, gone: Sequence[Note]) -> None:
+        """Delete notes with their tags and index terms; their versions stay."""
+        numbers = [note.number for note in gone]
+        document_index.remove(self.tx, numbers)
+        self.tx.execute(delete(notes).where(*self._is_mine, _n.number.in_(numbers)))
+
+
+def open_notebook(tx: Tx, settings: Settings) -> tuple[Notebook, Account | None]:
+    """Open the notes the caller works with; their account is None for the local ones.
+
+    An account named in the settings takes precedence over one that was logged in to.
+    """
+    account = _settings_account(tx, settings)
+    if account is None:
+        row = _GET_ACTIVE.first(tx, {"owner": tx.scope.user_id})
+        if row is not None:
+            account = _account_of(dict(zip(_ACCOUNT_COLUMNS, row, strict=True)))
+    key = LOCAL_ACCOUNT if account is None else account.account
+    return Notebook(tx, key, settings["notes.history"]), account
+
+
+def account_key(email: str) -> str:
+    """Hash an e-mail to the key of its account."""
+    return hashlib.sha256((_HASH_PREFIX + email.strip().lower()).encode()).hexdigest()
+
+
+def local_user(tx: Tx, settings: Settings) -> str | None:
+    """Find the id of the one user whom the settings' credentials serve."""
+    found = find_user_by_email(tx, settings["user"] or DEFAULT_EMAIL)
+    return None if found is None else found.id
+
+
+def get_account(tx: Tx, key: str, *, lock: bool = False) -> Account | None:
+    """Read one account; `lock` holds its row to the transaction's end."""
+    statement = select(note_accounts).where(_a.user_id == tx.scope.user_id, _a.account == key)
+    row = tx.execute(statement.with_for_update() if lock else statement).mappings().first()
+    return None if row is None else _account_of(row)
+
+
+def upsert_account(tx: Tx, account: Account) -> None:
+    """Store an account; an active one becomes the only active one."""
+    if account.is_active:
+        others = update(note_accounts).where(
+            _a.user_id == tx.scope.user_id, _a.account != account.account
+        )
+        tx.execute(others.values(is_active=False))
+    key = {"user_id": tx.scope.user_id, "account": account.account}
+    values = {name: getattr(account, name) for name in _ACCOUNT_COLUMNS if name not in key}
+    statement = upsert(tx.kind, note_accounts).values(**key, **values)
+    tx.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values))
+
+
+def ensure_account(tx: Tx, account: Account) -> None:
+    """Store an account unless there is a row for it."""
+    if get_account(tx, account.account) is None:
+        upsert_account(tx, account)
+
+
+def activate_account(tx: Tx, email: str, *, with_local: bool) -> int:
+    """Make an account the one the caller works with; return how many local notes it adopted."""
+    key = account_key(email)
+    account = get_account(tx, key) or Account(key)
+    upsert_account(tx, replace(account, is_active=True, username=email.strip()))
+    return Notebook(tx, key).adopt_local_notes() if with_local else 0
+
+
+def list_users(tx: Tx, settings: Settings) -> list[str]:
+    """List the ids of all users who work with an account of a backend."""
+    found = set(tx.execute(select(_a.user_id).where(_a.is_active.is_(True))).scalars())
+    local = local_user(tx, settings)
+    if settings["notes.simplenote.username"] and local is not None:
+        found.add(local)
+    return sorted(found)
+
+
+def purge_history(tx: Tx, retention: float) -> int:
+    """Delete some versions, of all users, erased over `retention` seconds ago; return how many."""
+    key = (_v.user_id, _v.account, _v.note_id, _v.local_version)
+    expired = select(*key).where(_v.gone_at < tx.now.timestamp() - retention)
+    some = expired.limit(MAX_PURGED_ROWS).with_for_update(skip_locked=True)
+    statement: Any = delete(note_versions).where(tuple_(*key).in_(some))
+    return tx.execute(statement).rowcount
+
+
+def fold_tag(tag: str) -> str:
+    """Normalize a tag for comparison: case and composition don't count."""
+    return unicodedata.normalize("NFC", tag).casefold()
+
+
+def _title(text: str) -> str:
+    """Cut the first line that is not blank to 80 characters; "" if there is none."""
+    start = text[:_TITLE_SCAN_CHARACTERS].removeprefix("\ufeff").lstrip()
+    line = start.splitlines()[0].rstrip() if start else ""
+    return line if len(line) <= MAX_TITLE_LENGTH else line[: MAX_TITLE_LENGTH - 1] + "…"
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), _BATCH_SIZE):
+        yield items[start : start + _BATCH_SIZE]
+
+
+def _note_values(note: Note) -> dict[str, Any]:
+    return {
+        "number": note.number,
+        "account": note.account,
+        "id": note.id,
+        "local_version": note.local_version,
+        "server_version": note.backend.server_version,
+        "sync_state": note.backend.sync_state,
+        "source": note.source,
+        "title": _title(note.content.text),
+        **_content_values(note.content),
+    }
+
+
+def _content_values(content: Content) -> dict[str, Any]:
+    """Columns of a note or a version for its content, the text apart."""
+    return {
+        "trash": content.trash,
+        "modified": content.modified,
+        "created": content.created,
+        "tags": list(content.tags),
+        "system_tags": list(content.system_tags),
+        "extra": dict(content.extra),
+    }
+
+
+def _text_values(note: Note) -> dict[str, Any]:
+    return {
+        "content": note.content.text,
+        "base": None if note.backend.base is None else dict(note.backend.base),
+    }
+
+
+def _note_of(row: Mapping[Any, Any]) -> Note:
+    return Note(
+        number=row["number"],
+        account=row["account"],
+        id=row["id"],
+        content=_content_of(row),
+        local_version=row["local_version"],
+        source=row["source"],
+        backend=BackendState(row["sync_state"], row["server_version"], row["base"]),
+    )
+
+
+def _content_of(row: Mapping[Any, Any]) -> Content:
+    return Content(
+        text=row["content"],
+        tags=tuple(row["tags"]),
+        trash=row["trash"],
+        modified=row["modified"],
+        created=row["created"],
+        system_tags=tuple(row["system_tags"]),
+        extra=row["extra"],
+    )
+
+
+def _settings_account(tx: Tx, settings: Settings) -> Account | None:
+    username: str = settings["notes.simplenote.username"]
+    if not username or local_user(tx, settings) != tx.scope.user_id:
+        return None
+    key = account_key(username)
+    return get_account(tx, key) or Account(key, is_active=False, username=username)
+
+
+def _account_of(row: Mapping[Any, Any]) -> Account:
+    return Account(**{name: value for name, value in row.items() if name != "user_id"})

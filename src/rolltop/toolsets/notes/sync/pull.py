@@ -1,0 +1,357 @@
+"""Changes at the backend are pulled page by page; each page is one transaction.
+
+At most daily the whole list is compared as well, for what was deleted for good or missed. A dry run
+finds out what a sync would do without doing it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
+from rolltop.toolsets.notes.models import BackendState
+from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync.connection import SyncRecord, renew_lease, save_record
+from rolltop.toolsets.notes.sync.merge import max_destructive_changes
+from rolltop.toolsets.notes.sync.remote_changes import (
+    ApplyResult,
+    RemoteNotes,
+    apply_within_limit,
+    plan_steps,
+    require_safety_limit,
+    restore_copy,
+    trash_vanished,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.context import ProgressCallback
+    from rolltop.toolsets.notes.clients.backend import IndexPage, RemoteNote
+    from rolltop.toolsets.notes.models import Content
+    from rolltop.toolsets.notes.sync.connection import AccountConnection
+    from rolltop.toolsets.notes.sync.remote_changes import MergeStep
+    from rolltop.toolsets.notes.sync.service import SyncCounts
+
+_FULL_PAGE: Final = 100
+_DELTA_PAGE: Final = 500
+_COMPARISON_PAGE: Final = 1000
+_MAX_TITLE_LENGTH: Final = 60
+_MAX_PENDING: Final = 1 << 20
+
+# new, change: from Simplenote; trash, cut: a change that takes text away; merge: both sides changed
+# other lines; conflict: both changed the same, a copy is made; gone: deleted for good elsewhere,
+# goes to the trash; send: changed here.
+PlannedAction = Literal["new", "change", "trash", "cut", "merge", "conflict", "gone", "send"]
+
+
+@dataclass(frozen=True)
+class PlannedChange:
+    """What would become of one note."""
+
+    action: PlannedAction
+    note_id: str
+    title: str
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """All a sync would do; one that takes away more than `allowed` notes asks first."""
+
+    notes: tuple[PlannedChange, ...]
+    allowed: int
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether the sync would stop and ask."""
+        taken = sum(planned.action in {"trash", "cut", "gone"} for planned in self.notes)
+        return taken > self.allowed
+
+
+async def pull_changes(
+    connection: AccountConnection, counts: SyncCounts, report: ProgressCallback, *, accept: bool
+) -> None:
+    """Pull what changed; the cursor moves once the last page is in.
+
+    Raises:
+        NeedsAccept: a page would trash or cut too much; it was not taken.
+        LeaseLost: another process syncs this account now.
+
+    """
+    position = await connection.read(_resume_pull)
+    reader = _PageReader(connection, position.since, position.mark)
+    while True:
+        page, remotes = await reader.read()
+        if reader.is_restarted:
+            position = SyncRecord()
+        done, position = await connection.write(
+            _apply_page, connection.holder, position, page, remotes, accept=accept
+        )
+        counts.add(done)
+        connection.notify_changes(done.ids)
+        report(counts.pulled, None, "notes from Simplenote")
+        if page.mark is None:
+            return
+
+
+class _PageReader:
+    """Reads the backend's list page by page, from a position on."""
+
+    def __init__(self, connection: AccountConnection, since: str | None, mark: str | None) -> None:
+        self._connection = connection
+        self._since = since
+        self._mark = mark
+        self._size = _FULL_PAGE if since is None else _DELTA_PAGE
+        self.is_restarted = False
+
+    async def read(self) -> tuple[IndexPage, RemoteNotes]:
+        """Read the next page; `is_restarted` if it is the first of the whole list again."""
+        self.is_restarted = False
+        while True:
+            try:
+                page = await self._connection.backend.index(
+                    limit=self._size, mark=self._mark, since=self._since, data=True
+                )
+            except BodyTooLong:
+                if self._size == 1:
+                    raise
+                self._size = max(1, self._size // 8)
+                continue
+            if page is not None:
+                self._mark = page.mark
+                return page, await _confirm_versions(self._connection, page.notes)
+            # The cursor is of a list that the backend has no more: read it all.
+            self._since, self._mark, self._size = None, None, _FULL_PAGE
+            self.is_restarted = True
+
+
+async def _confirm_versions(
+    connection: AccountConnection, remotes: Sequence[RemoteNote]
+) -> RemoteNotes:
+    """Ask again for the notes that are behind what is known here.
+
+    A page may be older than a write of another process that came between, so only what the
+    backend says of the note alone counts.
+    """
+    notes: list[RemoteNote] = []
+    behind: dict[str, int] = {}
+    known = await connection.read(_known_versions, [remote.id for remote in remotes])
+    for remote in remotes:
+        version = known.get(remote.id)
+        if version is None or remote.version >= version:
+            notes.append(remote)
+            continue
+        present = await connection.backend.get(remote.id)
+        if present is not None:
+            notes.append(present)
+            behind[remote.id] = version
+    return RemoteNotes(notes, behind)
+
+
+async def compare_all(
+    connection: AccountConnection, counts: SyncCounts, report: ProgressCallback, *, accept: bool
+) -> None:
+    """Compare the whole list of the backend with the notes here.
+
+    A list may be wrong: a note counts as deleted only if the backend, asked for it alone, does not
+    have it. Raises NeedsAccept, LeaseLost and BackendError.
+    """
+    known = await connection.read(_synced_versions)
+    there = await _list_remote_versions(connection)
+    if there is None:
+        return
+    missing = [note_id for note_id in known if note_id not in there]
+    await connection.read(_require_few_missing, missing, accept=accept)
+    dropped = await connection.read(Notebook.list_dropped)
+    missing += [note_id for note_id in dropped if note_id not in there]
+    other = [note_id for note_id, version in there.items() if known.get(note_id) != version]
+    for done, note_id in enumerate([*missing, *other]):
+        try:
+            remote = await connection.backend.get(note_id)
+        except BackendError as failure:
+            if failure.data["subcategory"] != "unknown":
+                raise
+            continue  # a note of a form this program doesn't know
+        result = await connection.write(
+            _apply_difference, connection.holder, note_id, remote, known.get(note_id), accept=accept
+        )
+        counts.add(result)
+        connection.notify_changes(result.ids)
+        report(done + 1, len(missing) + len(other), "notes compared")
+    await connection.write(_record_comparison, connection.holder)
+
+
+async def plan_sync(connection: AccountConnection) -> DryRun:
+    """Plan a sync; nothing is changed. Raises as a sync fails."""
+    account = await connection.read(
+        lambda notebook: notebooks.get_account(notebook.tx, notebook.account)
+    )
+    reader = _PageReader(connection, None if account is None else account.cursor, None)
+    found: dict[str, PlannedChange] = {}
+    while True:
+        page, remotes = await reader.read()
+        found |= await connection.write(_plan_pull, remotes)
+        if page.mark is None:
+            break
+    known = await connection.read(_synced_versions)
+    there = await _list_remote_versions(connection)
+    missing = [] if there is None else [note_id for note_id in known if note_id not in there]
+    deleted = [note_id for note_id in missing if await connection.backend.get(note_id) is None]
+    found |= await connection.read(_plan_deleted, deleted)
+    found |= await connection.read(_plan_push, found)
+    total = await connection.read(Notebook.count)
+    return DryRun(tuple(found.values()), max_destructive_changes(total))
+
+
+def _resume_pull(notebook: Notebook) -> SyncRecord:
+    """Find the position of a pull that was interrupted, else start from the cursor."""
+    account = notebooks.get_account(notebook.tx, notebook.account)
+    if account is None:
+        return SyncRecord()
+    record = SyncRecord.from_account(account)
+    return record if record.is_pulling else SyncRecord(since=account.cursor)
+
+
+def _known_versions(notebook: Notebook, note_ids: list[str]) -> dict[str, int | None]:
+    here = notebook.get_many(note_ids)
+    return {note_id: note.server_version for note_id, note in here.items()}
+
+
+def _synced_versions(notebook: Notebook) -> dict[str, int]:
+    versions = notebook.server_versions()
+    return {note_id: version for note_id, version in versions.items() if version is not None}
+
+
+def _apply_page(
+    notebook: Notebook,
+    holder: str,
+    position: SyncRecord,
+    page: IndexPage,
+    remotes: RemoteNotes,
+    *,
+    accept: bool,
+) -> tuple[ApplyResult, SyncRecord]:
+    """Apply a page and move the position, in one transaction."""
+    account, record = renew_lease(notebook, holder)
+    destructive_changes = position.destructive_changes
+    done = apply_within_limit(notebook, remotes, destructive_changes, accept=accept)
+    current = position.current or page.current
+    if page.mark is not None:
+        record = replace(
+            record,
+            is_pulling=True,
+            since=position.since,
+            mark=page.mark,
+            current=current,
+            destructive_changes=destructive_changes + done.destructive_changes,
+            unreadable=page.unreadable,
+        )
+    else:
+        compared = record.compared_at
+        if position.since is None:  # nothing can be missing from a list that is read first
+            is_first = (account.cursor, compared, account.last_sync_at) == (None, None, None)
+            compared = notebook.tx.now.timestamp() if is_first else None
+        ended = {"is_pulling": False, "since": None, "mark": None, "current": None}
+        record = replace(record, **ended, destructive_changes=0, compared_at=compared)
+        account = replace(account, cursor=current)
+    save_record(notebook, account, record)
+    return done, record
+
+
+async def _list_remote_versions(connection: AccountConnection) -> dict[str, int] | None:
+    """Map every note at the backend to its version; None if the list broke off."""
+    there: dict[str, int] = {}
+    mark = None
+    while True:
+        page = await connection.backend.index(
+            limit=_COMPARISON_PAGE, mark=mark, since=None, data=False
+        )
+        if page is None:
+            return None
+        there |= {remote.id: remote.version for remote in page.notes}
+        mark = page.mark
+        if mark is None:
+            return there
+
+
+def _require_few_missing(notebook: Notebook, missing: list[str], *, accept: bool) -> None:
+    here = notebook.get_many(missing)
+    destructive_changes = sum(not note.content.trash for note in here.values())
+    require_safety_limit(notebook, destructive_changes, accept=accept)
+
+
+def _apply_difference(
+    notebook: Notebook,
+    holder: str,
+    note_id: str,
+    remote: RemoteNote | None,
+    known: int | None,
+    *,
+    accept: bool,
+) -> ApplyResult:
+    """Apply one note that differs from the list."""
+    renew_lease(notebook, holder)
+    if remote is not None:
+        return apply_within_limit(notebook, RemoteNotes.of(remote, known), 0, accept=accept)
+    if known is None:
+        is_trashed = restore_copy(notebook, note_id)
+    else:
+        is_trashed = trash_vanished(notebook, note_id, known)
+    return ApplyResult((note_id,) if is_trashed else ())
+
+
+def _record_comparison(notebook: Notebook, holder: str) -> None:
+    """Record the time, and try again what the backend refused: it may take it by now."""
+    account, record = renew_lease(notebook, holder)
+    save_record(notebook, account, replace(record, compared_at=notebook.tx.now.timestamp()))
+    for refused in notebook.list_in_states(["conflict"], _COMPARISON_PAGE):
+        note = notebook.lock(refused.id)
+        if note is not None and note.sync_state == "conflict":
+            state = BackendState("pending", note.server_version, note.base)
+            notebook.set_backend_state(note, state)
+
+
+def _plan_pull(notebook: Notebook, remotes: RemoteNotes) -> dict[str, PlannedChange]:
+    planned = map(_change_of_step, plan_steps(notebook, remotes))
+    return {one.note_id: one for one in planned if one is not None}
+
+
+def _change_of_step(step: MergeStep) -> PlannedChange | None:
+    note_id = step.remote.id
+    theirs = step.remote.content
+    if step.note is None:
+        return _planned_change("new", note_id, theirs)
+    decision, ours = step.decision, step.note.content
+    if decision is None or (decision.content == ours and decision.copy is None):
+        return None
+    if decision.copy is not None:
+        return _planned_change("conflict", note_id, theirs)
+    if decision.seen is not None:
+        return _planned_change("merge", note_id, decision.content)
+    if step.is_destructive:
+        return _planned_change("trash" if decision.content.trash else "cut", note_id, ours)
+    return _planned_change("change", note_id, decision.content)
+
+
+def _plan_deleted(notebook: Notebook, deleted: list[str]) -> dict[str, PlannedChange]:
+    here = notebook.get_many(deleted)
+    return {
+        note_id: _planned_change("gone", note_id, note.content)
+        for note_id, note in here.items()
+        if note.sync_state == "synced"
+    }
+
+
+def _plan_push(notebook: Notebook, known: dict[str, PlannedChange]) -> dict[str, PlannedChange]:
+    return {
+        note.id: _planned_change("send", note.id, note.content)
+        for note in notebook.list_in_states(["pending"], _MAX_PENDING)
+        if note.id not in known
+    }
+
+
+def _planned_change(action: PlannedAction, note_id: str, content: Content) -> PlannedChange:
+    lines = content.text.strip().splitlines()
+    return PlannedChange(action, note_id, lines[0].rstrip()[:_MAX_TITLE_LENGTH] if lines else "")

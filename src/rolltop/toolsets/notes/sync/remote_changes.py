@@ -1,0 +1,192 @@
+"""Changes at the backend, applied to the notes here inside one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rolltop.core.errors import RolltopError
+from rolltop.toolsets.notes.models import BackendState, NewNote
+from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.sync.merge import (
+    conflict_copy,
+    decide_vanished,
+    is_destructive,
+    max_destructive_changes,
+    reconcile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rolltop.toolsets.notes.clients.backend import RemoteNote
+    from rolltop.toolsets.notes.models import Content, Note
+    from rolltop.toolsets.notes.store.notebooks import Notebook
+    from rolltop.toolsets.notes.sync.merge import MergeDecision
+
+
+class NeedsAccept(RolltopError):
+    """The sync would trash or cut more notes than it may without being asked."""
+
+    default_code = "NEEDS_ACCEPT"
+
+
+@dataclass(frozen=True)
+class ApplyResult:
+    """The notes changed, and how many were conflicts or trashed or cut."""
+
+    ids: tuple[str, ...] = ()
+    conflicts: int = 0
+    destructive_changes: int = 0
+
+
+@dataclass(frozen=True)
+class RemoteNotes:
+    """Notes as the backend has them.
+
+    `behind` maps those at an earlier version there than here to the version that was known here
+    before the backend was asked for each of them alone.
+    """
+
+    notes: Sequence[RemoteNote]
+    behind: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @classmethod
+    def of(cls, remote: RemoteNote, known: int | None) -> RemoteNotes:
+        """One note; `known` is the version known here before the backend was asked for it."""
+        is_behind = known is not None and remote.version < known
+        return cls((remote,), {remote.id: known} if is_behind and known is not None else {})
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """The decision about one note; `note` is None if it is new here."""
+
+    remote: RemoteNote
+    note: Note | None
+    decision: MergeDecision | None
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether a note here goes into the trash or is cut to under a fifth."""
+        if self.note is None or self.decision is None:
+            return False
+        return is_destructive(self.note.content, self.decision.content)
+
+
+def plan_steps(notebook: Notebook, remotes: RemoteNotes) -> list[MergeStep]:
+    """Decide about notes that are so at the backend, each once.
+
+    Notes that are here already are locked to the end of a transaction that writes.
+    """
+    newest = {remote.id: remote for remote in remotes.notes if remote.data is not None}
+    here = notebook.get_many(list(newest))
+    steps: list[MergeStep] = []
+    for remote in newest.values():
+        note = notebook.lock(remote.id) if remote.id in here else None
+        decision = None
+        if note is not None and not _is_outdated(note, remote, remotes.behind):
+            decision = reconcile(note, remote, notebook.iterate_versions(note.id))
+        steps.append(MergeStep(remote, note, decision))
+    return steps
+
+
+def apply_steps(notebook: Notebook, steps: Sequence[MergeStep]) -> ApplyResult:
+    """Carry out the decisions."""
+    new = [
+        NewNote(step.remote.content, step.remote.id, BackendState("synced", step.remote.version))
+        for step in steps
+        if step.note is None
+    ]
+    notebook.create(new, source="pull")
+    ids = [one.id for one in new if one.id is not None]
+    conflicts = 0
+    for step in steps:
+        if step.note is not None and step.decision is not None:
+            ids.append(step.note.id)
+            conflicts += step.decision.copy is not None
+            apply_decision(notebook, step.note, step.decision)
+    return ApplyResult(tuple(ids), conflicts, sum(step.is_destructive for step in steps))
+
+
+def apply_note(notebook: Notebook, remote: RemoteNote, known: int | None) -> ApplyResult:
+    """Apply one note of the backend; `known` is as in `RemoteNotes.of`."""
+    lock_account(notebook)
+    return apply_steps(notebook, plan_steps(notebook, RemoteNotes.of(remote, known)))
+
+
+def apply_within_limit(
+    notebook: Notebook, remotes: RemoteNotes, destructive_changes: int, *, accept: bool
+) -> ApplyResult:
+    """Apply notes of the backend after so many others. Raises NeedsAccept before any change."""
+    steps = plan_steps(notebook, remotes)
+    destructive_changes += sum(step.is_destructive for step in steps)
+    require_safety_limit(notebook, destructive_changes, accept=accept)
+    return apply_steps(notebook, steps)
+
+
+def require_safety_limit(notebook: Notebook, destructive_changes: int, *, accept: bool) -> None:
+    """Raise NeedsAccept if a sync would trash or cut more than it may unasked."""
+    allowed = max_destructive_changes(notebook.count())
+    if destructive_changes > allowed and not accept:
+        raise NeedsAccept(
+            f"This sync would put {destructive_changes} notes into the trash or cut them to under "
+            "a fifth.",
+            hint="`rolltop notes sync --dry-run` lists them, `… sync --accept` does it.",
+            data={"details": {"notes": destructive_changes, "allowed": allowed}},
+        )
+
+
+def trash_vanished(notebook: Notebook, note_id: str, known: int | None) -> bool:
+    """Trash a note that the backend has no more; False if that is outdated.
+
+    `known` is the version known here before the backend was asked.
+    """
+    note = notebook.lock(note_id)
+    if note is None or note.server_version is None or note.server_version != known:
+        return False
+    apply_decision(notebook, note, decide_vanished(note))
+    return True
+
+
+def restore_copy(notebook: Notebook, note_id: str) -> bool:
+    """Bring a note whose copy was dropped back into the trash; False if it is here.
+
+    The backend has it no more: it was deleted there before a reset could notice.
+    """
+    lock_account(notebook)
+    last = notebook.latest_version(note_id)
+    if last is None or last.erased_at is not None or notebook.get(note_id):
+        return False
+    new = NewNote(replace(last.content, trash=True), note_id)
+    notebook.create([new], source="pull")
+    return True
+
+
+def apply_decision(notebook: Notebook, note: Note, decision: MergeDecision) -> Note:
+    """Write the note as decided."""
+    if decision.copy is not None:
+        create_conflict_copy(notebook, note, decision.copy)
+    if decision.seen is not None:
+        note = notebook.write(note, decision.seen, source="pull")
+    if decision.content == note.content:
+        return notebook.set_backend_state(note, decision.backend)
+    return notebook.write(note, decision.content, source=decision.source, backend=decision.backend)
+
+
+def create_conflict_copy(notebook: Notebook, note: Note, ours: Content) -> None:
+    """Let conflicting content continue as a note of its own, which is still to be sent."""
+    copy_id, content = conflict_copy(note.id, ours)
+    if notebook.get(copy_id) is None:
+        notebook.create([NewNote(content, copy_id, BackendState("pending"))], source="conflict")
+
+
+def lock_account(notebook: Notebook) -> None:
+    """Keep others from creating the same note until the transaction ends."""
+    notebooks.get_account(notebook.tx, notebook.account, lock=True)
+
+
+def _is_outdated(note: Note, remote: RemoteNote, behind: Mapping[str, int]) -> bool:
+    """Whether another process here knows a newer version than this page of the backend."""
+    known = note.server_version
+    return known is not None and remote.version < known and behind.get(note.id) != known

@@ -1,0 +1,401 @@
+"""Syncs of accounts from beginning to end: when they are due, connected to what, how they went."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from rolltop.core import logging
+from rolltop.core.accounts import ensure_default_user
+from rolltop.core.context import ignore_progress
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import RolltopError
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.clients import simperium
+from rolltop.toolsets.notes.clients.backend import CredentialsRejected
+from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
+from rolltop.toolsets.notes.clients.simperium import (
+    Credentials,
+    SimplenoteBackend,
+    SimplenoteEndpoints,
+)
+from rolltop.toolsets.notes.clients.token_store import TokenStore
+from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, Account
+from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync import push
+from rolltop.toolsets.notes.sync.connection import (
+    AccountConnection,
+    LeaseLost,
+    SyncRecord,
+    acquire_lease,
+    lock_record,
+    process_holder,
+    save_record,
+)
+from rolltop.toolsets.notes.sync.merge import CONFLICT_TAG
+from rolltop.toolsets.notes.sync.pull import compare_all, pull_changes
+from rolltop.toolsets.notes.sync.remote_changes import NeedsAccept
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from rolltop.core.context import AppContext, ProgressCallback
+    from rolltop.core.db import Tx
+    from rolltop.core.settings import Settings
+    from rolltop.toolsets.notes.edits import Edit
+    from rolltop.toolsets.notes.models import Note, SaveResult
+    from rolltop.toolsets.notes.sync.remote_changes import ApplyResult
+
+_COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
+_MAX_RETRY_SECONDS: Final = 1800.0
+# Between looks into the store for accounts that are due.
+CHECK_INTERVAL_SECONDS: Final = 10.0
+
+
+@dataclass
+class SyncCounts:
+    """How many notes a sync pulled, pushed, and so on."""
+
+    pulled: int = 0
+    pushed: int = 0
+    conflicts: int = 0
+    refused: int = 0
+
+    def add(self, result: ApplyResult) -> None:
+        """Count what was pulled."""
+        self.pulled += len(result.ids)
+        self.conflicts += result.conflicts
+
+
+@dataclass(frozen=True)
+class SyncOutcome:
+    """What a sync did; `status` is idle, syncing (by another process), error or needs_accept."""
+
+    counts: SyncCounts
+    status: str
+    error: RolltopError | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The outcome as the tools answer it."""
+        return {
+            "pulled": self.counts.pulled,
+            "pushed": self.counts.pushed,
+            "conflicts": self.counts.conflicts,
+            "status": self.status,
+        }
+
+
+@dataclass(frozen=True)
+class SyncStatus:
+    """Counts of notes, and the account with the record of its last sync."""
+
+    account: Account
+    record: SyncRecord
+    notes: int
+    pending: int
+    refused: int
+    copies: int
+    local: int
+
+
+async def run_sync(
+    connection: AccountConnection,
+    interval: float,
+    *,
+    accept: bool = False,
+    report: ProgressCallback = ignore_progress,
+) -> SyncOutcome:
+    """Sync once. At most one sync runs for an account, whatever the processes.
+
+    `interval` is the seconds until the next one is due. A failure is in the outcome and in the
+    account's record: a cursor moves, and a note changes its state, only with what was done.
+    """
+    counts, failure = SyncCounts(), None
+    if not await connection.write(acquire_lease, connection.holder):
+        return SyncOutcome(counts, "syncing")
+    started = time.monotonic()
+    try:
+        await connection.backend.authenticate()
+        await pull_changes(connection, counts, report, accept=accept)
+        if await connection.read(_is_comparison_due):
+            await compare_all(connection, counts, report, accept=accept)
+        await push.push_changes(connection, counts, report)
+    except LeaseLost:
+        return SyncOutcome(counts, "syncing")
+    except RolltopError as error:
+        failure = error
+    except BaseException:
+        await connection.write(_abandon_lease, connection.holder)
+        raise
+    duration_ms = (time.monotonic() - started) * 1000.0
+    account = await connection.write(
+        _release_lease, connection.holder, failure, duration_ms, interval
+    )
+    logging.event(
+        "notes synced",
+        status=account.status,
+        code=None if failure is None else failure.code,
+        user=connection.principal.user_id,
+        pulled=counts.pulled,
+        pushed=counts.pushed,
+        conflicts=counts.conflicts,
+    )
+    return SyncOutcome(counts, account.status, failure)
+
+
+def read_status(tx: Tx, settings: Settings) -> SyncStatus:
+    """Read how the caller's notes and their sync are doing."""
+    notebook, account = notebooks.open_notebook(tx, settings)
+    account = account or Account(LOCAL_ACCOUNT, status="local")
+    return SyncStatus(
+        account=account,
+        record=SyncRecord.from_account(account),
+        notes=notebook.count(),
+        pending=notebook.count("pending"),
+        refused=notebook.count("conflict"),
+        copies=notebook.count_tagged(CONFLICT_TAG),
+        local=Notebook(tx).count(),
+    )
+
+
+@dataclass(frozen=True)
+class LoginResult:
+    """Where the token is stored, in words, and how many local notes the account adopted."""
+
+    token_location: str
+    adopted: int
+
+
+class SyncService:
+    """Connects accounts to their backend; one for each context."""
+
+    def __init__(self, app: AppContext) -> None:
+        """Connect nothing yet."""
+        self._app: Final = app
+        self._tokens: Final[dict[str, str]] = {}
+        self._tokens_lock: Final = threading.Lock()
+        self._checked_at: float | None = None
+
+    @asynccontextmanager
+    async def connect(
+        self, principal: Principal, account: Account
+    ) -> AsyncGenerator[AccountConnection]:
+        """Open a connection; the first request without a token raises CredentialsRejected."""
+        app, settings = self._app, self._app.settings
+        if await app.database.read(principal, notebooks.get_account, account.account) is None:
+            await app.database.write(principal, notebooks.ensure_account, account)
+        name = _token_name(principal, account.account)
+        credentials = await asyncio.to_thread(self._credentials, name, account)
+
+        def notify(note_id: str) -> None:
+            app.notify_changed(principal, f"rolltop://note/{quote(note_id, safe='')}")
+
+        async with self._http_client() as client:
+            backend = SimplenoteBackend(
+                SimplenoteEndpoints.from_settings(settings),
+                credentials,
+                client,
+                f"rolltop-{process_holder()[:8]}",
+                partial(self._cache_token, name),
+            )
+            try:
+                yield AccountConnection(
+                    app.database,
+                    principal,
+                    account.account,
+                    settings["notes.history"],
+                    backend,
+                    process_holder(),
+                    notify,
+                )
+            except CredentialsRejected:
+                self._forget_tokens()
+                raise
+
+    async def run(
+        self,
+        connection: AccountConnection,
+        *,
+        accept: bool = False,
+        report: ProgressCallback = ignore_progress,
+    ) -> SyncOutcome:
+        """Sync once, as `run_sync` does; the next one is due as the settings say."""
+        return await run_sync(connection, self._interval, accept=accept, report=report)
+
+    async def write_note(
+        self,
+        principal: Principal,
+        account: Account,
+        note_id: str | None,
+        plan: Callable[[Notebook], Edit],
+    ) -> SaveResult:
+        """Write an edit to the backend and then here, as `push.write_note` does."""
+        offline: bool = self._app.settings["notes.offline_writes"]
+        async with self.connect(principal, account) as connection:
+            return await push.write_note(connection, note_id, plan, offline=offline)
+
+    async def delete_note(
+        self,
+        principal: Principal,
+        account: Account,
+        note_id: str,
+        select: Callable[[Notebook], Note],
+    ) -> tuple[int, int | None]:
+        """Delete a note for good at the backend and here, as `push.delete_note` does."""
+        async with self.connect(principal, account) as connection:
+            return await push.delete_note(connection, note_id, select)
+
+    async def request_code(self, email: str) -> None:
+        """Let Simplenote mail a code. Raises CredentialsRejected and BackendError."""
+        endpoints = SimplenoteEndpoints.from_settings(self._app.settings)
+        async with self._http_client() as client:
+            await simperium.request_code(endpoints, email, client)
+
+    async def log_in(
+        self, principal: Principal, email: str, code: str, *, with_local: bool
+    ) -> LoginResult:
+        """Exchange a mailed code for a token and make the account the one the caller works with.
+
+        The token is stored first: an account without one could do nothing. Raises
+        CredentialsRejected and BackendError.
+        """
+        settings = self._app.settings
+        endpoints = SimplenoteEndpoints.from_settings(settings)
+        async with self._http_client() as client:
+            token = await simperium.exchange_code(endpoints, email, code, client)
+        name = _token_name(principal, notebooks.account_key(email))
+        location = await asyncio.to_thread(TokenStore(settings["data_dir"]).save, name, token)
+        self._forget_tokens()
+        adopted = await self._app.database.write(
+            principal, notebooks.activate_account, email, with_local=with_local
+        )
+        return LoginResult(location, adopted)
+
+    async def sync_due_accounts(self) -> None:
+        """Sync every account that is due, one after another; all of them the first time."""
+        app, now, last = self._app, time.monotonic(), self._checked_at
+        if last is not None and now < last + CHECK_INTERVAL_SECONDS:
+            return
+        self._checked_at = now
+        settings = app.settings
+        if last is None and settings["notes.simplenote.username"] and not settings["user"]:
+            await app.database.write(SYSTEM, ensure_default_user)  # the account is theirs
+        for user_id in await app.database.read(SYSTEM, notebooks.list_users, settings):
+            principal = Principal.for_user(user_id, actor="sync")
+            account = await app.database.read(
+                principal, _find_due_account, settings, self._interval, at_start=last is None
+            )
+            if account is None:
+                continue
+            async with self.connect(principal, account) as connection:
+                outcome = await self.run(connection)
+            if isinstance(outcome.error, CredentialsRejected):
+                self._forget_tokens()
+
+    @property
+    def _interval(self) -> float:
+        return float(self._app.settings["notes.sync_interval"])
+
+    @asynccontextmanager
+    async def _http_client(self) -> AsyncGenerator[HttpClient]:
+        timeout = float(self._app.settings["notes.api_timeout"])
+        client = HttpClient(RequestLimits(timeout=timeout))
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    def _credentials(self, name: str, account: Account) -> Credentials:
+        """Read the account's credentials from the settings, else the token of a login."""
+        settings = self._app.settings
+        username: str = settings["notes.simplenote.username"]
+        with self._tokens_lock:
+            token = self._tokens.get(name, "")
+        if username and notebooks.account_key(username) == account.account:
+            token = token or settings["notes.simplenote.token"]
+            return Credentials(username, token, settings["notes.simplenote.password"])
+        if not token:
+            token = TokenStore(settings["data_dir"]).get(name) or ""
+            self._cache_token(name, token)
+        return Credentials(account.username or "", token)
+
+    def _cache_token(self, name: str, token: str) -> None:
+        with self._tokens_lock:
+            self._tokens[name] = token
+
+    def _forget_tokens(self) -> None:
+        """Read tokens anew, from where they are stored or for a password, when next needed."""
+        with self._tokens_lock:
+            self._tokens.clear()
+
+
+def _retry_delay(failures: int, interval: float) -> float:
+    """Seconds until the next sync after so many failures in a row."""
+    if failures == 0:
+        return interval
+    return max(interval, min(interval * 2.0 ** min(failures, 16), _MAX_RETRY_SECONDS))
+
+
+def _is_due(account: Account, now: float, interval: float) -> bool:
+    """Whether the next sync is due; a time too far off was written by a clock that ran ahead."""
+    at = SyncRecord.from_account(account).next_at
+    return at is None or not now < at <= now + max(interval, _MAX_RETRY_SECONDS)
+
+
+def _abandon_lease(notebook: Notebook, holder: str) -> None:
+    account, record = lock_record(notebook)
+    if record.holder == holder:
+        record = replace(record, holder="", until=0.0)
+        save_record(notebook, replace(account, status="idle"), record)
+
+
+def _release_lease(
+    notebook: Notebook,
+    holder: str,
+    failure: RolltopError | None,
+    duration_ms: float,
+    interval: float,
+) -> Account:
+    """Give the lease back and record how the sync went."""
+    account, record = lock_record(notebook)
+    if record.holder != holder:
+        return account
+    now = notebook.tx.now.timestamp()
+    failures = 0 if failure is None else account.error_count + 1
+    next_at = now + _retry_delay(failures, interval)
+    code = None if failure is None else failure.code
+    record = replace(record, holder="", until=0.0, error=code, next_at=next_at)
+    if failure is None:
+        account = replace(account, status="idle", last_sync_at=now, sync_duration_ms=duration_ms)
+    else:
+        status = "needs_accept" if isinstance(failure, NeedsAccept) else "error"
+        account = replace(account, status=status)
+    return save_record(notebook, replace(account, error_count=failures), record)
+
+
+def _is_comparison_due(notebook: Notebook) -> bool:
+    account = notebooks.get_account(notebook.tx, notebook.account)
+    at = None if account is None else SyncRecord.from_account(account).compared_at
+    now = notebook.tx.now.timestamp()
+    return at is None or not at <= now < at + _COMPARISON_INTERVAL_SECONDS
+
+
+def _token_name(principal: Principal, account: str) -> str:
+    return f"{principal.user_id}/{account}"
+
+
+def _find_due_account(
+    tx: Tx, settings: Settings, interval: float, *, at_start: bool
+) -> Account | None:
+    _notebook, account = notebooks.open_notebook(tx, settings)
+    if account is None or at_start:
+        return account
+    return account if _is_due(account, tx.now.timestamp(), interval) else None

@@ -1,0 +1,506 @@
+"""The reading plan: the sections that answer a query best, within a budget of tokens.
+
+Sections are scored by BM25 (Robertson and Zaragoza 2009) over each document's sections, with words
+of titles counted more.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.core import pagination, token_counter
+from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
+from rolltop.documents.extractors import is_extracted
+from rolltop.workspace import PathError, Root, is_binary, is_utf8_path
+from rolltop.workspace.wildmatch import WILDCARDS, MalformedPattern, byte_view, wildmatch_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rolltop.documents.outline import Section
+    from rolltop.toolsets.reader.document_cache import OpenDocument
+    from rolltop.toolsets.reader.models import JsonObject
+    from rolltop.workspace import FileStat, Roots
+
+MAX_EXPANDED: Final = 50
+"""Documents of folders and globs that one plan reads: those with most terms of the query."""
+_MAX_LISTED: Final = 50_000
+_MAX_SEARCHED: Final = 2_000
+"""Files whose text is searched for the terms; of others, only their paths are."""
+_SEARCHED_BYTES: Final = 1 << 20
+
+_WORD: Final = re.compile(r"\w+")
+_MIN_PLURAL_LENGTH: Final = 3
+_MAX_TERMS: Final = 16
+_MAX_HITS: Final = 200_000
+_TITLE_WEIGHT: Final = 2.0
+"""Occurrences that a term in the title counts for."""
+_ANCESTOR_WEIGHT: Final = 1.0
+"""Occurrences that a term in the titles above counts for, where the section has none."""
+
+_MAX_LEFT_OUT: Final = 20
+_MIN_LEFT_OUT: Final = 3
+_ENTRY_TOKENS: Final = 50
+"""About what an entry of left_out costs."""
+_SHARE_OF_LEFT_OUT: Final = 4
+"""Entries beyond the fewest cost at most this part of the budget, on top of it."""
+_MIN_STEP_SHARE: Final = 32
+"""The search for the most content that fits ends at this part of the budget."""
+_MIN_PART_TOKENS: Final = 100
+"""A smaller part of a section is not worth reading."""
+_WHOLE_SECTION_THRESHOLD: Final = 0.5
+"""A whole section scoring below this share of one that did not fit gives way to a part of that."""
+_MAX_TITLE_LENGTH: Final = 80
+_NO_MATCH_NOTE: Final = "No section holds a word of the query; left_out lists what there is."
+_TOO_LARGE_NOTE: Final = "The section that answers best does not fit; left_out names it first."
+
+
+class FileList(NamedTuple):
+    """Paths of documents: those named, the likeliest of folders and globs, how many are unread."""
+
+    named: list[str]
+    expanded: list[str]
+    unread: int
+
+
+def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -> FileList:
+    """List the documents of at most `max_bytes` that paths, folders and globs mean.
+
+    Raises:
+        NotFound: FILE_NOT_FOUND, a folder or glob has no document.
+
+    """
+    terms = query_terms(query)
+    named: list[str] = []
+    found: dict[str, tuple[Root, FileStat]] = {}
+    for path in paths:
+        files = _expand(roots, path)
+        if files is None:
+            named.append(path)
+            continue
+        before = len(found)
+        for root, entry in islice(files, _MAX_LISTED):
+            if is_utf8_path(entry.relative) and entry.size <= max_bytes:
+                found.setdefault(root.absolute_path(entry.relative), (root, entry))
+        if len(found) == before:
+            raise NotFound(
+                f"No document matches {value_preview(path)}",
+                code="FILE_NOT_FOUND",
+                hint="Name a folder, or a glob as in docs/**/*.md, matched from a root's top.",
+            )
+    scored = [
+        (_count_terms(roots, root, entry, terms, read=number < _MAX_SEARCHED), path)
+        for number, (path, (root, entry)) in enumerate(found.items())
+    ]
+    likely = sorted((pair for pair in scored if pair[0] >= 0), key=lambda pair: -pair[0])
+    expanded = [path for _, path in likely[:MAX_EXPANDED]]
+    return FileList(named, expanded, len(likely) - len(expanded))
+
+
+def _expand(roots: Roots, path: str) -> Iterator[tuple[Root, FileStat]] | None:
+    """List the files of a folder or glob; None for a path to open as it is."""
+    try:
+        located = roots.locate(path, reader=True)
+    except PathError as problem:
+        is_glob = problem.code == "FILE_NOT_FOUND" and WILDCARDS.search(path)
+        return _match_glob(roots, path) if is_glob else None
+    if not located.path.is_dir():
+        return None
+    root = located.root or Root("", located.base)
+    return ((root, entry) for entry in roots.walk(root, under=located.relative))
+
+
+def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
+    """Yield the files that a glob selects in all directories that may be read."""
+    here = [roots.working_directory] if roots.working_directory else []
+    named = {root.path for root in roots.named}
+    unnamed = [Root("", path) for path in (*roots.extra, *here) if path not in named]
+    first, _, rest = glob.partition("/")
+    for root in (*roots.named, *unnamed):
+        inside = glob
+        if glob.startswith("/"):
+            prefix = f"{str(root.path).rstrip('/')}/"
+            if not glob.startswith(prefix):
+                continue
+            inside = glob.removeprefix(prefix)
+        elif rest and roots.find_root(first) is not None:
+            if root.name != first:
+                continue
+            inside = rest
+        anchored = "/" in inside or glob != inside
+        try:
+            regex = wildmatch_regex(byte_view(inside if anchored else f"**/{inside}"))
+        except (MalformedPattern, UnicodeEncodeError):
+            continue
+        matches = re.compile(regex, re.DOTALL).fullmatch
+        for entry in roots.walk(root):
+            if matches(byte_view(entry.relative)):
+                yield root, entry
+
+
+def _count_terms(
+    roots: Roots, root: Root, entry: FileStat, terms: Sequence[str], *, read: bool
+) -> int:
+    """Count the terms in a file's path and text; -1 if it is no document."""
+    data = b""
+    if read:
+        try:
+            with roots.open_entry(root, entry) as file:
+                data = file.read(_SEARCHED_BYTES)
+        except (OSError, RolltopError):
+            return -1
+        if is_binary(data[:8192]) and not is_extracted(data, Path(entry.relative)):
+            return -1
+    path, lowered = entry.relative.casefold(), data.lower()
+    return sum((term in path) + (term.encode("utf-8", "replace") in lowered) for term in terms)
+
+
+def query_terms(query: str) -> list[str]:
+    """Return the distinct terms of a query: no function words if there are others, no plural s."""
+    words = _WORD.findall(query.casefold())
+    content = [word for word in words if not is_function_word(word)] or words
+    stems = (w[:-1] if len(w) > _MIN_PLURAL_LENGTH and w.endswith("s") else w for w in content)
+    return list(dict.fromkeys(stems))[:_MAX_TERMS]
+
+
+class _Span(NamedTuple):
+    """A section's offsets in its text, its title, and the titles above it."""
+
+    title: str
+    start: int
+    end: int
+    above: str
+
+
+def _score_spans(spans: Sequence[_Span], hits: Mapping[str, Sequence[int]]) -> list[float]:
+    """Score each section by the offsets of the terms; 0 where none occurs.
+
+    A term in the titles above a section counts only where the section itself has another.
+    """
+    mean = sum(span.end - span.start for span in spans) / max(1, len(spans)) or 1.0
+    counts = {
+        term: [
+            bisect_left(offsets, span.end)
+            - bisect_left(offsets, span.start)
+            + _TITLE_WEIGHT * _is_in_title(term, span.title)
+            for span in spans
+        ]
+        for term, offsets in hits.items()
+    }
+    matches = [any(of_span) for of_span in zip(*counts.values(), strict=True)]
+    for term, of_term in counts.items():
+        for at, span in enumerate(spans) if any(of_term) else ():
+            if matches[at] and not of_term[at] and _is_in_title(term, span.above):
+                of_term[at] = _ANCESTOR_WEIGHT
+    frequencies = {term: sum(map(bool, of_term)) for term, of_term in counts.items()}
+    statistics = TermStatistics(len(spans), mean, frequencies)
+    scores = [0.0] * len(spans)
+    for term, of_term in counts.items():
+        for at, count in enumerate(of_term):
+            if count:
+                norm = K1 * (1 - B + B * (spans[at].end - spans[at].start) / mean)
+                scores[at] += statistics.idf(term) * count * (K1 + 1) / (count + norm)
+    return scores
+
+
+def _word_starts(lowered: str, term: str) -> list[int]:
+    """Return the offsets at which a word starts with the term."""
+    found: list[int] = []
+    at = lowered.find(term)
+    while at >= 0 and len(found) < _MAX_HITS:
+        if at == 0 or not lowered[at - 1].isalnum():
+            found.append(at)
+        at = lowered.find(term, at + len(term))
+    return found
+
+
+def _is_in_title(term: str, title: str) -> bool:
+    return any(word.startswith(term) for word in _WORD.findall(title.casefold()))
+
+
+@dataclass(frozen=True)
+class _SectionCandidate:
+    """A section with its score, and `own`, the score of its text before the first subsection.
+
+    `tool` can read on: `read_section`, `smart_read` or None.
+    """
+
+    document: OpenDocument
+    at: int
+    score: float
+    own: float
+    tool: str | None
+
+    @property
+    def section(self) -> Section:
+        return self.document.sections[self.at]
+
+    @property
+    def cost(self) -> int:
+        return self.document.costs[self.at]
+
+    def next(self, char_start: int = 0) -> JsonObject:
+        """Return the field `next`, the call that reads on from a character, if there is a tool."""
+        if self.tool is None:
+            return {}
+        arguments: JsonObject = {"file_path": self.document.path}
+        if self.tool == "read_section":
+            arguments["section_heading"] = self.section.id
+        else:
+            arguments["line_start"] = self.section.start_line
+        if char_start:
+            arguments["char_start"] = char_start
+        return {"next": {"tool": self.tool, "arguments": arguments}}
+
+
+@dataclass(frozen=True)
+class _SectionPart:
+    """A candidate with as much of its text as the plan gives."""
+
+    candidate: _SectionCandidate
+    text: str
+    whole: bool
+
+    @property
+    def end_line(self) -> int:
+        """The last line of which anything is given."""
+        section, starts = self.candidate.section, self.candidate.document.starts
+        last = starts[section.start_line - 1] + len(self.text) - 1
+        return section.end_line if self.whole else bisect_right(starts, last)
+
+
+class _TakenLines:
+    """The lines of each document that a plan gives: spans that never overlap, in order."""
+
+    def __init__(self, parts: Sequence[_SectionPart] = ()) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        for part in parts:
+            self.add(part)
+
+    def add(self, part: _SectionPart) -> None:
+        spans = self._spans.setdefault(part.candidate.document.path, [])
+        insort(spans, (part.candidate.section.start_line, part.end_line))
+
+    def overlaps(self, candidate: _SectionCandidate) -> bool:
+        spans = self._spans.get(candidate.document.path, [])
+        before = bisect_right(spans, candidate.section.end_line, key=itemgetter(0))
+        return before > 0 and spans[before - 1][1] >= candidate.section.start_line
+
+
+def make_plan(
+    documents: Sequence[OpenDocument], query: str, room: int, limit: int, tool: str | None
+) -> JsonObject:
+    """Return the plan: content of at most `room` tokens, all of it within `limit` (0: no bound).
+
+    Raises:
+        InvalidArgument: the query holds no word, or `limit` is too small for any plan.
+
+    """
+    terms = query_terms(query)
+    if not terms:
+        raise InvalidArgument(
+            "query holds no word", hint="Give the words the sections should hold."
+        )
+    found = [c for document in documents for c in _candidates(document, terms, tool)]
+    candidates = sorted(found, key=lambda candidate: -candidate.score)
+    entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
+    entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
+    answer = _answer(_choose_parts(candidates, room), candidates, entries)
+    if not limit or pagination.count_tokens(answer) <= limit:
+        return answer
+    return _fit_plan(candidates, min(room, limit), limit)
+
+
+def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) -> JsonObject:
+    """Return the plan with nearly the most content that fits into `limit`."""
+    needed, without_content = 0, None
+    for entries in (_MIN_LEFT_OUT, 0):
+        low, high, best = 0, room, None
+        while low <= high and (best is None or high - low > room // _MIN_STEP_SHARE):
+            middle = (low + high) // 2
+            answer = _truncated_answer(_choose_parts(candidates, middle), candidates, entries)
+            needed = pagination.count_tokens(answer)
+            if needed <= limit:
+                low, best = middle + 1, answer
+            else:
+                high = middle - 1
+        if best is not None and best["sections"]:
+            return best
+        without_content = without_content or best
+    if without_content is not None:
+        return without_content
+    raise InvalidArgument(
+        f"max_tokens is too small for a plan: it takes at least {needed}",
+        hint=f"Call again with max_tokens {needed} or more.",
+    )
+
+
+def _candidates(
+    document: OpenDocument, terms: Sequence[str], tool: str | None
+) -> Iterator[_SectionCandidate]:
+    spans = [
+        _Span(s.title, *document.offsets(s), above=" ".join(s.title_path[:-1]))
+        for s in document.sections
+    ]
+    lowered = document.text.lower()
+    if len(lowered) != len(document.text):  # a few letters grow in lower case; offsets must hold
+        lowered = "".join(low if len(low := c.lower()) == 1 else c for c in document.text)
+    hits = {term: _word_starts(lowered, term) for term in terms}
+    own = _score_spans(_own_spans(document.text, spans), hits)
+    for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
+        yield _SectionCandidate(document, at, *scores, tool)
+
+
+def _own_spans(text: str, spans: Sequence[_Span]) -> list[_Span]:
+    """Return each section up to its first subsection, or with that if its heading stands alone.
+
+    The title of a heading that stands alone counts only as text: it is about more than that.
+    """
+    own: list[_Span] = []
+    next_start = next_end = len(text)
+    for span in reversed(spans):
+        title, end = span.title, min(span.end, next_start)
+        if next_start < span.end and _is_heading_alone(text, span, end):
+            title, end = "", next_end
+        own.append(span._replace(title=title, end=end))
+        next_start, next_end = span.start, end
+    return own[::-1]
+
+
+def _is_heading_alone(text: str, span: _Span, end: int) -> bool:
+    """Whether there is no word between a section's heading and `end`."""
+    title = max(span.start, text.find(span.title, span.start, end))
+    after = text.find("\n", title, end)
+    return after < 0 or not _WORD.search(text, after, end)
+
+
+def _choose_parts(candidates: Sequence[_SectionCandidate], room: int) -> list[_SectionPart]:
+    """Choose whole sections, best first, while they fit; then a part of the best that did not.
+
+    Sections that score much lower than that one leave it the room.
+    """
+    parts: list[_SectionPart] = []
+    too_large: list[_SectionCandidate] = []
+    largest: _SectionCandidate | None = None  # the best of those too large, by its own text
+    taken = _TakenLines()
+    for candidate in candidates:
+        if not candidate.score or room < 1:
+            break
+        if taken.overlaps(candidate):
+            continue
+        enough = largest.own * _WHOLE_SECTION_THRESHOLD if largest else 0.0
+        if room >= _MIN_PART_TOKENS and candidate.score < enough:
+            break
+        if candidate.cost > room:
+            too_large.append(candidate)
+            largest = max(largest or candidate, candidate, key=attrgetter("own"))
+            continue
+        room -= candidate.cost
+        start, end = candidate.document.offsets(candidate.section)
+        parts.append(_SectionPart(candidate, candidate.document.text[start:end], whole=True))
+        taken.add(parts[-1])
+        if largest and taken.overlaps(largest):
+            too_large = [other for other in too_large if not taken.overlaps(other)]
+            largest = max(too_large, key=attrgetter("own"), default=None)
+    if largest and room >= _MIN_PART_TOKENS:
+        parts.append(_SectionPart(largest, _beginning(largest, room), whole=False))
+    return parts
+
+
+def _beginning(candidate: _SectionCandidate, room: int) -> str:
+    """Return the first lines of a section within `room` tokens.
+
+    A line is cut where the lines before it would leave more than half of the room unused.
+    """
+    start, end = candidate.document.offsets(candidate.section)
+    text = candidate.document.text[start : min(end, start + room * 128)]
+    length = token_counter.prefix_length(text, room)
+    lines = text.rfind("\n", 0, length) + 1
+    return text[: lines if lines > length // 2 else length]
+
+
+def _answer(
+    parts: Sequence[_SectionPart], candidates: Sequence[_SectionCandidate], entries: int
+) -> JsonObject:
+    taken = _TakenLines(parts)
+    left = [candidate for candidate in candidates if not taken.overlaps(candidate)]
+    answer: JsonObject = {
+        "type": "plan",
+        "sections": [_planned_section(part) for part in parts],
+        "tokens": sum(token_counter.count(part.text) for part in parts),
+        "left_out": [_omitted_section(candidate) for candidate in left[:entries]],
+        "left_out_count": len(left),
+        "left_out_tokens": _total_cost(left),
+    }
+    if not candidates or not candidates[0].score:
+        answer["note"] = _NO_MATCH_NOTE
+    elif candidates[0] in left[:entries]:
+        answer["note"] = _TOO_LARGE_NOTE
+    return answer
+
+
+def _truncated_answer(
+    parts: Sequence[_SectionPart], candidates: Sequence[_SectionCandidate], entries: int
+) -> JsonObject:
+    """Mark the answer as truncated, with the call that reads what it had no room for.
+
+    That is the rest of the section it began, else the best section it gives nothing of.
+    """
+    answer = {**_answer(parts, candidates, entries), "truncated": True}
+    if parts and not parts[-1].whole:
+        return {**answer, **parts[-1].candidate.next(len(parts[-1].text))}
+    taken = _TakenLines(parts)
+    left = next((c for c in candidates if c.score and not taken.overlaps(c)), None)
+    if left is None:
+        del answer["truncated"]
+        return answer
+    return {**answer, **left.next()}
+
+
+def _total_cost(candidates: Sequence[_SectionCandidate]) -> int:
+    """Add up the tokens of sections, subsections counted once."""
+    total, path, covered = 0, "", 0
+    for candidate in sorted(
+        candidates, key=lambda c: (c.document.path, c.section.start_line, -c.cost)
+    ):
+        if candidate.document.path != path:
+            path, covered = candidate.document.path, 0
+        if candidate.section.start_line > covered:
+            total += candidate.cost
+            covered = candidate.section.end_line
+    return total
+
+
+def _omitted_section(candidate: _SectionCandidate) -> JsonObject:
+    section = candidate.section
+    entry: JsonObject = {
+        "path": candidate.document.path,
+        "id": section.id,
+        "title": section.title,
+    }
+    if len(section.title_path) > 1:
+        entry["heading_path"] = " > ".join(
+            title if len(title) <= _MAX_TITLE_LENGTH else f"{title[: _MAX_TITLE_LENGTH - 1]}…"
+            for title in section.title_path
+        )
+    return {**entry, "tokens": candidate.cost}
+
+
+def _planned_section(part: _SectionPart) -> JsonObject:
+    section = part.candidate.section
+    return {
+        **_omitted_section(part.candidate),
+        "start_line": section.start_line,
+        "end_line": section.end_line,
+        "whole": part.whole,
+        "content": part.text,
+        **({} if part.whole else part.candidate.next(len(part.text))),
+    }

@@ -1,0 +1,157 @@
+"""What a document offers to a summary: ranked sentences, metadata, and what else it holds."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from rolltop.toolsets.reader.summary.metadata import DocumentMetadata, TextSpan, read_metadata
+from rolltop.toolsets.reader.summary.prose import (
+    DATA_KINDS,
+    MARKDOWN,
+    ContentKinds,
+    Sentence,
+    extract_sentences,
+    truncate_sentence,
+)
+from rolltop.toolsets.reader.summary.ranking import SentenceRanking, detect_genre
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rolltop.documents.outline import Section
+
+SAMPLE_CHARACTERS: Final = 160_000
+"""A longer document is sampled evenly for sentences."""
+_FENCE: Final = re.compile(r"^[ \t>]{0,8}(`{3,}|~{3,})", re.MULTILINE)
+_WINDOWS: Final = 40
+_MAX_SENTENCES: Final = 6_000
+_MAX_KEYWORDS: Final = 8
+_OPENING_LINES: Final = 40
+_OPENING_CHARACTERS: Final = 20_000
+_GENRE_CHARACTERS: Final = 40_000
+_CITATION: Final = re.compile(
+    r"\[\d{1,3}(?: ?[,\u2013-] ?\d{1,3}){0,20}\](?![(:])|"
+    r"\([A-Z][\w'\u2019-]{1,40}(?: et al\.?| (?:and|&) [A-Z][\w'\u2019-]{1,40})?"
+    r",? (?:19|20)\d\d[a-z]?\)"
+)
+_REFERENCES: Final = re.compile(r"(?i)\W*(?:[\divx]+[.)]? +)?(?:references|bibliography|literatur)")
+_METHODS: Final = re.compile(
+    r"(?i)\b(?:methods?|methodology|materials|procedures?|approach|implementation|experiments?|"
+    r"usage|installation|setup|configuration|algorithm|protocol)\b"
+)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What summaries of a document are made from.
+
+    `costs` are the tokens of the sections, `opening` the first lines. `citing` are the lines of
+    sentences that cite, and 0 for a list of references; `methods` those in sections on methods.
+    """
+
+    sections: Sequence[Section]
+    costs: Sequence[int]
+    metadata: DocumentMetadata
+    terms: Sequence[str]
+    ranking: SentenceRanking
+    has_sentences: bool
+    opening: Sequence[Sentence]
+    seen: ContentKinds
+    citing: frozenset[int]
+    methods: frozenset[int]
+    sampled: bool
+
+
+def analyze(
+    text: str,
+    kind: str,
+    sections: Sequence[Section],
+    costs: Sequence[int],
+    line_starts: Sequence[int],
+) -> Material:
+    """Read a document for what summaries of it are made from."""
+    titles = [section.title for section in sections]
+    lines = [section.start_line for section in sections]
+    offsets = [line_starts[line - 1] for line in lines]
+    spans = [
+        TextSpan(section.title, section.level, section.start_line, start, end)
+        for section, start, end in zip(sections, offsets, [*offsets[1:], len(text)], strict=False)
+    ]
+    genre = detect_genre(kind, text[:_GENRE_CHARACTERS].split("\n"), titles)
+    seen = ContentKinds(code=kind in DATA_KINDS or "```" in text, figures="![" in text)
+    found = (
+        sentence
+        for line, window in _sample(text, offsets, has_fences=kind in MARKDOWN)
+        for sentence in extract_sentences(
+            window,
+            kind,
+            seen,
+            first_line=line,
+            headings=frozenset(lines),
+            by_line=genre in {"log", "transcript"},
+        )
+    )
+    sentences = list(islice(found, _MAX_SENTENCES))
+    ranking = SentenceRanking(sentences, genre, titles, lines)
+    citing = {s.line for s in sentences if genre != "source" and _CITATION.search(s.text)}
+    on_methods = {at for at, title in enumerate(titles) if _METHODS.search(title)}
+    methods = {s.line for s in sentences if bisect_right(lines, s.line) - 1 in on_methods}
+    return Material(
+        sections=sections,
+        costs=costs,
+        metadata=read_metadata(text, kind, spans),
+        terms=ranking.key_terms(_MAX_KEYWORDS),
+        ranking=ranking,
+        has_sentences=bool(sentences),
+        opening=list(islice(_first_lines(text), _OPENING_LINES)),
+        seen=seen,
+        citing=frozenset(citing | {0} if any(map(_REFERENCES.match, titles)) else citing),
+        methods=frozenset(methods),
+        sampled=len(text) > SAMPLE_CHARACTERS,
+    )
+
+
+def _sample(
+    text: str, section_offsets: Sequence[int], *, has_fences: bool
+) -> Iterator[tuple[int, str]]:
+    """Yield line and text of even windows, each from the next section on, else the next line.
+
+    A window that begins inside a code fence gets the fence's opening line in front.
+    """
+    if len(text) <= SAMPLE_CHARACTERS:
+        yield 1, text
+        return
+    step, width = len(text) // _WINDOWS, SAMPLE_CHARACTERS // _WINDOWS
+    line, counted_to, last = 1, 0, -1
+    fences = _FENCE.finditer(text) if has_fences else iter(())
+    fence, opened = next(fences, None), ""
+    for place in range(0, step * _WINDOWS, step):
+        at = bisect_left(section_offsets, place)
+        if at < len(section_offsets) and section_offsets[at] < place + step:
+            start = section_offsets[at]
+        else:
+            start = text.find("\n", place, place + step) + 1 or place if place else 0
+        if start == last:
+            continue
+        line += text.count("\n", counted_to, start)
+        counted_to = last = start
+        while fence is not None and fence.start() < start:
+            if not opened:
+                opened = fence[1]
+            elif fence[1].startswith(opened):
+                opened = ""
+            fence = next(fences, None)
+        window = text[start : start + width]
+        end = window.rfind("\n")
+        window = window[:end] if end > 0 else window
+        yield (line - 1, f"{opened}\n{window}") if opened else (line, window)
+
+
+def _first_lines(text: str) -> Iterator[Sentence]:
+    for number, line in enumerate(text[:_OPENING_CHARACTERS].split("\n"), 1):
+        if line.strip():
+            yield Sentence(truncate_sentence(line.strip()), number, opens=True)

@@ -1,0 +1,178 @@
+"""Which files a glob lets through: gitignore's syntax, with braces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.errors import InvalidArgument
+from rolltop.workspace.gitignore import DirectoryMatcher, IgnoreRules
+from rolltop.workspace.wildmatch import MalformedPattern, byte_view, wildmatch_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+_MAX_ALTERNATIVES: Final = 1000
+_HINT: Final = "Write it as a line of .gitignore: *.py, src/**/*.{ts,tsx}, !tests/."
+
+
+class FileGlob:
+    """A glob, with the semantics of a line of a .gitignore file at the root's top.
+
+    A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
+    is an alternative, and a leading `!` inverts. A glob that starts with a root's name selects that
+    root and is matched below it.
+    """
+
+    def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
+        """Parse the glob for one of several roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
+        self._negated: Final = glob.startswith("!")
+        patterns = _in_root(_patterns(glob.removeprefix("!"), glob), root, roots)
+        self.selects_root: Final = self._negated or bool(patterns)
+        """Whether the glob may match any file of the root."""
+        content = "\n".join(_escape_line(pattern) for pattern in patterns)
+        self._rules: Final = IgnoreRules(content.encode("latin-1"), ignore_case=False)
+        # Directory → the rules for its names; None if everything below it matches.
+        self._inside: Final[dict[str, DirectoryMatcher | None]] = {
+            "": self._rules.for_directory("")
+        }
+
+    def matches(self, relative: str) -> bool:
+        """Report whether the glob matches the file at this path from the root."""
+        directory, _, name = relative.rpartition("/")
+        rules = (
+            self._inside[directory] if directory in self._inside else self._rules_inside(directory)
+        )
+        matched = rules is None or bool(rules.ignores_file(byte_view(name)))
+        return matched != self._negated
+
+    def _rules_inside(self, directory: str) -> DirectoryMatcher | None:
+        unknown: list[str] = []
+        while directory not in self._inside:  # deeper perhaps than calls may nest
+            unknown.append(directory)
+            directory = directory.rpartition("/")[0]
+        rules = self._inside[directory]
+        for inner in reversed(unknown):
+            name = inner.rpartition("/")[2]
+            if rules is not None and not rules.ignores_directory(byte_view(name)):
+                rules = self._rules.for_directory(f"{byte_view(inner)}/")
+            else:
+                rules = None
+            self._inside[inner] = rules
+        return rules
+
+
+def _patterns(glob: str, given: str) -> list[str]:
+    """Return the glob's alternatives as byte views, each a pattern that can match something."""
+    if not glob.strip("/ ") or any(character in glob for character in "\n\r\0"):
+        raise _invalid_glob(given, "it matches no file name")
+    try:
+        alternatives = list(_expand_braces(byte_view(glob)))
+        for pattern in alternatives:
+            wildmatch_regex(pattern)
+    except MalformedPattern:
+        raise _invalid_glob(given, "unclosed [, or a trailing backslash") from None
+    except (_Unbalanced, UnicodeEncodeError) as problem:
+        raise _invalid_glob(
+            given, str(problem) or "it contains half a character (a lone surrogate)"
+        ) from None
+    naming = [pattern for pattern in alternatives if pattern.strip("/ ")]
+    if not naming:
+        raise _invalid_glob(given, "it matches no file name")
+    return naming
+
+
+def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob | None]:
+    """Parse a glob for each of the roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
+    return {root: None if glob is None else FileGlob(glob, root, roots) for root in roots}
+
+
+def _in_root(patterns: list[str], root: str, roots: Collection[str]) -> list[str]:
+    """Return the patterns that may match in the root, without its name at their start."""
+    names = {byte_view(name): name for name in roots}
+    meant: list[str] = []
+    for pattern in patterns:
+        first, slash, rest = pattern.partition("/")
+        if not slash or first not in names:
+            meant.append(pattern)
+        elif names[first] == root:
+            meant.append(f"/{rest}" if rest.strip("/ ") else "**")
+    return meant
+
+
+class _Unbalanced(Exception):
+    """Braces that don't close or don't open, or too many of them."""
+
+
+def _expand_braces(glob: str) -> Iterator[str]:
+    """Yield the glob once for each way through its braces."""
+    pending = [glob]
+    made = 0
+    while pending:
+        pattern = pending.pop()
+        group = _first_group(pattern)
+        if group is None:
+            yield pattern
+            continue
+        start, end, choices = group
+        made += len(choices)
+        if made > _MAX_ALTERNATIVES:
+            raise _Unbalanced(f"its braces expand to more than {_MAX_ALTERNATIVES} patterns")
+        pending += [pattern[:start] + choice + pattern[end:] for choice in reversed(choices)]
+
+
+def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
+    """Return where the first outermost `{…}` starts and ends, and its choices."""
+    depth = 0
+    bounds: list[int] = []
+    for at in _unescaped_positions(pattern):
+        character = pattern[at]
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            raise _Unbalanced("unmatched }")
+        if (character, depth) in {("{", 1), (",", 1), ("}", 0)}:
+            bounds.append(at)
+        if bounds and not depth:
+            choices = [pattern[start + 1 : end] for start, end in pairwise(bounds)]
+            return bounds[0], at + 1, choices
+    if depth:
+        raise _Unbalanced("unclosed {")
+    return None
+
+
+def _unescaped_positions(pattern: str) -> Iterator[int]:
+    """Yield the positions outside escapes and bracket expressions."""
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at += 2
+        elif pattern[at] == "[":
+            at = _bracket_end(pattern, at) + 1
+        else:
+            yield at
+            at += 1
+
+
+def _bracket_end(pattern: str, at: int) -> int:
+    """Find the `]` that closes the bracket expression at `at`."""
+    first = at + 1
+    if pattern[first : first + 1] in {"!", "^"}:
+        first += 1
+    end = pattern.find("]", first + 1)
+    if end < 0:
+        raise MalformedPattern
+    return end
+
+
+def _escape_line(pattern: str) -> str:
+    """Quote a pattern so that it fills one line of an ignore file."""
+    return f"\\{pattern}" if pattern.startswith(("#", "!")) else pattern
+
+
+def _invalid_glob(glob: str, why: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"file_glob {glob[:100]!r} is malformed: {why}",
+        code="FILE_GLOB_INVALID",
+        hint=_HINT,
+        data={"file_glob": glob[:100]},
+    )

@@ -1,0 +1,1 @@
+"""Indexes of trigrams, chunks and vectors: they propose candidates for searches."""

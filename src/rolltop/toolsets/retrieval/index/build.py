@@ -1,0 +1,169 @@
+"""Reads files into a root's chunk index, in this process or in worker processes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from concurrent.futures import wait
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.errors import Unavailable
+from rolltop.core.thread_pool import ThreadPool
+from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
+from rolltop.toolsets.retrieval.index.chunks import ChunkIndex, IndexedFile, index_file
+from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
+from rolltop.toolsets.retrieval.store import (
+    PACKAGE,
+    Busy,
+    Unusable,
+    ask_worker,
+    batches,
+    cpu_seconds_for,
+    read_apart,
+)
+from rolltop.workspace import Roots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from rolltop.workspace import FileStat, Root
+
+_BATCH_BYTES: Final = 2 << 20
+BATCH_FILES: Final = 2_000
+# Less is read in this process: starting a worker takes longer.
+MIN_WORKER_BYTES: Final = 1 << 20
+MAX_PROCESSES: Final = min(2, os.cpu_count() or 1)
+# Each attempt to write waits for seconds, longer than other processes' transactions.
+_MAX_ATTEMPTS: Final = 5
+
+FACTORY: Final = f"{__name__}:reader"
+_LOWEST: Final = 19
+
+
+class Build:
+    """Indexes a root's files; many at once in worker processes."""
+
+    def __init__(
+        self, roots: Roots, root: Root, index: ChunkIndex, folder: Path, name: str
+    ) -> None:
+        self._roots: Final = roots
+        self._root: Final = root
+        self.index: Final = index
+        where = str(root.path), str(folder), name
+        self._pool: Final = WorkerPool(
+            Worker(FACTORY, where, nice=_LOWEST, skip_init=PACKAGE),
+            max_workers=MAX_PROCESSES,
+            max_idle=MAX_PROCESSES,
+        )
+        self._threads: Final = ThreadPool(MAX_PROCESSES, "chunks")
+        self._has_read = False
+
+    def run(self, entries: Sequence[FileStat]) -> Iterator[None]:
+        """Index files in batches, yielding after each. Raises Busy or Unusable.
+
+        Batches in progress are completed if the caller stops iterating.
+        """
+        many = batches(entries, _size_of, _BATCH_BYTES, BATCH_FILES)
+        if not self._has_read and sum(map(_size_of, entries)) <= MIN_WORKER_BYTES:
+            for batch in many:
+                index_files(self._roots, self._root, self.index, batch)
+                yield
+            return
+        begun: deque[Future[None]] = deque()
+        try:
+            for batch in many:
+                if len(begun) == MAX_PROCESSES:
+                    begun.popleft().result()
+                    yield
+                begun.append(self._threads.submit(partial(self._index_files, batch)))
+            while begun:
+                begun.popleft().result()
+                yield
+        except Unavailable:  # it was closed meanwhile
+            raise Busy from None
+        finally:
+            wait(begun)
+
+    def tidy(self) -> None:
+        """Reclaim disk space, in the worker process if one was used. Raises Busy or Unusable."""
+        if not self._has_read:
+            self.index.tidy()
+            return
+        with suppress(WorkerDied):  # it is as it was
+            ask_worker(self._pool, None, math.inf)
+
+    def close(self) -> None:
+        """Kill the worker processes."""
+        self._pool.close()
+        self._threads.close(0)
+
+    def _index_files(self, batch: Sequence[FileStat]) -> None:
+        """Index a batch in a worker; record a file that kills it as empty. Raises as `run`."""
+
+        def read(some: Sequence[FileStat]) -> None:
+            self._has_read = True
+            ask_worker(self._pool, some, cpu_seconds_for(some, _size_of))
+
+        def skip(entry: FileStat) -> None:
+            self.index.put([index_file(entry.relative, entry[1:5], "")])
+
+        for _ in read_apart(batch, read, skip):
+            pass
+
+
+def reader(
+    top: str, folder: str, name: str
+) -> Callable[[Sequence[FileStat] | None], Busy | Unusable | None]:
+    """Create the worker process's request handler; it returns Busy or Unusable as values."""
+    roots = Roots.open({"root": top}, base=Path(top))
+    opened: list[ChunkIndex] = []
+
+    def answer(batch: Sequence[FileStat] | None) -> Busy | Unusable | None:
+        try:
+            if not opened:
+                opened.append(ChunkIndex(Path(folder), name))
+            if batch is None:
+                opened[0].tidy()
+            else:
+                index_files(roots, roots.named[0], opened[0], batch)
+        except (Busy, Unusable) as problem:
+            return type(problem)()
+        return None
+
+    return answer
+
+
+def index_files(roots: Roots, root: Root, index: ChunkIndex, batch: Sequence[FileStat]) -> None:
+    """Index all files of a batch or none, except those indexed by another process meanwhile.
+
+    Raises Busy or Unusable.
+    """
+    rows = index.rows_of(entry.relative for entry in batch)
+    read = [
+        file
+        for entry in batch
+        if entry.relative not in rows or rows[entry.relative].stamp != entry[1:5]
+        if (file := _read(roots, root, entry)) is not None
+    ]
+    for _ in range(_MAX_ATTEMPTS - 1):
+        with suppress(Busy):
+            return index.put(read)
+    return index.put(read)
+
+
+def _read(roots: Roots, root: Root, entry: FileStat) -> IndexedFile | None:
+    """Split a file into chunks: none if it has no text; return None if it keeps changing."""
+    try:
+        stamp, text = read_text(roots, root, entry, keeping=True)
+    except Unreadable:
+        stamp, text = entry[1:5], ""
+    return index_file(entry.relative, stamp, text) if is_stable(stamp) else None
+
+
+def _size_of(entry: FileStat) -> int:
+    return entry.size

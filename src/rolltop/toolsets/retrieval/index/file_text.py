@@ -1,0 +1,81 @@
+"""Reads files for ranking, each in one known state."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from rolltop.workspace import PathError, file_stat, is_binary
+from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
+from rolltop.workspace.file_stat import is_open_for_writing
+from rolltop.workspace.safe_open import still_names
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.retrieval.store import Stamp
+    from rolltop.workspace import FileStat, Root, Roots
+
+# Larger files are data or generated: only their beginning is ranked.
+MAX_BYTES: Final = 8 << 20
+
+# Bytes ranked of a larger file, so that its name and purpose can be found.
+BEGINNING: Final = 1 << 20
+
+_ATTEMPTS: Final = 3
+_MAX_INTEGER: Final = (1 << 63) - 1
+
+# Marks text that belongs to no known state of a file: it may be displayed, not indexed.
+_NO_STATE: Final = (-1, 0, 0, 0)
+
+
+class Unreadable(Exception):
+    """The file is missing, binary, or may not be read."""
+
+
+def read_text(
+    roots: Roots, root: Root, entry: FileStat, *, keeping: bool = False
+) -> tuple[Stamp, str]:
+    """Read a file's state and text; with `keeping`, not of a file that is open for writing.
+
+    Only the beginning of a file larger than `MAX_BYTES` is read. Raises Unreadable.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            with roots.open_entry(root, entry) as file:
+                stamp = _stamp(os.fstat(file.fileno()))
+                if keeping and is_open_for_writing(file.fileno()):
+                    return _NO_STATE, ""
+                most = BEGINNING if stamp[0] > MAX_BYTES else MAX_BYTES
+                data = file.read(min(stamp[0], most) + 1)
+                if len(data) != min(stamp[0], most + 1) or _stamp(os.fstat(file.fileno())) != stamp:
+                    data = os.pread(file.fileno(), most + 1, 0)  # at one time, not in two parts
+                    stamp = _NO_STATE
+                encoding = TextEncoding("ascii")
+                if len(data) > most and not data.isascii():
+                    encoding = detect_encoding(partial(_read_at, file.fileno()))
+                if is_stable(stamp) or still_names(root.absolute_path(entry.relative), file):
+                    break
+        except (OSError, PathError):
+            raise Unreadable from None
+    else:
+        raise Unreadable
+    if is_binary(data):
+        raise Unreadable
+    if len(data) <= most:
+        return stamp, decode(data).text
+    text = decode_prefix(data[encoding.bom_length : most], encoding.name)
+    return stamp, text[: text.rfind("\n") + 1 or len(text)]
+
+
+def is_stable(stamp: Stamp) -> bool:
+    """Report whether the next change would show in the file's times."""
+    is_in_range = min(stamp) >= 0 and max(stamp) <= _MAX_INTEGER
+    return is_in_range and file_stat.is_stable(stamp[1], stamp[2])
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _read_at(descriptor: int, start: int, size: int) -> bytes:
+    return os.pread(descriptor, size, start)

@@ -1,0 +1,196 @@
+"""Scores chunks: BM25F over their fields, plus proximity, phrase and name matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.core.fulltext.bm25 import is_prefix_term
+from rolltop.toolsets.retrieval.index.chunks import fields_of, path_words, plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rolltop.toolsets.retrieval.index.chunker import Chunk
+    from rolltop.toolsets.retrieval.ranked.rerank import ParsedQuery
+
+    # Positions of the query's terms in a field.
+    _Places = dict[str, list[int]]
+
+
+class Weights(NamedTuple):
+    """Weights of fields and signals, chosen on the evaluation's tuning sets."""
+
+    name: float = 12.0
+    path: float = 2.5
+    body: float = 0.7
+    length: float = 0.7
+    saturation: float = 2.0
+    near: float = 0.15
+    phrase: float = 0.15
+    named: float = 0.3
+    file: float = 1.0
+    file_mates: float = 0.4
+
+
+CHOSEN: Final = Weights()
+
+# Typical words per field: constants, so that other files do not influence a score.
+_LENGTHS: Final = (3, 10, 150)
+
+# Maximum distance, in words, of two query words that count as close.
+_NEAR: Final = 4
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The number of chunks, and of chunks with each term."""
+
+    chunks: int
+    counts: Mapping[str, int]
+
+    def idf(self, term: str) -> float:
+        """Compute the inverse document frequency of a term, above 0."""
+        having = min(self.counts.get(term, 0), self.chunks)
+        return log(1 + (self.chunks - having + 0.5) / (having + 0.5))
+
+    @staticmethod
+    def total(statistics: Iterable[Statistics]) -> Statistics:
+        """Add up statistics."""
+        chunks, counts = 0, dict[str, int]()
+        for one in statistics:
+            chunks += one.chunks
+            for term, count in one.counts.items():
+                counts[term] = counts.get(term, 0) + count
+        return Statistics(chunks, counts)
+
+
+class Score(NamedTuple):
+    """A chunk's score (0: no match) and what matched."""
+
+    value: float
+    why: tuple[str, ...]
+
+
+class Scorer:
+    """Scores chunks for a query."""
+
+    def __init__(
+        self, query: ParsedQuery, statistics: Statistics, weights: Weights = CHOSEN
+    ) -> None:
+        self._query: Final = query
+        self._weights: Final = weights
+        self._idf: Final = {term: statistics.idf(term) for term in query.terms}
+        self._beginnings: Final = [term for term in query.terms if is_prefix_term(term)]
+        self._most: Final = sum(self._idf.values()) or 1.0
+        self._pairs: Final = [
+            (first, second, min(self._idf[first], self._idf[second]))
+            for first, second in pairwise(query.terms)
+        ]
+        self._most_near: Final = sum(worth for *_, worth in self._pairs) or 1.0
+
+    def score(self, path: str, chunk: Chunk, own: str, *, is_first: bool) -> Score:
+        """Score a chunk; a perfect match of all terms approaches 1.
+
+        `own` is the chunk's own text; `is_first` marks the first chunk of its file.
+        """
+        query, weights = self._query, self._weights
+        fields = [field.split() for field in fields_of(path, chunk, own)]
+        name, place, body = map(self._find_terms, fields)
+        # The context of a chunk: its file's path and the names of its enclosing scopes.
+        in_path = self._find_terms(path_words(path).split()) if place else place
+        lowered = path.lower()
+        phrase = weights.phrase * (query.phrase in own.lower())
+        whole_name = self._whole_name(chunk)
+        file = 0.0
+        if any(ends_in(lowered, one) for one in query.files):
+            file = weights.file * (1.0 if is_first else 0.4)
+        why = [
+            kind
+            for kind, found in (
+                ("words", body or phrase > 0),
+                ("name", name or place != in_path or whole_name > 0),
+                ("path", in_path or file > 0),
+            )
+            if found
+        ]
+        if not why:
+            return Score(0.0, ())
+        score = self._bm25f((name, place, body), list(map(len, fields)))
+        signs = self._nearness(name, body, len(fields[0])) + phrase + whole_name + file
+        return Score(round(score + signs, 6), tuple(why))
+
+    def _find_terms(self, words: Sequence[str]) -> _Places:
+        """Find the positions of the query's terms among words, from 0."""
+        found: _Places = {}
+        idf = self._idf
+        for at, word in enumerate(words):
+            if word in idf:
+                found.setdefault(word, []).append(at)
+        for term in self._beginnings:
+            places = [at for at, word in enumerate(words) if word.startswith(term)]
+            if places:
+                found[term] = places
+        return found
+
+    def _bm25f(self, fields: Sequence[_Places], lengths: Sequence[int]) -> float:
+        """Compute BM25F (Robertson and Zaragoza 2009) as a share of its maximum."""
+        weights = self._weights
+        often: dict[str, float] = {}
+        for weight, places, length, middling in zip(
+            weights[:3], fields, lengths, _LENGTHS, strict=True
+        ):
+            share = weight / (1 - weights.length + weights.length * length / middling)
+            for term, at in places.items():
+                often[term] = often.get(term, 0.0) + share * len(at)
+        return (
+            sum(
+                idf * often[term] / (weights.saturation + often[term])
+                for term, idf in self._idf.items()
+                if term in often
+            )
+            / self._most
+        )
+
+    def _whole_name(self, chunk: Chunk) -> float:
+        """Score a match of the chunk's whole name, with or without its class's."""
+        name = plain_name(chunk.name)
+        within = plain_name(chunk.scope.rpartition(" ")[2])
+        found = next((one for one in (within + name, name) if one in self._query.names), "")
+        return self._weights.named * len(found) / self._query.length
+
+    def _nearness(self, name: _Places, body: _Places, start: int) -> float:
+        """Score terms adjacent in the query that are close here.
+
+        The positions in the body follow the name's, of which there are `start`.
+        """
+        places = {
+            term: [*name.get(term, ()), *(at + start for at in body.get(term, ()))]
+            for term in name.keys() | body.keys()
+        }
+        total = sum(
+            worth
+            for first, second, worth in self._pairs
+            if first in places and second in places and _meet(places[first], places[second])
+        )
+        return self._weights.near * total / self._most_near
+
+
+def ends_in(path: str, name: str) -> bool:
+    """Report whether a path ends in a file's name or in whole last components."""
+    return path == name or path.endswith(f"/{name}")
+
+
+def _meet(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Report whether two ascending lists have positions at most a few words apart."""
+    a = b = 0
+    while a < len(first) and b < len(second):
+        if abs(first[a] - second[b]) <= _NEAR:
+            return True
+        if first[a] < second[b]:
+            a += 1
+        else:
+            b += 1
+    return False

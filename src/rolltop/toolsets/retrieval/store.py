@@ -1,0 +1,474 @@
+"""SQLite index files, shared by processes and recreated when damaged.
+
+Their content can always be rebuilt from the indexed files. Also: the comparison of a root's files
+with an index, and reading files in worker processes.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import contextmanager, suppress
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from rolltop.core import logging
+from rolltop.core.db import sqlite
+from rolltop.core.db.open_files import OpenFiles
+from rolltop.core.errors import Unavailable
+from rolltop.core.worker_process import WorkerDied
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from rolltop.core.worker_process import WorkerPool
+    from rolltop.workspace import FileStat
+
+
+# The toolset package, which index workers skip importing: tools, settings and their schemas.
+PACKAGE: Final = __name__.rpartition(".")[0]
+_Item = TypeVar("_Item")
+_GIVEN_UP: Final = ".damaged"
+BUSY_SECONDS: Final = 2.0
+_CACHE_KIB: Final = 2 * 1024
+_MAX_LOG_BYTES: Final = 4 * 1024 * 1024
+# Bytes of text read, at least, before an index is tidied.
+MUCH: Final = 1 << 20
+# Consecutive files that stay together: similar ones compress better.
+_TOGETHER: Final = 300
+_MIN_RUNS: Final = 16
+# An index is tidied after at least 1/4 of its text was read anew.
+_SHARE: Final = 4
+_PRAGMAS: Final = (
+    f"journal_size_limit = {_MAX_LOG_BYTES}",
+    "synchronous = normal",
+    f"cache_size = -{_CACHE_KIB}",
+)
+_DAMAGED: Final = {
+    sqlite.library.SQLITE_CORRUPT,
+    sqlite.library.SQLITE_NOTADB,
+    sqlite.library.SQLITE_FORMAT,
+}
+_TABLES: Final = "SELECT count(*) FROM sqlite_schema"
+
+Value = str | int | bytes
+Values = tuple[Value, ...] | Mapping[str, Value]
+# Recorded for a deleted file.
+GONE: Final[Stamp] = (-1, 0, 0, 0)
+# Seconds that files may take to be read, however slow their disk and busy the machine.
+_TIMEOUT: Final = 600.0
+# Of processor time: ten times what the slowest known text takes.
+CPU_SECONDS: Final = 10.0
+_CPU_SECONDS_PER_MIB: Final = 4.0
+
+
+class Unusable(Exception):
+    """The file cannot be used now: disk full, say, or read-only."""
+
+
+class Damaged(Unusable):
+    """The file is not a usable index; it has been marked as damaged."""
+
+
+class Busy(Exception):
+    """Another process is writing."""
+
+
+class NotUnderstood(Exception):
+    """FTS5 rejects the expression; the file is fine."""
+
+
+class Connection:
+    """A connection for one thread at a time: acquire `lock` while rows are read."""
+
+    def __init__(self, path: Path, *, mode: sqlite.Mode = "rw") -> None:
+        """Open an existing file, or a database in memory."""
+        self.lock: Final = RLock()
+        self._db: Final = sqlite.connect(path, mode=mode, timeout=BUSY_SECONDS)
+        if not self.number("PRAGMA page_count"):  # it can be said of an empty file only, and writes
+            self.execute("PRAGMA auto_vacuum = incremental")
+        for pragma in (f"journal_mode = {sqlite.journal_mode()}", *_PRAGMAS):
+            self.execute(f"PRAGMA {pragma}")
+
+    def close(self) -> None:
+        """Close the file."""
+        with self.lock:
+            self._db.close()
+
+    def execute(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+        """Execute a statement; rows are read on demand."""
+        return self._db.execute(statement, values)
+
+    def execute_many(self, statement: str, rows: Iterable[Values]) -> None:
+        """Run a statement once for each row of values."""
+        self._db.executemany(statement, rows)
+
+    def number(self, statement: str, values: Values = ()) -> int:
+        """Execute a statement that returns one number."""
+        return next(self.execute(statement, values))[0]
+
+    def matching(self, statement: str, asked: str) -> str:
+        """Execute a statement with an FTS5 expression for one text. Raises NotUnderstood."""
+        try:
+            return next(self.execute(statement, (asked,)))[0]
+        except sqlite.library.Error as error:
+            if sqlite.error_code(error) == sqlite.library.SQLITE_ERROR:
+                raise NotUnderstood from error
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Generator[Connection, None, None]:
+        """Open a read transaction; may be nested."""
+        with self.lock:
+            if self._db.in_transaction:
+                yield self
+                return
+            self.execute("BEGIN")
+            try:
+                yield self
+            finally:
+                if self._db.in_transaction:  # an error may have ended it
+                    self.execute("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Generator[Connection, None, None]:
+        """Write all or nothing. Raises Busy."""
+        with self.lock, _translate_busy():
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                yield self
+                self.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite.library.Error):
+                    self.execute("ROLLBACK")
+                raise
+
+
+class Growth:
+    """Counts the text read since an index was tidied.
+
+    Tidying takes time in proportion to the index, so it is done only after much was read.
+    """
+
+    def __init__(self) -> None:
+        self._read = 0
+
+    def add(self, size: int) -> None:
+        """Add bytes of text."""
+        self._read += size
+
+    def tidy(self, whole: Callable[[], int], how: Callable[[], None]) -> None:
+        """Tidy if enough was read; `whole` computes the total bytes. Raises Damaged.
+
+        Skipped while another process writes or the disk is full, until as much is read again.
+        """
+        if self._read < MUCH or self._read * _SHARE < whole():
+            return
+        self._read = 0
+        try:
+            how()
+        except Damaged:
+            raise
+        except (Busy, Unusable):
+            pass
+
+
+def scatter(work: Sequence[_Item]) -> list[_Item]:
+    """Shuffle work in runs of consecutive items.
+
+    Processes that fill one index together skip what another has done; without a random order they
+    would do the same items at the same time.
+    """
+    together = min(_TOGETHER, 1 + len(work) // _MIN_RUNS)
+    starts = list(range(0, len(work), together))
+    secrets.SystemRandom().shuffle(starts)
+    return [one for start in starts for one in work[start : start + together]]
+
+
+def batches(
+    work: Iterable[_Item], size: Callable[[_Item], int], most_bytes: int, most: int
+) -> Iterator[list[_Item]]:
+    """Split work into batches of about `most_bytes` and at most `most` items."""
+    batch: list[_Item] = []
+    total = 0
+    for one in work:
+        batch.append(one)
+        total += size(one)
+        if total >= most_bytes or len(batch) >= most:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def encode_path(path: str) -> str:
+    """Encode a path as text that SQLite can store, whatever its bytes."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def decode_path(encoded: str) -> str:
+    """Decode a path encoded by `encode_path`."""
+    return encoded if encoded.isascii() else os.fsdecode(encoded.encode("latin-1"))
+
+
+class IndexFile:
+    """The latest index file of a kind in a folder, with a reading and a writing connection."""
+
+    def __init__(self, folder: Path, prefix: str, version: int, schema: str) -> None:
+        """Open the file or create it by the schema, whose statements contain no other semicolon.
+
+        Raises Busy, Damaged or Unusable.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path: Final = _newest(folder, prefix, version)
+        with self._handle_damage(), _translate_busy():
+            self._writer: Final = Connection(self._path)
+            if not self._writer.number(_TABLES):  # others may be writing for long: ask first
+                with self._writer.transaction() as db:
+                    if not db.number(_TABLES):
+                        for statement in (*schema.split(";"), f"PRAGMA user_version = {version}"):
+                            db.execute(statement)
+            if self._writer.number("PRAGMA user_version") != version:
+                raise Damaged
+            self._reader: Final = Connection(self._path)
+            self._files: Final = OpenFiles(self._path, sqlite)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._files.allow_checkpoint()
+        self._reader.close()
+        self._writer.close()
+        self._files.close()
+
+    @contextmanager
+    def read_transaction(self) -> Generator[Connection, None, None]:
+        """Open a read transaction; may be nested. Raises Damaged or Unusable."""
+        with self._handle_damage():
+            self._require_own()
+            with self._reader.snapshot() as db:
+                yield db
+
+    @contextmanager
+    def write_transaction(self) -> Generator[Connection, None, None]:
+        """Write all or nothing. Raises Busy, Damaged or Unusable."""
+        with self._handle_damage(), self._writer.transaction() as db:
+            if next(db.execute("PRAGMA journal_mode")) != (sqlite.journal_mode(),):
+                raise Unusable  # another process's library is safe with a log, and this one's not
+            yield db
+            self._require_own()
+
+    def tidy(self, optimize: str) -> None:
+        """Reclaim disk space after the `optimize` statement. Raises as `write_transaction`."""
+        with self.write_transaction() as db:
+            db.execute(optimize)
+        with self.write_transaction() as db:
+            for _ in db.execute("PRAGMA incremental_vacuum"):
+                pass
+        with self._handle_damage(), self._writer.lock, suppress(Busy), _translate_busy():
+            # Empties the log too, unless somebody reads from it still.
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _require_own(self) -> None:
+        """Raise Damaged if the file or its log was replaced or marked as damaged.
+
+        Other processes may then use another file and not see what is written here.
+        """
+        if self._files.find_lost_file() or sqlite.beside(self._path, _GIVEN_UP).exists():
+            raise Damaged
+
+    @contextmanager
+    def _handle_damage(self) -> Generator[None, None, None]:
+        """Mark a damaged file; its successor gets a new name."""
+        try:
+            yield
+        except (Damaged, sqlite.library.Error) as error:
+            if not isinstance(error, Damaged) and sqlite.error_code(error) not in _DAMAGED:
+                raise Unusable from error
+            with suppress(OSError):  # the folder may be gone, and the name with it
+                sqlite.beside(self._path, _GIVEN_UP).touch(mode=0o600)
+            raise Damaged from error
+
+
+@contextmanager
+def _translate_busy() -> Generator[None, None, None]:
+    """Raise Busy if another process has locked the file."""
+    try:
+        yield
+    except sqlite.library.Error as error:
+        if sqlite.error_code(error) == sqlite.library.SQLITE_BUSY:
+            raise Busy from error
+        raise
+
+
+def _newest(folder: Path, prefix: str, version: int) -> Path:
+    """Choose the file to use; delete those of other versions and damaged ones."""
+    number = 1
+    for path in folder.glob(f"{prefix}-*.db*"):
+        name, _, ending = path.name.partition(".db")
+        own, _, count = name.removeprefix(f"{prefix}-").partition("-")
+        if own != str(version) or not count.isdigit():
+            path.unlink(missing_ok=True)
+        elif ending == _GIVEN_UP:
+            number = max(number, int(count) + 1)
+            _remove(path.with_name(f"{name}.db"))
+        else:
+            number = max(number, int(count))
+    chosen = folder / f"{prefix}-{version}-{number}.db"
+    with suppress(FileExistsError):
+        # Nobody has it open yet, so closing it drops no lock of ours.
+        os.close(os.open(chosen, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    return chosen
+
+
+def _remove(path: Path) -> None:
+    """Delete an abandoned file; its marker stays."""
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+# Size, mtime and ctime in nanoseconds, inode: identifies a state of a file.
+Stamp = tuple[int, int, int, int]
+
+
+class Row(NamedTuple):
+    """An index row of a file: its id, and the state in which it was read."""
+
+    number: int
+    stamp: Stamp
+
+
+class RowComparison:
+    """Compares a root's files with an index's rows. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self.entries: Sequence[FileStat] = ()
+        self.fresh: Final[dict[int, FileStat]] = {}
+        """Files indexed in their current state, by id."""
+        self.stale: Final[dict[str, FileStat]] = {}
+        """The other files, by path."""
+        self._known: Final[dict[str, FileStat]] = {}
+        # Ids of the fresh files, by path.
+        self._numbers: Final[dict[str, int]] = {}
+        # Rows that match no current state, by path.
+        self._outdated: Final[dict[str, Row]] = {}
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(entry.size for entry in self.entries)
+
+    def number(self, entry: FileStat) -> int | None:
+        """Look up a file's id; None if it is not indexed in that state."""
+        number = self._numbers.get(entry.relative)
+        return number if number is not None and self.fresh.get(number) == entry else None
+
+    def find_gone(self) -> list[str]:
+        """List the paths of deleted files that still have rows."""
+        known = self._known
+        return sorted(
+            path for path, row in self._outdated.items() if path not in known and row.stamp != GONE
+        )
+
+    def take_files(self, entries: Sequence[FileStat]) -> None:
+        """Update the files; the identical list means unchanged files."""
+        if entries is self.entries:
+            return
+        # The catalog keeps an entry's object while its file is the same: ids compare ten times
+        # as fast as entries.
+        old_ids, new_ids = set(map(id, self.entries)), set(map(id, entries))
+        before = {entry.relative: entry for entry in self.entries if id(entry) not in new_ids}
+        now = {entry.relative: entry for entry in entries if id(entry) not in old_ids}
+        self.entries = entries
+        self._known.update(now)
+        for path in before.keys() - now.keys():
+            del self._known[path]
+            self._place(path, self._row(path))
+        if not (self._numbers or self._outdated):  # of no row is anything known
+            self.stale.update(now)
+            return
+        for path, entry in now.items():
+            if before.get(path) != entry:
+                self._place(path, self._row(path))
+
+    def take_row(self, path: str, row: Row) -> None:
+        """Update the row of a file."""
+        self._place(path, row)
+
+    def forget_rows(self) -> None:
+        """Assume an empty index."""
+        self.fresh.clear()
+        self._numbers.clear()
+        self._outdated.clear()
+        self.stale.update(self._known)
+
+    def _row(self, path: str) -> Row | None:
+        number = self._numbers.get(path)
+        if number is None:
+            return self._outdated.get(path)
+        return Row(number, self.fresh[number][1:5])
+
+    def _place(self, path: str, row: Row | None) -> None:
+        """Classify a file as fresh or stale."""
+        number = self._numbers.pop(path, None)
+        if number is not None:
+            self.fresh.pop(number, None)
+        self.stale.pop(path, None)
+        self._outdated.pop(path, None)
+        entry = self._known.get(path)
+        if entry is not None and row is not None and row.stamp == entry[1:5]:
+            self.fresh[row.number] = entry
+            self._numbers[entry.relative] = row.number  # the path's own text, not one more
+            return
+        if row is not None:
+            self._outdated[path] = row
+        if entry is not None:
+            self.stale[entry.relative] = entry
+
+
+TFile = TypeVar("TFile")
+TResult = TypeVar("TResult")
+
+
+def cpu_seconds_for(batch: Iterable[TFile], size: Callable[[TFile], int]) -> float:
+    """Compute the CPU limit for reading files of these sizes in bytes."""
+    return CPU_SECONDS + _CPU_SECONDS_PER_MIB * sum(map(size, batch)) / (1 << 20)
+
+
+def ask_worker(pool: WorkerPool, request: object, cpu_seconds: float) -> Any:  # noqa: ANN401  # as the pool's
+    """Send a request to a worker process.
+
+    Raises WorkerDied, Busy if no process is available, and Busy or Unusable from the worker.
+    """
+    try:
+        answer = pool.call(request, _TIMEOUT, cpu_seconds)
+    except Unavailable:
+        raise Busy from None
+    if isinstance(answer, Busy | Unusable):
+        raise answer
+    return answer
+
+
+def read_apart(
+    batch: Sequence[TFile],
+    read: Callable[[Sequence[TFile]], TResult],
+    skip: Callable[[TFile], TResult],
+) -> Iterator[TResult]:
+    """Yield `read(batch)`; if that kills the worker, the results of each file alone.
+
+    `skip` makes the result of a file that kills the worker by itself. `read` skips what it has read
+    already. Raises as `read`, and Unusable if no process starts.
+    """
+    try:
+        result = read(batch)
+    except WorkerDied as died:
+        if died.at_start:
+            raise Unusable from died
+        if len(batch) > 1:
+            for one in batch:
+                yield from read_apart([one], read, skip)
+            return
+        logging.event("file not indexed", level="warn", reason="its process ended")
+        result = skip(batch[0])
+    yield result

@@ -1,0 +1,243 @@
+"""Search over pads and cells: by words, by meaning, or both; and the vectors that needs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from weakref import finalize
+
+from rolltop.core import embedding, fulltext, logging
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import RolltopError
+from rolltop.core.thread_pool import ThreadPool
+from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH
+from rolltop.toolsets.scratch.service.cell_input import invalid_value
+from rolltop.toolsets.scratch.service.pads import CELL_KIND, KINDS, PAD_KIND
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.db import Tx
+    from rolltop.core.embedding import Embedder, Matrix
+    from rolltop.core.fulltext import IndexHit
+    from rolltop.core.principal import Principal
+    from rolltop.toolsets.scratch.models import JsonObject, SearchMode
+    from rolltop.toolsets.scratch.models.records import CellSelection
+
+VECTOR_THREAD_NAME: Final = "rolltop-vectors"
+_BATCH_SIZE: Final = 64
+_NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
+_SCORE_DIGITS: Final = 4
+
+
+@dataclass(frozen=True)
+class PadSearchResult:
+    """Hits, best first; the embedder that took part, or "none"; what ran; texts without vector."""
+
+    hits: list[JsonObject]
+    embedder: str
+    mode: SearchMode
+    pending: int
+
+
+@dataclass(frozen=True)
+class QueryEmbedding:
+    """A query's vector by the model `version`, which may still be computed."""
+
+    version: str
+    vector: Future[Matrix]
+
+
+class PadSearch:
+    """Search of one process: its embedding model, loaded off the path of any call."""
+
+    def __init__(self, app: AppContext) -> None:
+        """Load nothing yet."""
+        self._app = app
+        self._model: Embedder | None = None
+        self._is_loading = False
+        self._query_pool = ThreadPool(2, "rolltop-query")
+        finalize(self, self._query_pool.release).atexit = False
+        self._warming: set[tuple[str, str]] = set()  # users and versions of vectors
+        self._grown_users: set[str] | None = None  # since the vector index was updated; None: all
+
+    async def search(
+        self, call: CallContext, query: str, selection: CellSelection, limit: int, mode: SearchMode
+    ) -> PadSearchResult:
+        """Search. Raises InvalidArgument for a blank query, CONFIG_ERROR for `meaning`."""
+        if not query.strip():
+            raise invalid_value("query is blank", "Send some words of what you look for.")
+        model = await self._model_for(call, mode)
+        meaning = None
+        if model is not None:  # computed while the words are looked up
+            vector = self._query_pool.submit(lambda: model.embed([query])[0])
+            meaning = QueryEmbedding(model.version, vector)
+        hits, ran, pending = await call.read(find_hits, query, selection, limit, mode, meaning)
+        if mode == "hybrid" and meaning is not None and ran == "words":
+            self._warm_vectors(call.principal, meaning.version)
+        used = {hit["embedding_version"] for hit in hits} - {fulltext.NO_EMBEDDING}
+        if mode == "hybrid" and not used:
+            ran = "words"  # no vector is there yet
+        embedder = meaning.version if meaning and used else fulltext.NO_EMBEDDING
+        return PadSearchResult(hits, embedder, ran, pending)
+
+    async def embed_pending(self) -> None:
+        """Compute the vectors that are missing; load the model only if there is a text."""
+        app = self._app
+        if not self.is_available:
+            return
+        if not await app.database.read(SYSTEM, fulltext.pending_texts, _NO_MODEL, 1):
+            return
+        model = await app.run_in_thread(self.load_model)
+        while model is not None and not app.is_stopping:
+            texts = await app.database.read(
+                SYSTEM, fulltext.pending_texts, model.version, _BATCH_SIZE
+            )
+            if not texts:
+                return
+            vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
+            await app.database.write(SYSTEM, fulltext.store_vectors, model.version, texts, vectors)
+            if self._grown_users is not None:
+                self._grown_users |= {one.user_id for one in texts}
+
+    async def index_vectors(self) -> None:
+        """Update the store's own index of vectors: of all users first, then of those that grew."""
+        model = self._model
+        if model is None or not self.is_available:
+            return
+        grown, self._grown_users = self._grown_users, set()
+        if grown is None or grown:
+            owners = None if grown is None else sorted(grown)
+            app = self._app
+            await app.run_in_thread(
+                fulltext.index_vectors, app.database, model.version, owners, lambda: app.is_stopping
+            )
+
+    @property
+    def is_available(self) -> bool:
+        """Whether search by meaning is on and the model's packages are installed."""
+        return self._app.settings["scratch.semantic_search"] and not embedding.missing_packages()
+
+    def load_model(self) -> Embedder | None:
+        """Load the model, if it is not loaded; None if there is none. Blocks."""
+        if self._model is None and self.is_available:
+            self._model = embedding.try_load_embedder(self._app.settings["scratch.embedding_model"])
+        return self._model if self.is_available else None
+
+    async def _model_for(self, call: CallContext, mode: SearchMode) -> Embedder | None:
+        """Find the model for a query; hybrid does not wait until it is loaded."""
+        if mode == "words" or (mode == "hybrid" and not self.is_available):
+            return None
+        if mode == "hybrid":
+            if self._model is None and not self._is_loading:
+                self._is_loading = True
+                _start_thread("rolltop-embedder", lambda: self._prepare(call.principal))
+            return self._model
+        loaded = await call.run_in_thread(self.load_model)
+        if loaded is not None:
+            return loaded
+        message = f"Search by meaning needs the extra {embedding.EXTRA}"
+        hint = f"Search with mode words, or install rolltop[{embedding.EXTRA}]."
+        if not call.app.settings["scratch.semantic_search"]:
+            message = "Search by meaning is off: scratch.semantic_search"
+            hint = "Search with mode words, or turn the setting on."
+        raise RolltopError(message, code="CONFIG_ERROR", hint=hint)
+
+    def _prepare(self, principal: Principal) -> None:
+        """Load the model, and read the vectors that the caller's next search needs."""
+        model = self.load_model()
+        if model is not None:
+            self._warm_vectors(principal, model.version)
+
+    def _warm_vectors(self, principal: Principal, version: str) -> None:
+        """Begin to read the caller's vectors; searches go by words meanwhile."""
+        key = (principal.tenant_id, version)
+
+        def read() -> None:
+            try:
+                self._app.database.read_sync(principal, fulltext.warm_vector_cache, version)
+            except RolltopError as failure:
+                logging.event("vectors not read", level="warn", code=failure.code)
+            finally:
+                self._warming.discard(key)
+
+        if key not in self._warming:
+            self._warming.add(key)
+            _start_thread(VECTOR_THREAD_NAME, read)
+
+
+def find_hits(
+    tx: Tx,
+    query: str,
+    selection: CellSelection,
+    limit: int,
+    mode: SearchMode,
+    meaning: QueryEmbedding | None,
+) -> tuple[list[JsonObject], SearchMode, int]:
+    """Find hits, best first; return them with the mode that ran and how many texts are pending.
+
+    The mode hybrid runs as words while the vectors are still to be read, the mode meaning if it
+    finds nothing: there may be no vector yet of what could be found.
+    """
+    pending = fulltext.count_pending(tx, meaning.version) if meaning else 0
+    if meaning is None or (
+        mode == "hybrid" and not fulltext.is_vector_cache_warm(tx, meaning.version)
+    ):
+        mode, meaning = "words", None
+    found = _find_documents(tx, query, selection, limit, mode, meaning)
+    if mode == "meaning" and not found:
+        mode, found = "words", _find_documents(tx, query, selection, limit, "words", None)
+    return _hit_data(tx, found), mode, pending
+
+
+def _find_documents(
+    tx: Tx,
+    query: str,
+    selection: CellSelection,
+    limit: int,
+    mode: SearchMode,
+    meaning: QueryEmbedding | None,
+) -> list[IndexHit]:
+    return fulltext.query(
+        tx,
+        query,
+        kinds=KINDS,
+        filters={"namespace": selection.namespaces, "tags": selection.tags},
+        limit=limit,
+        mode=mode,
+        vector=meaning and meaning.vector,
+        version=meaning.version if meaning else fulltext.NO_EMBEDDING,
+    )
+
+
+def _hit_data(tx: Tx, found: Sequence[IndexHit]) -> list[JsonObject]:
+    cells = cell_rows.pads_and_tags(tx, [hit.id for hit in found if hit.kind == CELL_KIND])
+    ids = {hit.id for hit in found if hit.kind == PAD_KIND}
+    pads = pad_rows.get_pads(tx, ids | {scratch_id for scratch_id, _tags in cells.values()})
+    shown: list[JsonObject] = []
+    for hit in found:
+        is_cell = hit.kind == CELL_KIND
+        scratch_id, tags = cells.get(hit.id, ("", ())) if is_cell else (hit.id, None)
+        pad = pads.get(scratch_id)
+        if pad is not None:
+            shown.append(
+                {
+                    "scratch_id": scratch_id,
+                    "cell_id": hit.id if is_cell else None,
+                    "tenant_id": tx.scope.tenant_id,
+                    "namespace": pad.namespace,
+                    "tags": list(pad.tags if tags is None else tags),
+                    "score": round(hit.score, _SCORE_DIGITS),
+                    "snippet": hit.snippet[:MAX_SNIPPET_LENGTH],
+                    "embedding_version": hit.embedding_version,
+                }
+            )
+    return shown
+
+
+def _start_thread(name: str, run: Callable[[], None]) -> None:
+    threading.Thread(target=run, name=name, daemon=True).start()

@@ -1,0 +1,597 @@
+"""What the tools do, and what the toolset remembers between calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar
+
+from rolltop.core import logging, pagination
+from rolltop.core.cursor import filtered_kind
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import InvalidArgument, RolltopError
+from rolltop.core.expiry import purge_expired
+from rolltop.core.pagination import Page
+from rolltop.core.principal import Principal
+from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
+from rolltop.toolsets.scratch.models.records import PadChange, PadLimits, format_timestamp
+from rolltop.toolsets.scratch.service import (
+    cell_input,
+    cursors,
+    namespaces,
+    pad_search,
+    pads,
+    read_response,
+    schemas,
+    validation_runner,
+    write_response,
+)
+from rolltop.toolsets.scratch.store import pad_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.pagination import TextPage
+    from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
+    from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
+    from rolltop.toolsets.scratch.models.records import Draft, Pad, PadWrite, SchemaEntry
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Results = list["JsonObject | None"]
+CellSelector = tuple[
+    "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
+]
+"""cell_ids, indices, tags, namespaces."""
+
+_LARGE_CHARACTERS: Final = 1 << 15  # longer texts are measured on a worker thread
+_MAX_ATTEMPTS: Final = 5  # how often an edit is validated again because another call overtook it
+
+
+class ScratchService:
+    """Scratchpads of one process: the tools' work, checking processes, model and access times."""
+
+    def __init__(self, app: AppContext) -> None:
+        """Start nothing yet."""
+        self._app = app
+        self.search_index = pad_search.PadSearch(app)
+        # Losing the last seconds of it costs a little of the order in which pads are evicted.
+        self._access_times: dict[str, dict[str, datetime]] = {}
+
+    @cached_property
+    def limits(self) -> PadLimits:
+        """The limits in the settings. Raises CONFIG_ERROR for a default namespace that is none."""
+        settings = self._app.settings
+        try:
+            namespace = cell_input.name(
+                settings["scratch.default_namespace"], "scratch.default_namespace"
+            )
+        except InvalidArgument as refused:
+            hint = "Set scratch.default_namespace to 1 to 200 characters and start again."
+            raise RolltopError(refused.message, code="CONFIG_ERROR", hint=hint) from None
+        return PadLimits(
+            pads=settings["scratch.max_scratchpads"],
+            cells=settings["scratch.max_cells_per_pad"],
+            cell_bytes=settings["scratch.max_cell_bytes"],
+            policy=settings["scratch.eviction_policy"],
+            namespace=namespace,
+        )
+
+    @cached_property
+    def validation(self) -> validation_runner.ValidationRunner:
+        """The checking processes."""
+        return validation_runner.ValidationRunner(self._app.settings["scratch.validation_timeout"])
+
+    def close(self) -> None:
+        """End the checking processes, and write which pads were read last."""
+        if "validation" in vars(self):
+            self.validation.close()
+        for user_id, moments in self._take_access_times():
+            principal = Principal.for_user(user_id)
+            self._app.database.write_sync(principal, pad_rows.update_access_times, moments)
+
+    async def create_pad(
+        self,
+        call: CallContext,
+        scratch_id: str | None,
+        metadata: Mapping[str, Any] | None,
+        namespace: str | None,
+        tags: Sequence[str] | None,
+        cells: Sequence[CellInput] | None,
+    ) -> JsonObject:
+        """Create a pad."""
+        pad_id = None if scratch_id is None else cell_input.identifier(scratch_id)
+        change = cell_input.parse_pad_fields(metadata, namespace, tags, self.limits.namespace)
+        size = sum(len(cell["content"]) for cell in cells or ())
+        drafts = await _run_sized(call, size, cell_input.parse_cells, cells, self.limits)
+        entries = schemas.merge_entries([], change.schemas)
+        drafts, results = await self.validation.check_drafts(call, drafts, entries)
+        reads = self.pending_access_times(call.principal.user_id)
+        written = await call.write(
+            pads.create_pad, pad_id, change, entries, drafts, self.limits, reads
+        )
+        return self._write_answer(call, written, results)
+
+    async def update_pad(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        metadata: Mapping[str, Any] | None,
+        tags: Sequence[str] | None,
+        namespace: str | None,
+        if_version: int | None,
+    ) -> JsonObject:
+        """Change a pad's own fields."""
+        change = cell_input.parse_pad_fields(metadata, namespace, tags, self.limits.namespace)
+        if change == PadChange():
+            raise cell_input.invalid_value(
+                "Nothing to update: give metadata, tags or namespace",
+                "Call scratch_update again with what to change.",
+            )
+        pad_id = cell_input.identifier(scratch_id)
+        written = await call.write(pads.update_pad, pad_id, change, if_version)
+        return self._write_answer(call, written)
+
+    async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
+        """Move a pad to the trash."""
+        pad_id = cell_input.identifier(scratch_id)
+        deleted = await call.write(pads.delete_pad, pad_id)
+        if deleted:
+            _notify_pad(call, pad_id)
+        return {"ok": True, "scratch_id": pad_id, "deleted": deleted}
+
+    async def restore_pad(self, call: CallContext, scratch_id: str | None) -> Page | JsonObject:
+        """Restore a pad, or list the trash."""
+        if scratch_id is not None:
+            pad_id = cell_input.identifier(scratch_id)
+            reads = self.pending_access_times(call.principal.user_id)
+            written = await call.write(pads.restore_pad, pad_id, self.limits, reads)
+            return self._write_answer(call, written)
+        after = cursors.parse_time_cursor("trash", call.cursor)
+        found = await call.read(pad_rows.list_trash, after, MAX_PAGE_SIZE + 1)
+        return _pad_page(
+            found,
+            MAX_PAGE_SIZE,
+            lambda pad, _at: cursors.time_cursor(
+                "trash", pad.deleted_at or pad.updated_at, pad.scratch_id
+            ),
+        )
+
+    async def append_cell(
+        self, call: CallContext, scratch_id: str, cell: CellInput, if_version: int | None
+    ) -> JsonObject:
+        """Append a cell to a pad."""
+        pad_id = cell_input.identifier(scratch_id)
+        draft, results = await self._validate_draft(
+            call, pad_id, await self._parse_cell(call, cell)
+        )
+        written = await call.write(pads.append_cell, pad_id, draft, if_version, self.limits)
+        return self._write_answer(call, written, results, one=True)
+
+    async def replace_cell(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        which: tuple[str | None, int | None],
+        cell: CellInput,
+        new_position: int | None,
+        if_version: int | None,
+    ) -> JsonObject:
+        """Replace a cell, named by its id or its index."""
+        pad_id = cell_input.identifier(scratch_id)
+        cell_id, position = which
+        if (cell_id is None) == (position is None):
+            raise cell_input.invalid_value(
+                "Give either cell_id or index", "scratch_list_cells shows both for each cell."
+            )
+        named = None if cell_id is None else cell_input.identifier(cell_id, "cell_id")
+        draft, results = await self._validate_draft(
+            call, pad_id, await self._parse_cell(call, cell)
+        )
+        written = await call.write(
+            pads.replace_cell, pad_id, named, position, draft, new_position, if_version
+        )
+        return self._write_answer(call, written, results, one=True)
+
+    async def edit_cell(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        cell_id: str,
+        given: Sequence[EditInput],
+        if_version: int | None,
+    ) -> JsonObject:
+        """Edit a cell's content.
+
+        The edits apply to the cell as it is when it is written: if another call overtakes this
+        one, they are applied and validated again, and in the end without validation.
+        """
+        pad_id = cell_input.identifier(scratch_id)
+        named = cell_input.identifier(cell_id, "cell_id")
+        edits = cell_input.parse_edits(given)
+        results: Results = []
+        for _ in range(_MAX_ATTEMPTS):
+            cell = await call.read(pads.get_cell, pad_id, named, if_version)
+            edited = await _run_sized(
+                call, cell.stats.characters, pads.edit_draft, cell, edits, self.limits
+            )
+            draft, results = await self._validate_draft(call, pad_id, edited)
+            written = await call.write(pads.put_edited_cell, pad_id, named, draft, cell.version)
+            if written is not None:
+                break
+        else:
+            results = []
+            written = await call.write(
+                pads.edit_cell, pad_id, named, edits, if_version, self.limits
+            )
+        return self._write_answer(call, written, results, one=True)
+
+    async def delete_cell(
+        self, call: CallContext, scratch_id: str, cell_id: str, if_version: int | None
+    ) -> JsonObject:
+        """Delete a cell."""
+        pad_id = cell_input.identifier(scratch_id)
+        named = cell_input.identifier(cell_id, "cell_id")
+        written = await call.write(pads.delete_cell, pad_id, named, if_version)
+        call.app.notify_changed(call.principal, f"rolltop://cell/{named}")
+        deleted: JsonObject = {"cell_id": named, "deleted": True}
+        room = call.budget and max(1, call.budget - pagination.count_tokens(deleted))
+        return {**self._write_answer(replace(call, budget=room), written), **deleted}
+
+    async def read_pad(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        selector: CellSelector,
+        lines: read_response.Lines = (None, None, None),
+        *,
+        with_metadata: bool = True,
+        with_header: bool = True,
+    ) -> Page | TextPage:
+        """Read a pad with some of its cells; `with_header` False leaves its own fields out."""
+        pad_id, selection = cell_input.identifier(scratch_id), cell_input.cell_selection(*selector)
+        kind = filtered_kind(
+            read_response.KIND, pad_id, selection.cell_ids, selection.indices, selection.tags
+        )
+        position, offset = None, 0
+        # The call that continues in one cell by its lines still has the cursor that led to it.
+        if call.cursor is not None and lines != (None, None, None):
+            read_response.check_cursor(call.cursor)
+        elif call.cursor is not None:
+            at, begin, (offset,) = cursors.decode(kind, call.cursor, 1)
+            position = (at, begin)
+        names = ("cell_ids", "indices", "tags", "namespaces", "line_start", "line_count")
+        values = (*selector, *lines, call.cursor)
+        given = {
+            name: value
+            for name, value in zip((*names, "char_start", "cursor"), values, strict=True)
+            if value is not None
+        }
+        request = read_response.ReadRequest(
+            cursor_kind=kind,
+            arguments={"scratch_id": scratch_id, **given, "include_metadata": with_metadata},
+            lines=lines,
+            position=position,
+            offset=offset,
+            budget=call.budget,
+            max_budget=call.app.settings["max_result_tokens"],
+            with_header=with_header and position is None,
+            with_metadata=with_metadata,
+        )
+        view = await call.read(read_response.read_pad, pad_id, selection, request)
+        self._note_access(call, pad_id, view.at)
+        return read_response.build_answer(view, request)
+
+    async def list_cells(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        cell_ids: Sequence[str] | None,
+        tags: Sequence[str] | None,
+    ) -> Page:
+        """List a pad's cells without content."""
+        pad_id = cell_input.identifier(scratch_id)
+        selection = cell_input.cell_selection(cell_ids, None, tags)
+        kind = filtered_kind("outline", pad_id, selection.cell_ids, selection.tags)
+        position = cursors.parse_position(kind, call.cursor)
+        pad, at, found = await call.read(pads.list_cells, pad_id, selection)
+        self._note_access(call, pad_id, at)
+        envelope = {"ok": True, "scratch_id": pad_id, "cell_count": pad.cell_count}
+        return cursors.id_page(
+            kind,
+            position,
+            [cell.cell_id for cell in found],
+            [cell.outline for cell in found],
+            lambda items: {**envelope, "cells": items},
+        )
+
+    async def list_pads(
+        self,
+        call: CallContext,
+        given_namespaces: Sequence[str] | None,
+        tags: Sequence[str] | None,
+        limit: int,
+        order: PadOrder,
+    ) -> Page:
+        """List pads."""
+        selection = cell_input.cell_selection(None, None, tags, given_namespaces)
+        filters = (selection.namespaces, selection.tags)
+        kind = filtered_kind(f"pads-{order}", *filters)
+        if order == "title":
+            last = cursors.parse_title_cursor(kind, call.cursor)
+            found = await call.read(pads.list_pads_by_title, *filters, last, limit + 1)
+            before = 0 if last is None else last.position
+            return _pad_page(
+                found,
+                limit,
+                lambda pad, at: cursors.title_cursor(
+                    kind, pad.scratch_id, pad_rows.title_key(pad.metadata), before + at + 1
+                ),
+            )
+        after = cursors.parse_time_cursor(kind, call.cursor)
+        found = await call.read(pad_rows.list_pads, *filters, order, after, limit + 1)
+
+        def cursor_after(pad: Pad, _at: int) -> str:
+            moment = pad.updated_at if order == "recent" else pad.created_at
+            return cursors.time_cursor(kind, moment, pad.scratch_id)
+
+        return _pad_page(found, limit, cursor_after)
+
+    async def list_tags(self, call: CallContext, given_namespaces: Sequence[str] | None) -> Page:
+        """List the tags of pads and cells."""
+        selection = cell_input.cell_selection(None, None, None, given_namespaces)
+        kind = filtered_kind("tags", selection.namespaces)
+        position = cursors.parse_position(kind, call.cursor)
+        of_pads, of_cells = await call.read(pad_rows.tags_in_use, selection.namespaces)
+        items = [*({"pad": tag} for tag in of_pads), *({"cell": tag} for tag in of_cells)]
+        ids = [cursors.name_digest(*next(iter(item.items()))) for item in items]
+        names = list(selection.namespaces)
+        filtered = {"namespace_filter": names} if names else {}
+
+        def envelope(some: list[JsonObject]) -> JsonObject:
+            pad_tags, cell_tags = ([i[k] for i in some if k in i] for k in ("pad", "cell"))
+            return {"ok": True, "scratchpad_tags": pad_tags, "cell_tags": cell_tags, **filtered}
+
+        return cursors.id_page(kind, position, ids, items, envelope)
+
+    async def validate_cells(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        cell_ids: Sequence[str] | None,
+        indices: Sequence[int] | None,
+    ) -> Page:
+        """Validate stored cells."""
+        pad_id = cell_input.identifier(scratch_id)
+        selection = cell_input.cell_selection(cell_ids, indices)
+        kind = filtered_kind("results", pad_id, selection.cell_ids, selection.indices)
+        position = cursors.parse_position(kind, call.cursor)
+        first, results = await self.validation.validate_cells(call, pad_id, selection, position)
+        ids = [result["cell_id"] for result in results]
+        return Page(
+            results,
+            lambda items: {"ok": True, "scratch_id": pad_id, "results": items},
+            lambda at: cursors.cursor_after(kind, ids, at, first),
+        )
+
+    async def search(
+        self,
+        call: CallContext,
+        query: str,
+        given_namespaces: Sequence[str] | None,
+        tags: Sequence[str] | None,
+        limit: int,
+        mode: SearchMode,
+    ) -> Page:
+        """Search pads and cells."""
+        selection = cell_input.cell_selection(None, None, tags, given_namespaces)
+        kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
+        first = cursors.parse_number(kind, call.cursor)
+        found = await self.search_index.search(call, query, selection, limit, mode)
+        how: JsonObject = {"embedder": found.embedder, "mode": found.mode}
+        if found.pending:
+            how["pending"] = found.pending
+        return Page(
+            found.hits[first:],
+            lambda items: {"ok": True, "hits": items, **how},
+            lambda at: cursors.encode(kind, first + at + 1, ""),
+        )
+
+    async def manage_schema(
+        self,
+        call: CallContext,
+        action: Literal["list", "get", "upsert", "delete"],
+        scratch_id: str,
+        schema_id: str | None,
+        given: SchemaInput | None,
+    ) -> Page | JsonObject:
+        """List, read, write or delete a pad's schemas."""
+        pad_id = cell_input.identifier(scratch_id)
+        if action == "list":
+            kind = filtered_kind("schemas", pad_id)
+            position = cursors.parse_position(kind, call.cursor)
+            found = await call.read(pads.list_schemas, pad_id)
+            items = [write_response.truncatable(vars(one), "schema", call.budget) for one in found]
+            ids = [entry.id for entry in found]
+            return cursors.id_page(
+                kind, position, ids, items, lambda some: {"ok": True, "schemas": some}
+            )
+        named = None if schema_id is None else cell_input.identifier(schema_id, "schema_id")
+        if action == "upsert":
+            if given is None:
+                raise cell_input.invalid_value(
+                    "schema is required", "Send schema as {id?, name?, schema}."
+                )
+            change = cell_input.parse_schema({"id": named, **given} if named else given)
+            if named not in {None, change.id}:
+                raise cell_input.invalid_value(
+                    "schema_id and schema.id differ", "Send one of the two."
+                )
+            entry = await call.write(pads.upsert_schema, pad_id, change)
+        elif named is None:
+            raise cell_input.invalid_value(
+                "schema_id is required", "scratch_schema with action list shows ids."
+            )
+        elif action == "delete":
+            await call.write(pads.delete_schema, pad_id, named)
+            _notify_pad(call, pad_id)
+            return {"ok": True, "schema_id": named, "deleted": True}
+        else:
+            entry = await call.read(pads.get_schema, pad_id, named)
+        if action == "upsert":
+            _notify_pad(call, pad_id)
+        shown = write_response.truncatable(vars(entry), "schema", call.budget)
+        return {"ok": True, "schema": shown}
+
+    async def manage_namespace(
+        self,
+        call: CallContext,
+        action: Literal["create", "delete"],
+        namespace: str | None,
+        *,
+        with_pads: bool,
+    ) -> JsonObject:
+        """Create or delete a namespace."""
+        named = _require_namespace(namespace, "namespace")
+        if action == "create":
+            created = await call.write(pad_rows.register_namespace, named)
+            return {"ok": True, "namespace": named, "created": created}
+        deleted, removed = await call.write(namespaces.delete_namespace, named, with_pads=with_pads)
+        outcome = {"deleted": deleted, "removed_scratchpads": removed}
+        return {"ok": True, "namespace": named, **outcome}
+
+    async def rename_namespace(
+        self, call: CallContext, old: str | None, new: str | None, *, migrate: bool
+    ) -> JsonObject:
+        """Rename a namespace."""
+        before = _require_namespace(old, "old_namespace")
+        after = _require_namespace(new, "new_namespace")
+        moved = await call.write(namespaces.rename_namespace, before, after, migrate=migrate)
+        return {"ok": True, "namespace": after, "migrated_count": moved}
+
+    async def list_namespaces(self, call: CallContext) -> Page:
+        """List namespaces."""
+        kind = "namespaces"
+        after = cursors.parse_time_cursor(kind, call.cursor)
+        found, more = await call.read(namespaces.list_namespaces, after, MAX_PAGE_SIZE)
+        items = [
+            {"namespace": name, "scratchpad_count": used, "created_at": format_timestamp(created)}
+            for name, used, created in found
+        ]
+        return Page(
+            items,
+            lambda some: {"ok": True, "namespaces": some},
+            lambda at: cursors.time_cursor(kind, found[at][2], cursors.name_id(found[at][0])),
+            more,
+        )
+
+    async def purge_trash(self) -> None:
+        """Delete what went into any user's trash 30 days ago or earlier."""
+        await purge_expired(self._app, "pads in the trash", pad_rows.purge_trash)
+
+    async def evict_idle_pads(self) -> None:
+        """Evict every user's pads that were idle for longer than the setting allows."""
+        age = timedelta(seconds=self._app.settings["scratch.preempt_age"])
+        for user_id in await self._app.database.read(SYSTEM, pad_rows.idle_owners, age):
+            reads = self.pending_access_times(user_id)
+            principal = Principal.for_user(user_id)
+            evicted = await self._app.database.write(principal, pads.evict_idle_pads, age, reads)
+            if evicted:
+                _log_evicted("preempt", user_id, len(evicted))
+
+    def pending_access_times(self, user_id: str) -> dict[str, datetime]:
+        """Copy when a user's pads were read, as far as that is not stored yet."""
+        return dict(self._access_times.get(user_id, {}))
+
+    async def write_access_times(self) -> None:
+        """Store when pads were read; what fails to be written is dropped."""
+        for user_id, moments in self._take_access_times():
+            principal = Principal.for_user(user_id)
+            await self._app.database.write(principal, pad_rows.update_access_times, moments)
+
+    def _take_access_times(self) -> Iterable[tuple[str, dict[str, datetime]]]:
+        taken, self._access_times = self._access_times, {}
+        return taken.items()
+
+    def _note_access(self, call: CallContext, scratch_id: str, moment: datetime) -> None:
+        self._access_times.setdefault(call.principal.user_id, {})[scratch_id] = moment
+
+    async def _parse_cell(self, call: CallContext, cell: CellInput) -> Draft:
+        return await _run_sized(
+            call, len(cell["content"]), cell_input.parse_cell, cell, self.limits
+        )
+
+    async def _validate_draft(
+        self, call: CallContext, scratch_id: str, draft: Draft
+    ) -> tuple[Draft, Results]:
+        """Validate a draft that asks for it, against its pad's schemas."""
+        if not draft.validate:
+            return draft, []
+        entries: Sequence[SchemaEntry] = ()
+        if validation_runner.uses_schema(draft):
+            entries = await call.read(pads.list_schemas, scratch_id)
+        (checked,), results = await self.validation.check_drafts(call, [draft], entries)
+        return checked, results
+
+    def _write_answer(
+        self,
+        call: CallContext,
+        written: PadWrite,
+        results: Results | None = None,
+        *,
+        one: bool = False,
+    ) -> JsonObject:
+        """Notify listeners and log evictions, then build the write's answer."""
+        _notify_pad(call, written.pad.scratch_id)
+        for cell_id in written.written:
+            call.app.notify_changed(call.principal, f"rolltop://cell/{cell_id}")
+        if written.evicted:
+            policy = call.app.settings["scratch.eviction_policy"]
+            _log_evicted(policy, call.principal.user_id, len(written.evicted))
+        cells = [cell for cell in written.cells if cell.cell_id in written.written]
+        located = [
+            validation_runner.attach_cell(result, cell)
+            for result, cell in zip(results or (), cells, strict=False)
+            if result is not None
+        ]
+        return write_response.fit_answer(written, located, call.budget, one=one)
+
+
+def _log_evicted(policy: str, user_id: str, count: int) -> None:
+    logging.event("scratchpads evicted", policy=policy, user=user_id, count=count)
+
+
+def _notify_pad(call: CallContext, scratch_id: str) -> None:
+    call.app.notify_changed(call.principal, f"rolltop://pad/{scratch_id}")
+
+
+def _require_namespace(given: str | None, what: str) -> str:
+    if given is None:
+        raise cell_input.invalid_value(f"{what} is required", f"Retry with {what}.")
+    return cell_input.name(given, what)
+
+
+def _pad_page(found: Sequence[Pad], limit: int, cursor_after: Callable[[Pad, int], str]) -> Page:
+    """Build the page of the first `limit` pads; one more was read to tell whether others follow."""
+    return Page(
+        [pad.entry for pad in found[:limit]],
+        lambda some: {"ok": True, "scratchpads": some},
+        lambda at: cursor_after(found[at], at),
+        len(found) > limit,
+    )
+
+
+async def _run_sized(
+    call: CallContext,
+    characters: int,
+    function: Callable[P, T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run a function, on a worker thread if its text is large."""
+    if characters < _LARGE_CHARACTERS:
+        return function(*args, **kwargs)
+    return await call.run_in_thread(function, *args, **kwargs)

@@ -1,0 +1,125 @@
+"""Exact edits of a text, all or none; errors show the lines that nearly match."""
+
+from __future__ import annotations
+
+import re
+from heapq import nlargest
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.arguments import value_preview
+from rolltop.core.text.lines import TextLines
+from rolltop.toolsets.scratch.models.records import LineEdit, Replacement
+from rolltop.toolsets.scratch.service.cell_input import invalid_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rolltop.core.errors import InvalidArgument
+    from rolltop.toolsets.scratch.models.records import Edit
+
+_MAX_SUGGESTIONS: Final = 3
+_MAX_SHOWN_LINE: Final = 100
+_WORD: Final = re.compile(r"\w+")
+
+
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+    """Apply edits to a text: first the line edits, by their numbers now, then the others in order.
+
+    Raises InvalidArgument if lines overlap or do not exist, or a text to replace does not occur,
+    or occurs more than once without `all`.
+    """
+    changed = _apply_line_edits(text, [edit for edit in edits if isinstance(edit, LineEdit)])
+    for at, edit in enumerate(edits):
+        if isinstance(edit, Replacement):
+            changed = _apply_replacement(changed, edit, at)
+    return changed
+
+
+def _apply_line_edits(text: str, edits: Sequence[LineEdit]) -> str:
+    if not edits:
+        return text
+    lines = TextLines(text)
+    ordered = sorted(edits, key=lambda edit: (edit.first, edit.last))
+    for edit in ordered:
+        if edit.last > len(lines) or edit.first > len(lines) + 1:
+            raise invalid_value(
+                f"The cell has {len(lines)} lines; the edit names {edit.first} to {edit.last}",
+                "scratch_read shows the lines as they are now.",
+            )
+    for before, after in pairwise(ordered):
+        if after.first <= before.last or after.first == before.first:
+            raise invalid_value(
+                f"Edits overlap at line {after.first}", "Join them into one edit of these lines."
+            )
+    parts: list[str] = []
+    end = 0
+    for edit in ordered:
+        start, stop = lines.span(edit.first, edit.last)
+        parts += [text[end:start], _with_line_breaks(edit, text, start, stop)]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _with_line_breaks(edit: LineEdit, text: str, start: int, stop: int) -> str:
+    """Add the line breaks that separate an edit's text from the lines around it."""
+    new, newline = edit.text, "\r\n" if "\r\n" in text[:4096] else "\n"
+    if not new:
+        return new
+    ended = text[start:stop].endswith("\n") if stop > start else True
+    if not new.endswith("\n") and (stop < len(text) or (ended and start < stop)):
+        new += newline
+    if start == len(text) and text and not text.endswith("\n"):
+        new = newline + new
+    return new
+
+
+def _apply_replacement(text: str, edit: Replacement, at: int) -> str:
+    found = text.count(edit.old)
+    if not found:
+        raise invalid_value(
+            f"edits[{at}].old is not in the cell: {value_preview(edit.old)}; nothing was written. "
+            f"Nearest lines: {_format_lines(_similar_lines(text, edit.old))}",
+            "Copy the text exactly, white space too, as scratch_read shows it.",
+        )
+    if found > 1 and not edit.everywhere:
+        raise _ambiguous_edit(text, edit, at, found)
+    return text.replace(edit.old, edit.new)
+
+
+def _ambiguous_edit(text: str, edit: Replacement, at: int, found: int) -> InvalidArgument:
+    lines = TextLines(text)
+    places = (lines.line_at(start) for start in _occurrences(text, edit.old))
+    numbers = islice(dict.fromkeys(places), _MAX_SUGGESTIONS)
+    shown_lines = [(number, lines.between(number, number)) for number in numbers]
+    return invalid_value(
+        f"edits[{at}].old is in the cell {found} times; nothing was written. "
+        f"Found at: {_format_lines(shown_lines)}",
+        "Send more of the text around the one you mean, or all: true to replace every one.",
+    )
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    start = text.find(part)
+    while start >= 0:
+        yield start
+        start = text.find(part, start + len(part))
+
+
+def _similar_lines(text: str, target: str) -> list[tuple[int, str]]:
+    """Find the lines that share the most words with a text, with their numbers, in order."""
+    words = set(_WORD.findall(target.lower()))
+
+    def alikeness(line: str) -> float:
+        own = set(_WORD.findall(line.lower()))
+        return len(words & own) / (len(words | own) or 1)
+
+    numbered = (pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip())
+    best = nlargest(
+        _MAX_SUGGESTIONS, ((alikeness(line), -number, line) for number, line in numbered)
+    )
+    return sorted((-number, line) for _, number, line in best)
+
+
+def _format_lines(lines: Iterable[tuple[int, str]]) -> str:
+    return "; ".join(f"{number}: {line.strip()[:_MAX_SHOWN_LINE]}" for number, line in lines)

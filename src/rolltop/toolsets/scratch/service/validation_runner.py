@@ -1,0 +1,193 @@
+"""Validation of drafts and of stored cells, outside any transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core import logging
+from rolltop.core.errors import RolltopError
+from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, schema_uri
+from rolltop.toolsets.scratch.models.records import ValidationSummary
+from rolltop.toolsets.scratch.service.cursors import resume_index
+from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
+from rolltop.toolsets.scratch.service.schemas import referenced_name
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
+from rolltop.toolsets.scratch.syntax import VERSION, CheckRequest, CheckTimeout, Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rolltop.core.context import CallContext
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.records import (
+        Cell,
+        CellSelection,
+        CellSummary,
+        Draft,
+        SchemaEntry,
+    )
+    from rolltop.toolsets.scratch.service.cursors import CursorPosition
+    from rolltop.toolsets.scratch.syntax import CheckResult
+
+_BATCH_BYTES: Final = 32 << 20
+_GRACE_SECONDS: Final = 0.25  # the validator itself answers at the limit
+_TIMEOUT_CODE: Final = "VALIDATION_TIMEOUT"
+
+
+@dataclass(frozen=True)
+class CellBatch:
+    """Selected cells from the position `first` on, their pad's schemas, and what follows."""
+
+    first: int
+    cells: list[Cell]
+    schemas: list[SchemaEntry]
+    following: CursorPosition | None
+
+
+class ValidationRunner:
+    """Validates cells by checking processes, within a time limit in seconds a call."""
+
+    def __init__(self, seconds: float) -> None:
+        """Start nothing yet."""
+        self._seconds = seconds
+        self.validator = Validator(timeout=seconds)
+
+    def close(self) -> None:
+        """End every checking process; checks under way answer that the server is stopping."""
+        self.validator.close()
+
+    async def check_drafts(
+        self, call: CallContext, drafts: Sequence[Draft], entries: Sequence[SchemaEntry]
+    ) -> tuple[list[Draft], list[JsonObject | None]]:
+        """Validate the drafts that ask for it; return all drafts, and the results to answer.
+
+        A result lacks the cell's index and id, and is None if the draft did not ask.
+        """
+        by_uri = _schemas_by_uri(entries)
+        requests = [_check_request(draft, by_uri) for draft in drafts if draft.validate]
+        if not requests:
+            return list(drafts), [None] * len(drafts)
+        found = iter(await self.validator.check(requests))
+        results = [_result_data(next(found), draft) if draft.validate else None for draft in drafts]
+        checked = [
+            draft if result is None else replace(draft, finding=_summary(result, draft))
+            for draft, result in zip(drafts, results, strict=True)
+        ]
+        if any(result and not result["valid"] for result in results):
+            logging.event("validation failed", tool=call.tool, user=call.principal.user_id)
+        return checked, results
+
+    async def validate_cells(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        selection: CellSelection,
+        position: CursorPosition | None,
+    ) -> tuple[int, list[JsonObject]]:
+        """Validate the selected stored cells from a position on; return it and the results.
+
+        Raises NotFound, INVALID_INDEX, or VALIDATION_TIMEOUT for the whole call.
+        """
+        first: int | None = None
+        results: list[JsonObject] = []
+        try:
+            async with asyncio.timeout(self._seconds + _GRACE_SECONDS):
+                while True:
+                    batch = await call.read(_read_batch, scratch_id, selection, position)
+                    first = batch.first if first is None else first
+                    by_uri = _schemas_by_uri(batch.schemas)
+                    requests = [_check_request(cell, by_uri) for cell in batch.cells]
+                    found = await self.validator.check(requests)
+                    if any(isinstance(one, CheckTimeout) for one in found):
+                        raise self._timeout_error()
+                    results += [
+                        attach_cell(_result_data(one, cell), cell)
+                        for one, cell in zip(found, batch.cells, strict=True)
+                    ]
+                    position = batch.following
+                    if position is None:
+                        return first, results
+        except TimeoutError:
+            raise self._timeout_error() from None
+
+    def _timeout_error(self) -> RolltopError:
+        return RolltopError(
+            f"Validation passed its limit of {self._seconds:g} s",
+            code=_TIMEOUT_CODE,
+            hint="Validate fewer cells at once, by cell_ids; or raise scratch.validation_timeout.",
+        )
+
+
+def uses_schema(cell: Draft | Cell) -> bool:
+    """Whether validating a cell takes its pad's schemas."""
+    return cell.language in STRUCTURED_LANGUAGES and cell.json_schema is not None
+
+
+def attach_cell(result: JsonObject, cell: Cell | CellSummary) -> JsonObject:
+    """Put the cell's index and id in front of its result."""
+    return {"cell_index": cell.index, "cell_id": cell.cell_id, **result}
+
+
+def _read_batch(
+    tx: Tx, scratch_id: str, selection: CellSelection, position: CursorPosition | None
+) -> CellBatch:
+    """Read selected cells from a position on, up to 32 MiB. Raises NotFound, INVALID_INDEX."""
+    get_pad(tx, scratch_id)
+    selected = select_cells(cell_rows.outlines(tx, scratch_id), selection)
+    all_ids = [cell.cell_id for cell in selected]
+    first = resume_index(all_ids, position)
+    ids: list[str] = []
+    size = _BATCH_BYTES
+    for cell in selected[first:]:
+        size -= cell.stats.bytes
+        if ids and size < 0:
+            break
+        ids.append(cell.cell_id)
+    end = first + len(ids)
+    following = (end, all_ids[end]) if end < len(all_ids) else None
+    schemas = pad_rows.schemas_of(tx, scratch_id)
+    return CellBatch(first, cell_rows.get_cells(tx, scratch_id, ids), schemas, following)
+
+
+def _schemas_by_uri(entries: Sequence[SchemaEntry]) -> dict[str, SchemaEntry]:
+    return {schema_uri(label): entry for entry in entries for label in (entry.id, entry.name)}
+
+
+def _check_request(cell: Draft | Cell, by_uri: Mapping[str, SchemaEntry]) -> CheckRequest:
+    if not uses_schema(cell):
+        return CheckRequest(cell.language, cell.content or "")
+    registry: dict[str, Any] = {uri: entry.schema for uri, entry in by_uri.items()}
+    applied = by_uri.get(schema_uri(referenced_name(cell.json_schema)))
+    name = applied and applied.name
+    return CheckRequest(cell.language, cell.content or "", cell.json_schema, name, registry)
+
+
+def _result_data(found: CheckResult | CheckTimeout, cell: Draft | Cell) -> JsonObject:
+    errors: list[JsonObject] = []
+    if isinstance(found, CheckTimeout):
+        warning: JsonObject = {
+            "message": f"Validation passed its limit of {found.seconds:g} s; the cell is stored",
+            "code": _TIMEOUT_CODE,
+            "line": 1,
+            "column": 1,
+            "details": {},
+        }
+        warnings = [warning]
+    else:
+        errors = [asdict(diagnostic) for diagnostic in found.errors]
+        warnings = [asdict(diagnostic) for diagnostic in found.warnings]
+    return {
+        "language": cell.language,
+        "valid": not errors,
+        "errors": errors,
+        "warnings": warnings,
+        "details": found.details,
+    }
+
+
+def _summary(result: JsonObject, draft: Draft) -> ValidationSummary:
+    errors, warnings = len(result["errors"]), len(result["warnings"])
+    return ValidationSummary(result["valid"], errors, warnings, VERSION, draft.stats.sha256)

@@ -1,0 +1,456 @@
+"""Scratchpads, the trash, their namespaces and schemas, and when they were read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+
+from rolltop.core.db import upsert
+from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.schema import users
+from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.expiry import MAX_PURGED_ROWS
+from rolltop.toolsets.scratch.models import MAX_NAME_LENGTH, TRASH_RETENTION, PadOrder
+from rolltop.toolsets.scratch.models.records import Pad, SchemaEntry
+from rolltop.toolsets.scratch.store.tables import (
+    accesses,
+    cell_tags,
+    namespaces,
+    pad_tags,
+    pads,
+    schemas,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from sqlalchemy import Executable
+
+    from rolltop.core.db import Tx
+
+Condition = ColumnElement[bool]
+TimePosition = tuple["datetime", str]
+"""A moment and the key of the row that a list ordered by time continues after."""
+
+_COLUMNS: Final = (
+    *(pads.c.scratch_id, pads.c.user_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
+    *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
+)
+_OWNER: Final = bindparam("owner", type_=Identifier)
+_PAD: Final = bindparam("pad", type_=Identifier)
+_ONE: Final = (pads.c.user_id == _OWNER, pads.c.scratch_id == _PAD)
+_VISIBLE: Final = select(*_COLUMNS).where(*_ONE, pads.c.deleted_at.is_(None))
+_GET: Final = CompiledStatement(_VISIBLE)
+_LOCK: Final = CompiledStatement(_VISIBLE.with_for_update(key_share=True))
+_GET_MANY: Final = CompiledStatement(
+    select(*_COLUMNS).where(
+        pads.c.user_id == _OWNER,
+        pads.c.deleted_at.is_(None),
+        pads.c.scratch_id.in_(bindparam("wanted", expanding=True, type_=Identifier)),
+    )
+)
+_CELL_TAGS: Final = CompiledStatement(
+    select(cell_tags.c.tag)
+    .where(cell_tags.c.user_id == _OWNER, cell_tags.c.scratch_id == _PAD)
+    .distinct()
+)
+_SCHEMAS: Final = select(
+    schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
+).where(schemas.c.user_id == _OWNER, schemas.c.scratch_id == _PAD)
+_UNTITLED_LAST: Final = case((pads.c.title_key == "", 1), else_=0)
+
+
+@cache
+def _update_statement(*names: str) -> CompiledStatement:
+    """Build the update of these columns of one pad, each to a parameter named `new_…`.
+
+    An index is written for each column that is named, changed or not.
+    """
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return CompiledStatement(update(pads).where(*_ONE).values(values))
+
+
+def lock_tenant(tx: Tx) -> None:
+    """Wait until no other transaction makes, removes or moves pads of the caller.
+
+    PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
+    one writer anyway.
+    """
+    mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
+    tx.execute(mine.with_for_update(key_share=True))
+
+
+def get_pad(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
+    """Read the caller's pad; None if it is missing, in the trash or another's."""
+    row = (_LOCK if lock else _GET).first(tx, {"owner": tx.scope.user_id, "pad": scratch_id})
+    return None if row is None else _pad_of_row(*row)
+
+
+def get_pads(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
+    """Read the caller's pads outside the trash, by id."""
+    wanted = list(scratch_ids)
+    found = _GET_MANY.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
+    return {row[0]: _pad_of_row(*row) for row in found}
+
+
+def insert_pad(
+    tx: Tx,
+    scratch_id: str,
+    namespace: str,
+    metadata: Mapping[str, Any],
+    tags: Sequence[str],
+    cell_count: int,
+) -> Pad:
+    """Insert a pad; its cells are inserted separately."""
+    pad = Pad(
+        scratch_id,
+        tx.scope.user_id,
+        namespace,
+        tuple(tags),
+        dict(metadata),
+        cell_count,
+        created_at=tx.now,
+        updated_at=tx.now,
+        version=1,
+    )
+    values = {name: value for name, value in vars(pad).items() if name != "tenant_id"}
+    values |= {"user_id": tx.scope.user_id, "title_key": title_key(metadata)}
+    tx.execute(insert(pads).values(**values))
+    _insert_tags(tx, pad)
+    return pad
+
+
+def touch_pad(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
+    """Write the next version of a locked pad, with `cells` more cells; in or out of the trash."""
+    values: dict[str, Any] = {"version": pad.version + 1, "updated_at": tx.now}
+    values["cell_count"] = pad.cell_count + cells
+    if deleted or pad.deleted_at is not None:
+        values["deleted_at"] = tx.now if deleted else None
+    _update(tx, pad, values)
+    return replace(pad, **values)
+
+
+def update_pad(tx: Tx, pad: Pad, changed: Pad) -> Pad:
+    """Write the next version of a locked pad with another namespace, metadata or tags."""
+    tags_change = changed.tags != pad.tags
+    values: dict[str, Any] = {
+        "version": pad.version + 1,
+        "updated_at": tx.now,
+        "metadata": changed.metadata,
+        "title_key": title_key(changed.metadata),
+        **({"namespace": changed.namespace} if changed.namespace != pad.namespace else {}),
+        **({"tags": changed.tags} if tags_change else {}),
+    }
+    _update(tx, pad, values)
+    if tags_change:
+        mine = (pad_tags.c.user_id == tx.scope.user_id, pad_tags.c.scratch_id == pad.scratch_id)
+        tx.execute(delete(pad_tags).where(*mine))
+        _insert_tags(tx, changed)
+    return replace(changed, version=pad.version + 1, updated_at=tx.now)
+
+
+def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
+    """List the tags of a pad's cells, each once, by code point."""
+    found = _CELL_TAGS.rows(tx, {"owner": tx.scope.user_id, "pad": scratch_id})
+    return sorted(tag for (tag,) in found)
+
+
+def list_pads(
+    tx: Tx,
+    namespace_filter: Sequence[str],
+    tag_filter: Sequence[str],
+    order: PadOrder,
+    after: Sequence[Any] | None,
+    limit: int,
+    skip: tuple[str, int] | None = None,
+) -> list[Pad]:
+    """List up to `limit` of the caller's pads after a position in the order.
+
+    `skip` names one pad to leave out and how many others to pass over.
+    """
+    statement = select(*_COLUMNS).where(
+        *_visible(tx), *_filter_conditions(tx, namespace_filter, tag_filter)
+    )
+    types: list[Any] = [UTCDateTime, Identifier]
+    if order == "title":
+        types = [None, CodePointString(MAX_NAME_LENGTH), Identifier]
+        key: tuple[Any, ...] = (_UNTITLED_LAST, pads.c.title_key, pads.c.scratch_id)
+        ordered = statement.order_by(*key)
+    else:
+        key = (pads.c.updated_at if order == "recent" else pads.c.created_at, pads.c.scratch_id)
+        ordered = statement.order_by(*(column.desc() for column in key))
+    if after is not None:
+        position = tuple_(*(literal(*one) for one in zip(after, types, strict=True)))
+        ahead = tuple_(*key) > position if order == "title" else tuple_(*key) < position
+        ordered = ordered.where(ahead)
+    if skip is not None:
+        ordered = ordered.where(pads.c.scratch_id != skip[0]).offset(skip[1])
+    return _pads(tx, ordered.limit(limit))
+
+
+def title_position(tx: Tx, scratch_id: str) -> list[Any] | None:
+    """Find a pad's position among titles (untitled last, folded title, id), in the trash or not."""
+    found = select(pads.c.title_key).where(
+        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
+    )
+    key = tx.execute(found).scalar_one_or_none()
+    return None if key is None else [int(not key), key, scratch_id]
+
+
+def title_key(metadata: Mapping[str, Any]) -> str:
+    """Fold a title for sorting, short enough for an index."""
+    return str(metadata.get("title", "")).casefold()[:MAX_NAME_LENGTH]
+
+
+def count_pads(tx: Tx) -> int:
+    """Count the caller's pads outside the trash."""
+    return tx.execute(select(func.count()).select_from(pads).where(*_visible(tx))).scalar_one()
+
+
+def tags_in_use(tx: Tx, namespace_filter: Sequence[str]) -> tuple[list[str], list[str]]:
+    """List the tags of the caller's pads and those of their cells, by code point."""
+    mine = select(pads.c.scratch_id).where(
+        *_visible(tx), *_filter_conditions(tx, namespace_filter, ())
+    )
+    found = [
+        select(side.c.tag).where(side.c.user_id == tx.scope.user_id, side.c.scratch_id.in_(mine))
+        for side in (pad_tags, cell_tags)
+    ]
+    of_pads, of_cells = (sorted(tx.execute(one.distinct()).scalars()) for one in found)
+    return of_pads, of_cells
+
+
+def update_access_times(tx: Tx, moments: Mapping[str, datetime]) -> None:
+    """Write when pads of the caller were last read; pads that are gone are skipped."""
+    rows = [
+        {"user_id": tx.scope.user_id, "scratch_id": pad, "accessed_at": moments[pad]}
+        for pad in sorted(get_pads(tx, moments))
+    ]
+    if rows:
+        statement = upsert.insert(tx.kind, accesses)
+        tx.execute(
+            statement.on_conflict_do_update(
+                index_elements=["user_id", "scratch_id"],
+                set_={"accessed_at": statement.excluded.accessed_at},
+                where=accesses.c.accessed_at < statement.excluded.accessed_at,
+            ),
+            rows,
+        )
+
+
+# The trash.
+
+
+def get_including_trash(tx: Tx, scratch_id: str) -> Pad | None:
+    """Read and lock the caller's pad of that id, in the trash or not; None if the id is free."""
+    found = select(*_COLUMNS).where(
+        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
+    )
+    return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
+
+
+def get_trashed(tx: Tx, scratch_id: str) -> Pad | None:
+    """Read and lock the caller's pad in the trash; None if it can't be restored."""
+    found = select(*_COLUMNS).where(*_restorable(tx), pads.c.scratch_id == scratch_id)
+    return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
+
+
+def list_trash(tx: Tx, after: TimePosition | None, limit: int) -> list[Pad]:
+    """List the caller's pads that can be restored, last deleted first."""
+    statement = select(*_COLUMNS).where(*_restorable(tx))
+    if after is not None:
+        position = tuple_(literal(after[0], UTCDateTime), literal(after[1], Identifier))
+        statement = statement.where(tuple_(pads.c.deleted_at, pads.c.scratch_id) < position)
+    newest = (pads.c.deleted_at.desc(), pads.c.scratch_id.desc())
+    return _pads(tx, statement.order_by(*newest).limit(limit))
+
+
+def least_recently_used(tx: Tx, limit: int, before: datetime | None = None) -> list[Pad]:
+    """List the caller's pads by last access, oldest first; only those older than `before`."""
+    read = (accesses.c.user_id == tx.scope.user_id) & (accesses.c.scratch_id == pads.c.scratch_id)
+    later = accesses.c.accessed_at > pads.c.updated_at
+    last = case((later, accesses.c.accessed_at), else_=pads.c.updated_at)
+    statement = select(*_COLUMNS).select_from(pads.outerjoin(accesses, read)).where(*_visible(tx))
+    if before is not None:
+        statement = statement.where(last < before)
+    return _pads(tx, statement.order_by(last, pads.c.created_at, pads.c.scratch_id).limit(limit))
+
+
+def idle_owners(tx: Tx, age: timedelta) -> list[str]:
+    """List the users, of all, who have pads that were not written for that long."""
+    idle = (pads.c.deleted_at.is_(None), pads.c.updated_at < tx.now - age)
+    found = select(pads.c.user_id).where(*idle)
+    return sorted(tx.execute(found.distinct()).scalars())
+
+
+def delete_pad(tx: Tx, scratch_id: str) -> None:
+    """Delete one of the caller's pads for good."""
+    mine = (pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id)
+    tx.execute(delete(pads).where(*mine))
+
+
+def purge_trash(tx: Tx) -> int:
+    """Delete some of what has been in any user's trash for 30 days; return how many."""
+    key = (pads.c.user_id, pads.c.scratch_id)
+    expired = select(*key).where(pads.c.deleted_at <= tx.now - TRASH_RETENTION)
+    some = expired.limit(MAX_PURGED_ROWS).with_for_update(skip_locked=True)
+    return tx.execute(delete(pads).where(tuple_(*key).in_(some))).rowcount
+
+
+# Namespaces of a tenant.
+
+
+def register_namespace(tx: Tx, namespace: str) -> bool:
+    """Register a namespace; return False if it was registered."""
+    statement = upsert.insert(tx.kind, namespaces).values(
+        user_id=tx.scope.user_id, namespace=namespace, created_at=tx.now
+    )
+    added = statement.on_conflict_do_nothing().returning(namespaces.c.namespace)
+    return tx.execute(added).first() is not None
+
+
+def unregister_namespace(tx: Tx, namespace: str) -> bool:
+    """Delete a namespace's entry; return False if there was none."""
+    gone = delete(namespaces).where(
+        namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == namespace
+    )
+    return tx.execute(gone.returning(namespaces.c.namespace)).first() is not None
+
+
+def is_registered(tx: Tx, namespace: str) -> bool:
+    """Whether a namespace has an entry."""
+    found = select(namespaces.c.namespace).where(
+        namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == namespace
+    )
+    return tx.execute(found).first() is not None
+
+
+def list_namespaces(
+    tx: Tx, after: TimePosition | None, limit: int
+) -> list[tuple[str, int, datetime]]:
+    """List namespaces with their number of pads and their age, oldest first."""
+    used = (
+        select(func.count())
+        .select_from(pads)
+        .where(*_visible(tx), pads.c.namespace == namespaces.c.namespace)
+        .correlate(namespaces)
+        .scalar_subquery()
+    )
+    statement = select(namespaces.c.namespace, used.label("pads"), namespaces.c.created_at).where(
+        namespaces.c.user_id == tx.scope.user_id
+    )
+    if after is not None:
+        later = namespaces.c.created_at > after[0]
+        same = (namespaces.c.created_at == after[0]) & (namespaces.c.namespace > after[1])
+        statement = statement.where(later | same)
+    ordered = statement.order_by(namespaces.c.created_at, namespaces.c.namespace).limit(limit)
+    return [(row.namespace, row.pads, row.created_at) for row in tx.execute(ordered)]
+
+
+def namespaces_created_at(tx: Tx, moment: datetime) -> list[str]:
+    """List the namespaces that were registered at that moment."""
+    found = select(namespaces.c.namespace).where(
+        namespaces.c.user_id == tx.scope.user_id, namespaces.c.created_at == moment
+    )
+    return list(tx.execute(found).scalars())
+
+
+def pads_in(tx: Tx, namespace: str) -> list[Pad]:
+    """List and lock the caller's pads in a namespace, by id."""
+    found = select(*_COLUMNS).where(*_visible(tx), pads.c.namespace == namespace)
+    return _pads(tx, found.order_by(pads.c.scratch_id).with_for_update(key_share=True))
+
+
+def rename_namespace(tx: Tx, old: str, new: str) -> None:
+    """Rename a namespace's entry, and move its pads, those in the trash too."""
+    entry = select(
+        namespaces.c.user_id, literal(new, CodePointString(200)), namespaces.c.created_at
+    ).where(namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == old)
+    tx.execute(insert(namespaces).from_select(["user_id", "namespace", "created_at"], entry))
+    unregister_namespace(tx, old)
+    mine = (pads.c.user_id == tx.scope.user_id, pads.c.namespace == old)
+    written: dict[str, Any] = {"updated_at": tx.now, "version": pads.c.version + 1}
+    tx.execute(update(pads).where(*mine, pads.c.deleted_at.is_(None)).values(**written))
+    tx.execute(update(pads).where(*mine).values(namespace=new))
+
+
+# JSON Schemas of a pad.
+
+
+def schemas_of(tx: Tx, scratch_id: str) -> list[SchemaEntry]:
+    """List a pad's schemas, by description, then by name."""
+    found = tx.execute(_SCHEMAS, {"owner": tx.scope.user_id, "pad": scratch_id})
+    entries = [SchemaEntry(*row) for row in found]
+    return sorted(entries, key=lambda entry: (entry.description, entry.name))
+
+
+def put_schemas(tx: Tx, scratch_id: str, entries: Sequence[SchemaEntry]) -> None:
+    """Insert entries, or replace those with the same ids."""
+    owned = {"user_id": tx.scope.user_id, "scratch_id": scratch_id}
+    if entries:
+        delete_schemas(tx, scratch_id, [entry.id for entry in entries])
+        tx.execute(insert(schemas), [{**owned, **vars(entry)} for entry in entries])
+
+
+def delete_schemas(tx: Tx, scratch_id: str, ids: Sequence[str]) -> None:
+    """Delete schemas of a pad."""
+    mine = (schemas.c.user_id == tx.scope.user_id, schemas.c.scratch_id == scratch_id)
+    tx.execute(delete(schemas).where(*mine, schemas.c.id.in_(ids)))
+
+
+def _visible(tx: Tx) -> tuple[Condition, ...]:
+    return (pads.c.user_id == tx.scope.user_id, pads.c.deleted_at.is_(None))
+
+
+def _restorable(tx: Tx) -> tuple[Condition, ...]:
+    return (pads.c.user_id == tx.scope.user_id, pads.c.deleted_at > tx.now - TRASH_RETENTION)
+
+
+def _filter_conditions(
+    tx: Tx, namespace_filter: Sequence[str], tag_filter: Sequence[str]
+) -> Iterable[Condition]:
+    if namespace_filter:
+        yield pads.c.namespace.in_(list(namespace_filter))
+    if tag_filter:
+        own, of_cells = (
+            select(side.c.scratch_id).where(
+                side.c.user_id == tx.scope.user_id, side.c.tag.in_(list(tag_filter))
+            )
+            for side in (pad_tags, cell_tags)
+        )
+        yield pads.c.scratch_id.in_(own) | pads.c.scratch_id.in_(of_cells)
+
+
+def _pads(tx: Tx, statement: Executable) -> list[Pad]:
+    return [_pad_of_row(*row) for row in tx.execute(statement)]
+
+
+def _pad_of_row(scratch_id: str, user_id: str, namespace: str, tags: list[str], *rest: Any) -> Pad:  # noqa: ANN401  # the other columns
+    return Pad(scratch_id, user_id, namespace, tuple(tags), *rest)
+
+
+def _update(tx: Tx, pad: Pad, values: Mapping[str, Any]) -> None:
+    mine = {"owner": tx.scope.user_id, "pad": pad.scratch_id}
+    new = {f"new_{name}": value for name, value in values.items()}
+    _update_statement(*values).run(tx, {**mine, **new})
+
+
+def _insert_tags(tx: Tx, pad: Pad) -> None:
+    owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
+    if pad.tags:
+        tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in pad.tags])

@@ -1,0 +1,115 @@
+"""Whether something is a JSON Schema: by the dialect its `$schema` names, 2020-12 if none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jsonschema_rs
+
+from rolltop.core.errors import InvalidArgument
+
+from .json_text import is_array, is_object
+from .schema import DATA_KEYWORDS, PATTERNS, message_of, pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIALECTS: Final = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+)
+MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 200_000
+_MAX_REASON_LENGTH: Final = 300
+_TYPES: Final = "array, boolean, integer, null, number, object, string"
+_HINT: Final = "Fix the schema at the path named and retry."
+
+
+def check_schema(schema: object) -> None:
+    """Raise InvalidArgument (VALIDATION_ERROR) with the path if `schema` is no JSON Schema.
+
+    Bounded in time: depth and size are limited, patterns are compiled by a linear engine, and
+    references are not followed.
+    """
+    if not is_object(schema) and not isinstance(schema, bool):
+        raise _invalid("A JSON Schema is an object or a boolean", "")
+    _check_size(schema)
+    if is_object(schema):
+        _check_dialect(schema)
+    judged: Any = schema
+    try:
+        jsonschema_rs.meta.validate(judged)
+    except jsonschema_rs.ValidationError as error:
+        raise _invalid(_reason(error), pointer(error.instance_path)) from None
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        raise _invalid(str(error)[:_MAX_REASON_LENGTH], "") from None
+    for path, pattern in _patterns(schema, ()):
+        _check_pattern(path, pattern)
+
+
+def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, str]]:
+    """Yield the regular expressions of a schema with their paths."""
+    if is_array(schema):
+        for number, one in enumerate(schema):
+            yield from _patterns(one, (*above, number))
+    if not is_object(schema):
+        return
+    for key, value in schema.items():
+        if key == "pattern" and isinstance(value, str):
+            yield (*above, key), value
+        elif key == "patternProperties" and is_object(value):
+            yield from (((*above, key, one), one) for one in value if isinstance(one, str))
+        if key not in DATA_KEYWORDS:
+            yield from _patterns(value, (*above, key))
+
+
+def _check_pattern(path: tuple[object, ...], pattern: str) -> None:
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=PATTERNS)
+    except ValueError:
+        reason = "is not a regular expression this server can run"
+        raise _invalid(reason, pointer(path)) from None
+
+
+def _check_dialect(schema: dict[Any, Any]) -> None:
+    dialect = schema.get("$schema")
+    if dialect is None or (isinstance(dialect, str) and dialect.rstrip("#") in DIALECTS):
+        return
+    allowed = ", ".join(DIALECTS)
+    raise _invalid(f"Unknown dialect {str(dialect)[:80]!r}; known are {allowed}", "/$schema")
+
+
+def _check_size(schema: object) -> None:
+    """Refuse a schema too deep or too large to be judged at once."""
+    level, values = [schema], 0
+    for _ in range(MAX_DEPTH):
+        values += len(level)
+        if values > MAX_VALUES:
+            raise _invalid(f"The schema holds more than {MAX_VALUES} values", "")
+        level = [member for one in level for member in _members(one)]
+        if not level:
+            return
+    raise _invalid(f"The schema is nested deeper than {MAX_DEPTH} levels", "")
+
+
+def _members(value: object) -> list[object]:
+    if is_object(value):
+        return list(value.values())
+    return list(value) if is_array(value) else []
+
+
+def _reason(error: Any) -> str:  # noqa: ANN401  # the library's error
+    if error.instance_path[-1:] == ["type"]:
+        return f"must be one or several of {_TYPES}"
+    return message_of(error)
+
+
+def _invalid(reason: str, at: str) -> InvalidArgument:
+    where = f"{at} {reason}" if at else reason
+    message = f"Not a valid JSON Schema: {where}"
+    return InvalidArgument(
+        message, code="VALIDATION_ERROR", hint=_HINT, data={"details": {"path": at}}
+    )

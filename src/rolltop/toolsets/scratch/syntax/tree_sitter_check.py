@@ -1,0 +1,190 @@
+"""Syntax errors of a language by its tree-sitter grammar."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import tree_sitter
+
+from . import grammar_queries
+from .results import Diagnostic, SyntaxResult, syntax_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node, Tree
+
+
+def _c_language() -> object:
+    return import_module("tree_sitter_c").language()
+
+
+def _cpp_language() -> object:
+    return import_module("tree_sitter_cpp").language()
+
+
+# The ways to read a language, tried in this order; each is imported when first needed.
+_GRAMMARS: Final[dict[str, tuple[Callable[[], object], ...]]] = {
+    "py": (lambda: import_module("tree_sitter_python").language(),),
+    "rs": (lambda: import_module("tree_sitter_rust").language(),),
+    "c": (_c_language,),
+    "h": (_c_language, _cpp_language),
+    "cpp": (_cpp_language,),
+    "hpp": (_cpp_language,),
+    "sh": (lambda: import_module("tree_sitter_bash").language(),),
+    "java": (lambda: import_module("tree_sitter_java").language(),),
+    "go": (lambda: import_module("tree_sitter_go").language(),),
+    "rb": (lambda: import_module("tree_sitter_ruby").language(),),
+    "php": (lambda: import_module("tree_sitter_php").language_php(),),
+    "cs": (lambda: import_module("tree_sitter_c_sharp").language(),),
+}
+_MAX_DIAGNOSTICS: Final = 10
+_OPENERS: Final = {"(": ")", "[": "]", "{": "}"}
+_CLOSERS: Final = {closer: opener for opener, closer in _OPENERS.items()}
+_MAX_SHOWN: Final = 40
+_STRINGS_END_WITH_LINES: Final = frozenset(("c", "h", "cpp", "hpp", "java", "go", "cs"))
+# Lines of Ruby, without their indentation.
+_END: Final = re.compile(r"end\b")
+_OPENS_BLOCK: Final = re.compile(
+    r"^(?:@?\w+ = |else )?(?:def|class|module|if|unless|case|while|until|for|begin)\b"
+    r"|\bdo(?: \|[^|]*\|)?\s*$"
+)
+_CLOSES_BLOCK: Final = re.compile(r"^#|\bend\b|^def [^=]*\) = |^def \w+ = ")
+_LINES_BACK: Final = 8
+_CLOSED_STRING: Final = re.compile(
+    r"""//.*|/\*.*?(?:\*/|$)|^\s*\*.*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+)
+
+
+def check(content: str, language: str) -> SyntaxResult:
+    """Find syntax errors; of two grammars the one with fewer counts."""
+    source = content.encode("utf-8", "replace")
+    best: list[Diagnostic] | None = None
+    for grammar in _GRAMMARS[language]:
+        tree = _parser(grammar).parse(source)
+        if tree.root_node.has_error:
+            found = _diagnostics(tree, source)
+        elif not (found := grammar_queries.find_faults(tree, language)):
+            return SyntaxResult(by="grammar")
+        if best is None or len(found) < len(best):
+            best = found
+    found = _open_string(content, language, best or [])
+    if language == "rb" and (block := _unbalanced_block(content)):
+        found = [block, *(one for one in found if one.line > block.line)]
+    return SyntaxResult(found, by="grammar")
+
+
+def find_faults(content: str, language: str) -> list[Diagnostic]:
+    """Find what the grammar accepts but the language does not; nothing if it does not parse."""
+    tree = _parser(_GRAMMARS[language][0]).parse(content.encode("utf-8", "replace"))
+    if tree.root_node.has_error:
+        return []
+    return grammar_queries.find_faults(tree, language)
+
+
+def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[Diagnostic]:
+    """Put a string left open near the first error in front: it is the likely cause.
+
+    After a bracket that is never closed, the string may be anywhere.
+    """
+    if language not in _STRINGS_END_WITH_LINES or not found:
+        return found
+    lines, first = content.split("\n"), found[0].line
+    near = [*range(min(first, len(lines)), max(first - _LINES_BACK, 0), -1)]
+    if found[0].message.endswith("is never closed"):
+        near += range(first + 1, len(lines) + 1)
+    for number in near:
+        line = _CLOSED_STRING.sub(lambda one: " " * len(one.group()), lines[number - 1])
+        column = line.find('"') + 1
+        if column and "`" not in line and '""' not in lines[number - 1]:
+            fault = Diagnostic("String is never closed", "SYNTAX_ERROR", number, column)
+            after = [one for one in found if (one.line, one.column) > (number, column)]
+            return [fault, *after]
+    return found
+
+
+def _unbalanced_block(content: str) -> Diagnostic | None:
+    """Find by indentation the block without an `end`, or the stray one, in text with an error."""
+    opened: list[tuple[int, int, str]] = []
+    for number, line in enumerate(content.split("\n"), start=1):
+        text = line.lstrip(" \t")
+        indent = len(line) - len(text)
+        if _END.match(text):
+            around = opened[-1][0] if opened else -1
+            if around > indent:
+                break
+            if around < indent:
+                return syntax_error("'end' closes nothing", number, indent + 1)
+            opened.pop()
+        elif _OPENS_BLOCK.search(text) and not _CLOSES_BLOCK.search(text):
+            opened.append((indent, number, text.split(maxsplit=1)[0]))
+    if not opened:
+        return None
+    indent, number, word = opened[-1]
+    return syntax_error(f"{word[:_MAX_SHOWN]!r} has no 'end'", number, indent + 1)
+
+
+@cache
+def _parser(grammar: Callable[[], object]) -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(grammar()))
+
+
+def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:
+    lines = source.split(b"\n")
+    found: dict[tuple[int, int], Diagnostic] = {}
+    for node in _faults(tree):
+        diagnostic = _diagnostic(node, source, lines)
+        found.setdefault((diagnostic.line, diagnostic.column), diagnostic)
+        if len(found) == _MAX_DIAGNOSTICS:
+            break
+    return sorted(found.values(), key=lambda one: (one.line, one.column))
+
+
+def _faults(tree: Tree) -> Iterator[Node]:
+    """Yield missing nodes and what holds an error but no faulty node, in the order of the text."""
+    pending = [tree.root_node]  # which has an error
+    while pending:
+        node = pending.pop()
+        faulty = [child for child in node.children if child.has_error or child.is_missing]
+        if node.is_missing or not faulty:
+            yield node
+        pending.extend(reversed(faulty))
+
+
+def _diagnostic(node: Node, source: bytes, lines: list[bytes]) -> Diagnostic:
+    at, message = _reason(node, source)
+    row, column = at.start_point.row, at.start_point.column
+    line = lines[row] if row < len(lines) else b""
+    characters = len(line[:column].decode("utf-8", "replace"))
+    return Diagnostic(message, "SYNTAX_ERROR", row + 1, characters + 1)
+
+
+def _reason(node: Node, source: bytes) -> tuple[Node, str]:
+    """Choose the node to point at, and the message."""
+    if not node.is_error:  # it is missing, or what it is made of
+        return node, f"Expected {node.type!r} here"
+    unbalanced = _find_unbalanced(node)
+    if unbalanced is not None:
+        bracket = unbalanced.type
+        what = "is never closed" if bracket in _OPENERS else "closes nothing"
+        return unbalanced, f"{bracket!r} {what}"
+    last = node.children[-1] if node.children else node
+    text = source[last.start_byte : last.end_byte].decode("utf-8", "replace")
+    shown = re.sub(r"\s+", " ", text)[:_MAX_SHOWN]
+    return last, f"Unexpected {shown!r}"
+
+
+def _find_unbalanced(node: Node) -> Node | None:
+    """Find the innermost bracket directly in an error node that has no partner there."""
+    waiting: list[Node] = []
+    for child in node.children:
+        if child.type in _OPENERS:
+            waiting.append(child)
+        elif child.type in _CLOSERS:
+            if not waiting or waiting[-1].type != _CLOSERS[child.type]:
+                return child
+            waiting.pop()
+    return waiting[-1] if waiting else None

@@ -1,0 +1,152 @@
+"""YAML 1.2 by yaml-rs; positions of values by libyaml's events."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any, Final, cast
+
+import yaml
+import yaml_rs
+
+from .json_text import clamp_float, clamp_integer, is_array, is_object
+from .results import (
+    MAX_DIAGNOSTICS,
+    DataDocument,
+    Diagnostic,
+    SyntaxResult,
+    duplicate_key,
+    position_at,
+    position_of_line,
+)
+from .yaml_positions import YamlPositions, key_text, walk
+
+# A document of our own in front makes the parser return a list of all documents, always.
+_PREAMBLE: Final = "--- 0\n...\n"
+_PREAMBLE_LINES: Final = 2
+_POSITION: Final = re.compile(r"\AYAML parse error at line (\d+), column (\d+)\n")
+_UNPRINTABLE: Final = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff\ufeff]"
+)
+_BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
+_REPEATED: Final = "duplicate mapping key"
+_REPEATED_SOMEWHERE: Final = "A key is given twice; the last value counts"
+_UNUSABLE_KEYS: Final = (
+    "JSON has no such keys (a collection, or 1 beside true); no schema was applied"
+)
+_MAX_REPLAYED: Final = 1_000_000  # values that all aliases of a text may stand for
+
+
+def check(content: str, _language: str) -> SyntaxResult:
+    """Parse a YAML text into its documents, as JSON Schema sees them."""
+    refused = _find_unprintable(content)
+    if refused is not None:
+        return SyntaxResult(errors=[refused])
+    try:
+        return _read(content.removeprefix("\ufeff"))
+    except yaml_rs.YAMLDecodeError as error:
+        return SyntaxResult(errors=[_diagnostic(error, content)])
+
+
+def _read(text: str) -> SyntaxResult:
+    """Read the documents. Raises yaml-rs's error for a text that is not YAML."""
+    syntax = SyntaxResult()
+    try:
+        try:
+            values = _load(text, yaml_rs.DuplicateKeyPolicy.Error)
+        except yaml_rs.YAMLDecodeError as error:
+            if _REPEATED not in str(error):
+                raise
+            syntax.warnings = _find_duplicate_keys(text)
+            values = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
+        positions = YamlPositions(text, paths_are_unique=not syntax.warnings)
+        syntax.documents = [
+            DataDocument(_as_json(value), positions.finder_for(at))
+            for at, value in enumerate(values)
+        ]
+    except TypeError:  # it is YAML, but Python cannot hold every key of it
+        syntax.remarks = [Diagnostic(_UNUSABLE_KEYS, "SCHEMA_NOT_APPLIED")]
+    return syntax
+
+
+def _find_duplicate_keys(text: str) -> list[Diagnostic]:
+    """Find repeated keys. Raises TypeError if keys differ that Python takes for one: 1 and true."""
+    repeated = (value for value in walk(text) if value.repeats)
+    try:
+        found = [
+            duplicate_key(value.path[-1], position_at(text, value.key_at or 0))
+            for value in islice(repeated, MAX_DIAGNOSTICS)
+        ]
+    except yaml.YAMLError:
+        return [Diagnostic(_REPEATED_SOMEWHERE, "DUPLICATE_KEY")]
+    if not found:
+        raise TypeError("keys that Python cannot tell apart")
+    return found
+
+
+def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> list[Any]:
+    """Load the values of all documents. Raises TypeError for a key that Python cannot hold."""
+    limits = yaml_rs.AliasLimits(max_total_replayed_events=_MAX_REPLAYED)
+    loaded: Any = yaml_rs.loads(
+        _PREAMBLE + text, parse_datetime=False, alias_limits=limits, duplicate_key_policy=policy
+    )
+    return loaded[1:] if is_array(loaded) else [None]
+
+
+def _find_unprintable(content: str) -> Diagnostic | None:
+    """Find what the parser must not even be given."""
+    found = _UNPRINTABLE.search(content)
+    if found is not None:
+        message = f"Character U+{ord(found.group()):04X} is not allowed in YAML"
+        return Diagnostic(message, "YAML_SYNTAX", *position_at(content, found.start()))
+    nested = _BLOCK_NESTING.search(content)
+    if nested is not None:
+        return Diagnostic("Nested too deeply", "YAML_TOO_DEEP", *position_at(content, nested.end()))
+    return None
+
+
+def _diagnostic(error: Exception, content: str) -> Diagnostic:
+    said = str(error)
+    found = _POSITION.match(said)
+    message = said.rstrip().rsplit("\n", 1)[-1] if found else said
+    code = "YAML_ALIASES" if "alias replay" in message else "YAML_SYNTAX"
+    if "recursion limit" in message:
+        code = "YAML_TOO_DEEP"
+    shown = message[:1].upper() + message[1:300]
+    if found is None:
+        return Diagnostic(shown, code)
+    line = max(int(found.group(1)) - _PREAMBLE_LINES, 1)
+    if message.endswith("found a tab"):  # placed where the scalar begins that the tab is in
+        for number, text in enumerate(content.split("\n")[line - 1 :], start=line):
+            if text.lstrip(" ").startswith("\t"):
+                return Diagnostic(shown, code, number, text.index("\t") + 1)
+    return Diagnostic(shown, code, *position_of_line(content, line, int(found.group(2))))
+
+
+def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
+    """Convert keys to text and merge merge keys (`<<`), as JSON Schema sees the value."""
+    if is_object(value):
+        members: dict[str, Any] = {}
+        for key, member in value.items():
+            converted = _as_json(member)
+            if key == "<<" and _is_merge(converted):
+                sources = converted if is_array(converted) else [converted]
+                merged = {name: one for source in reversed(sources) for name, one in source.items()}
+                members = {**merged, **members}
+            else:
+                members[key_text(key)] = converted
+        return members
+    if is_array(value):
+        return [_as_json(member) for member in value]
+    if isinstance(value, set):
+        return {key_text(member): None for member in cast("set[Any]", value)}
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, float):
+        return clamp_float(value)
+    return clamp_integer(value) if isinstance(value, int) else value
+
+
+def _is_merge(value: Any) -> bool:  # noqa: ANN401  # any value
+    sources = value if is_array(value) else [value]
+    return all(is_object(source) for source in sources)

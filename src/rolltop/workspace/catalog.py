@@ -1,0 +1,413 @@
+"""A root's selected files, cached between searches and compared with the disk at each.
+
+A walk applies git's rules to every name; a catalog remembers the result. A changed directory is
+listed again, and changed rules are applied again to all they cover. The stat of every directory
+and file shows what changed.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter, eq
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.errors import Unavailable
+from rolltop.workspace.file_stat import (
+    LIST_FLAGS,
+    STAT_FLAGS,
+    FileStat,
+    StatBuffer,
+    StatState,
+    is_stable_state,
+    state_of,
+)
+from rolltop.workspace.ignore_rules import (
+    DOT_IGNORE_FILE,
+    GIT_DIRECTORY,
+    GIT_IGNORE_FILE,
+    RULE_FILE_NAMES,
+    DirectoryRules,
+    DirectoryStatus,
+    directory_state,
+    root_rules,
+    root_state,
+)
+from rolltop.workspace.walk import SkippedEntries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rolltop.workspace.sandbox import Root, Roots
+
+
+class Catalog:
+    """The selected files of one root. Thread-safe."""
+
+    def __init__(self, roots: Roots, root: Root) -> None:
+        self._root: Final = str(root.path).rstrip("/")
+        self._excluded_names: Final = roots.hidden_paths.names_by_directory
+        self._hidden: Final = roots.hidden_paths.hides(str(root.path))
+        self._lock: Final = Lock()
+        self._buffer: Final = StatBuffer() if StatBuffer.is_supported() else None
+        self._top: CatalogDirectory | None = None
+        self._top_state: tuple[object, ...] = ()
+
+    def files(self, skipped: SkippedEntries) -> list[FileStat]:
+        """List the current files, ordered by path components.
+
+        Returns the same list of the same objects while nothing changes; callers must not modify it.
+        Unreadable directories and special files are counted in `skipped`.
+        """
+        if self._hidden:
+            return []
+        with self._lock:
+            found = self._refresh().collect_subtree()
+            skipped.special += found.special
+            skipped.unreadable += found.unreadable
+            skipped.links += [f"{self._root}/{link}" for link in found.links]
+            return found.entries
+
+    def _refresh(self) -> CatalogDirectory:
+        """Compare everything with the disk."""
+        state = root_state(self._root or "/")
+        top = self._top
+        if top is None or state != self._top_state:
+            top = self._top = CatalogDirectory("", "", None, tracked_only=False)
+            self._top_state = state
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            if not self._is_unchanged(folder):
+                self._update(folder)
+            pending.extend(folder.subdirectories.values())
+        return top
+
+    def _is_unchanged(self, folder: CatalogDirectory) -> bool:
+        """Report whether the stats of the directory and its files are unchanged.
+
+        Runs for every directory at every search.
+        """
+        if folder.stat_bytes is None or self._buffer is None:
+            return False
+        try:
+            opened = os.open(self._path(folder), STAT_FLAGS)
+        except OSError:
+            return False
+        try:
+            return self._buffer.read(opened, folder.raw_names) == folder.stat_bytes
+        finally:
+            os.close(opened)
+
+    def _path(self, folder: CatalogDirectory) -> str:
+        return f"{self._root}/{folder.relative}" if folder.relative else self._root or "/"
+
+    def _update(self, folder: CatalogDirectory) -> None:
+        """Update one directory."""
+        path = self._path(folder)
+        try:
+            opened = os.open(path, LIST_FLAGS)
+        except OSError as error:
+            self._clear(folder, error)
+            return
+        try:
+            state = state_of(os.fstat(opened))
+            if folder.identity != state[3:5]:
+                folder.identity, folder.state = state[3:5], None
+            seen = self._read_stats(folder, opened)
+            if state != folder.state or folder.rule_state != directory_state(path, folder.present):
+                self._list(folder, path, opened, state)
+            else:
+                self._compare(folder, path, opened, state)
+            # Nothing changed between the two, or the next look compares again.
+            now = self._read_stats(folder, opened)
+            folder.stat_bytes = now if now is not None and now == seen else None
+        except (OSError, Unavailable) as error:
+            self._clear(folder, error)
+        finally:
+            os.close(opened)
+
+    def _read_stats(self, folder: CatalogDirectory, opened: int) -> bytes | None:
+        """Read the stats that cover every change in a directory; None if they cannot."""
+        if self._buffer is None or folder.parent is None or not folder.is_covered_by_stats():
+            return None
+        return self._buffer.read(opened, folder.raw_names)
+
+    def _compare(self, folder: CatalogDirectory, path: str, opened: int, state: StatState) -> None:
+        """Update the stats of changed files; list the directory again if one is gone."""
+        look = partial(os.stat, dir_fd=opened, follow_symlinks=False)
+        try:
+            # This runs for every file at every search: unchanged states are not copied.
+            if all(map(eq, map(state_of, map(look, folder.files)), folder.states)):
+                return
+            folder.set_states(list(map(state_of, map(look, folder.files))))
+        except OSError:
+            self._list(folder, path, opened, state)
+        self._invalidate(folder)
+
+    def _list(self, folder: CatalogDirectory, path: str, opened: int, state: StatState) -> None:
+        """List the directory and apply the rules; reuse subdirectories under unchanged rules."""
+        found, present = self._visible_entries(path, opened)
+        before, folder.subdirectories = folder.subdirectories, {}
+        try:
+            self._select_entries(folder, path, found, present, before)
+        finally:
+            self._invalidate(folder)
+        folder.state = state if is_stable_state(state) else None
+
+    def _select_entries(
+        self,
+        folder: CatalogDirectory,
+        path: str,
+        found: Iterable[os.DirEntry[str]],
+        present: tuple[str, ...],
+        known: dict[str, CatalogDirectory],
+    ) -> None:
+        """Apply the directory's rules to its names; `known` are its previous subdirectories."""
+        rule_state = directory_state(path, present)
+        if folder.rules is None or rule_state != folder.rule_state:
+            folder.rules = self._rules(folder, path, present)
+            known = {}
+        folder.present, folder.rule_state = present, rule_state
+        folder.special = folder.unreadable = 0
+        folder.links = []
+        chosen: list[tuple[str, StatState]] = []
+        for entry in found:
+            try:
+                self._classify_entry(folder, folder.rules, entry, known, chosen)
+            except OSError as error:
+                _count_error(folder, error)
+        folder.files = [name for name, _ in chosen]
+        folder.set_states([one for _, one in chosen])
+
+    def _invalidate(self, folder: CatalogDirectory) -> None:
+        """Invalidate cached listings above this directory."""
+        if self._top is not None:
+            self._top.invalidate(folder)
+
+    def _visible_entries(
+        self, path: str, opened: int
+    ) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
+        """List the entries that are not hidden, sorted, and the rule files present."""
+        with os.scandir(opened) as listing:
+            found = list(listing)
+        left_out = self._excluded_names.get(path, frozenset[str]())
+        present = sorted(entry.name for entry in found if entry.name in RULE_FILE_NAMES)
+        visible = [entry for entry in found if entry.name[0] != "." and entry.name not in left_out]
+        visible.sort(key=attrgetter("name"))
+        return visible, tuple(present)
+
+    def _rules(self, folder: CatalogDirectory, path: str, present: Iterable[str]) -> DirectoryRules:
+        if folder.parent is None:
+            return root_rules(self._root or "/")
+        return folder.parent.for_subdirectory(
+            path, folder.name, tracked_only=folder.tracked_only, present=tuple(present)
+        )
+
+    def _classify_entry(
+        self,
+        folder: CatalogDirectory,
+        rules: DirectoryRules,
+        entry: os.DirEntry[str],
+        known: dict[str, CatalogDirectory],
+        chosen: list[tuple[str, StatState]],
+    ) -> None:
+        """Sort a name into files, subdirectories, or neither."""
+        name = entry.name
+        if entry.is_file(follow_symlinks=False):
+            if rules.include_everything or rules.includes_file(name):
+                chosen.append((name, state_of(entry.stat(follow_symlinks=False))))
+        elif entry.is_dir(follow_symlinks=False):
+            standing = rules.directory_status(name)
+            if standing is not DirectoryStatus.EXCLUDED:
+                folder.subdirectories[name] = _reuse_or_create(
+                    known.get(name),
+                    folder,
+                    entry,
+                    tracked_only=standing is DirectoryStatus.TRACKED_ONLY,
+                )
+        elif rules.includes_file(name):
+            if entry.is_symlink():
+                folder.links.append(name)
+            else:
+                folder.special += 1
+
+    def _clear(self, folder: CatalogDirectory, error: OSError | Unavailable) -> None:
+        """Forget the contents of a directory that cannot be listed.
+
+        Raises Unavailable if this process lacks resources.
+        """
+        folder.files, folder.subdirectories = [], {}
+        folder.set_states([])
+        folder.state = None
+        folder.special = folder.unreadable = 0
+        folder.links = []
+        self._invalidate(folder)
+        if isinstance(error, Unavailable):
+            raise error
+        _count_error(folder, error)
+
+
+def _reuse_or_create(
+    known: CatalogDirectory | None,
+    parent: CatalogDirectory,
+    entry: os.DirEntry[str],
+    *,
+    tracked_only: bool,
+) -> CatalogDirectory:
+    """Reuse the cached subdirectory unless it was replaced."""
+    same = known is not None and known.identity[0] in {0, entry.inode()}
+    if known is not None and same and known.tracked_only is tracked_only:
+        return known
+    relative = f"{parent.relative}/{entry.name}" if parent.relative else entry.name
+    return CatalogDirectory(relative, entry.name, parent.rules, tracked_only)
+
+
+def _count_error(folder: CatalogDirectory, error: OSError) -> None:
+    passed = SkippedEntries()
+    passed.count_error(error)
+    folder.unreadable += passed.unreadable
+
+
+@dataclass(slots=True)
+class Subtree:
+    """The contents of a directory and everything below it; immutable once built."""
+
+    entries: list[FileStat] = field(default_factory=list[FileStat])
+    """The selected files, ordered by path components."""
+    special: int = 0
+    unreadable: int = 0
+    links: list[str] = field(default_factory=list[str])
+    """Paths from the root."""
+
+    def count_skipped(self, folder: CatalogDirectory) -> None:
+        """Count the skipped entries of one directory."""
+        self.special += folder.special
+        self.unreadable += folder.unreadable
+        self.links += [folder.prefix + name for name in folder.links]
+
+    def add(self, other: Subtree) -> None:
+        """Append the next directory's subtree."""
+        self.entries += other.entries
+        self.special += other.special
+        self.unreadable += other.unreadable
+        self.links += other.links
+
+
+# Directories at this depth or below cache no list, or each file would be in a list per level.
+_CACHED_DEPTH: Final = 8
+
+
+@dataclass(slots=True, eq=False)
+class CatalogDirectory:
+    """A cached directory, with the selection of its names.
+
+    `state` is None until it has been listed and while its last change is racy; `files` are the
+    selected names, with their `states` and `entries`; `subdirectories` are entered.
+    """
+
+    relative: str
+    name: str
+    parent: DirectoryRules | None
+    tracked_only: bool
+    rules: DirectoryRules | None = None
+    state: StatState | None = None
+    rule_state: tuple[object, ...] = ()
+    present: tuple[str, ...] = ()
+    files: list[str] = field(default_factory=list[str])
+    states: list[StatState] = field(default_factory=list[StatState])
+    entries: list[FileStat] = field(default_factory=list[FileStat])
+    subdirectories: dict[str, CatalogDirectory] = field(
+        default_factory=dict[str, "CatalogDirectory"]
+    )
+    special: int = 0
+    links: list[str] = field(default_factory=list[str])
+    unreadable: int = 0
+    raw_names: list[bytes] = field(default_factory=list[bytes])
+    """Names of its files and of its rule files."""
+    identity: tuple[int, int] = (0, 0)
+    """Inode and device at the last comparison; zeros before."""
+    stat_bytes: bytes | None = None
+    """The `StatBuffer` contents of the last known state."""
+    subtree: Subtree | None = None
+    """Its contents and everything below; None after a change."""
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of all paths in it."""
+        return f"{self.relative}/" if self.relative else ""
+
+    def collect_subtree(self) -> Subtree:
+        """Collect the contents at and below it, reusing unchanged subtrees."""
+        changed: list[CatalogDirectory] = []
+        pending: list[CatalogDirectory] = [self]
+        while pending:
+            folder = pending.pop()
+            if folder.subtree is None and folder.relative.count("/") < _CACHED_DEPTH:
+                changed.append(folder)
+                pending.extend(folder.subdirectories.values())
+        for folder in reversed(changed):
+            folder.subtree = _collect_subtree(folder)
+        return self.subtree or _collect_subtree(self)
+
+    def invalidate(self, folder: CatalogDirectory) -> None:
+        """Invalidate the subtrees from this directory down to the folder."""
+        folder.subtree = self.subtree = None
+        above: CatalogDirectory | None = self
+        for name in folder.relative.removeprefix(self.prefix).split("/"):
+            above = None if above is None else above.subdirectories.get(name)
+            if above is not None:
+                above.subtree = None
+
+    def set_states(self, states: list[StatState]) -> None:
+        """Update the files' states; unchanged files keep their entry objects."""
+        prefix = self.prefix
+        before = {entry: entry for entry in self.entries}
+        made = (
+            FileStat(prefix + name, *state) for name, state in zip(self.files, states, strict=True)
+        )
+        self.states = states
+        self.stat_bytes = None
+        self.raw_names = [os.fsencode(name) for name in (*self.files, *self.rule_names())]
+        self.entries = [before.get(entry, entry) for entry in made]
+
+    def rule_names(self) -> list[str]:
+        """List the rule files present."""
+        return [name for name in (GIT_IGNORE_FILE, DOT_IGNORE_FILE) if name in self.present]
+
+    def is_covered_by_stats(self) -> bool:
+        """Report whether stats of the directory, files and rule files show every change.
+
+        They do not after a racy change or in a repository with rules of its own.
+        """
+        return (
+            self.state is not None
+            and GIT_DIRECTORY not in self.present
+            and all(isinstance(rule, tuple) for rule in self.rule_state[1:])
+        )
+
+
+def _collect_subtree(top: CatalogDirectory) -> Subtree:
+    """Collect a directory's subtree without recursion, since trees may be deep."""
+    found = Subtree()
+    found.count_skipped(top)
+    around = [(top, iter(sorted(top.subdirectories)), 0)]
+    while around:
+        folder, names, start = around.pop()
+        name = next(names, None)
+        if name is None:
+            found.entries += folder.entries[start:]
+            continue
+        end = bisect_left(folder.files, name, start)
+        found.entries += folder.entries[start:end]
+        around.append((folder, names, end))
+        inside = folder.subdirectories[name]
+        if inside.subtree is not None:
+            found.add(inside.subtree)
+        else:
+            found.count_skipped(inside)
+            around.append((inside, iter(sorted(inside.subdirectories)), 0))
+    return found

@@ -1,0 +1,349 @@
+"""Bytes to text: UTF-8, UTF-16 and UTF-32 by mark or shape, else a detected legacy encoding."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Read = Callable[[int, int], bytes]
+
+# Bytes at the start of a file that decide whether it is binary.
+BINARY_PROBE_BYTES: Final = 1 << 13
+
+# Bytes of lines beyond ASCII that the detector is given; its cost does not grow with the file.
+SAMPLE_BYTES: Final = 1 << 15
+
+# Share of NULs among the bytes at odd (or even) places above which text is taken as UTF-16.
+NUL_SHARE: Final = 0.35
+
+# Share of control characters above which a file without NULs still is binary.
+CONTROL_SHARE: Final = 0.1
+
+# Whole characters beyond ASCII for each damaged one that still speak for UTF-8.
+MIN_GOOD_PER_FAULT: Final = 8
+
+# UTF-32's little-endian mark starts with UTF-16's.
+# Marks, the encoding that reads each, and the one of what comes after it.
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
+)
+_WIDE_ENCODINGS: Final = ("utf-16", "utf-32")
+_CHUNK: Final = 1 << 16
+# Bytes that the encoding of a file is detected from; of a smaller file it is all.
+_DETECTION_BYTES: Final = 1 << 22
+# In UTF-8 these go on with a character.
+_UTF8_CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
+# As many as may be taken for the rest of a damaged character at the end of a file, with one.
+_LINE_BREAKS: Final = b"\n\n"
+_MAGIC: Final = (
+    b"%PDF-",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\x7fELF",
+)
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
+_BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
+_BEYOND_LATIN: Final = "\u0370-\u06ff"  # Greek, Cyrillic, Armenian, Hebrew, Arabic
+_MIXED_WORD: Final = re.compile(rf"[A-Za-z][{_BEYOND_LATIN}]|[{_BEYOND_LATIN}][A-Za-z]")
+_WORD_BEYOND_LATIN: Final = re.compile(rf"(?<!\w)[{_BEYOND_LATIN}]{{2,}}(?!\w)")
+# Bytes that are a character of their own in every encoding, where others end one of several.
+_SINGLE_BYTE_CHARACTERS: Final = re.compile(rb"[\0-/]")
+_MULTIBYTE_ENCODINGS: Final = ("cp932", "euc_jp", "big5", "cp949", "gb18030")
+# The one that reads nearly all bytes, those of the others too.
+_PERMISSIVE_ENCODING: Final = "gb18030"
+# What is nearly the same as one of these, and reads no more.
+_SUPERSETS: Final = {
+    "shift_jis": "cp932",
+    "gbk": "gb18030",
+    "gb2312": "gb18030",
+    "euc_kr": "cp949",
+}
+_YEN_FOR_BACKSLASH: Final = frozenset({"shift_jis_2004", "shift_jisx0213"})
+# Encodings in which not every byte of ASCII is its character: no text has been found to be so.
+_NOT_ASCII_COMPATIBLE: Final = ("utf-16", "utf-32", "iso2022", "hz", "utf-7")
+# Bytes of the line sampled around a non-ASCII byte: neighbouring letters identify encodings.
+_CONTEXT_BYTES: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class TextEncoding:
+    """An encoding by Python's name, and how many bytes of a mark stand before the text."""
+
+    name: str
+    bom_length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedText:
+    """A text and the encoding it was read in; `exact` is false where bytes were replaced."""
+
+    text: str
+    encoding: str
+    is_exact: bool = True
+
+
+def is_binary(data: bytes) -> bool:
+    """Report whether the bytes are not text: NULs, mostly control characters, a known format."""
+    head = data[:BINARY_PROBE_BYTES]
+    if _bom_encoding(head) is not None:
+        return False
+    if head.startswith(_MAGIC):
+        return True
+    if b"\0" in head:
+        return _guess_utf16(head) is None
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return controls > len(head) * CONTROL_SHARE
+
+
+def decode(data: bytes) -> DecodedText:
+    """Decode text of unknown encoding; return it with Python's name of the encoding; never raises.
+
+    A byte order mark is no part of the text. Damaged places are replaced; other bytes that are no
+    UTF-8 are read in the legacy encoding they fit best, though a few characters may be damaged.
+    """
+    mark = _bom_encoding(data)
+    if mark is not None:
+        return _decode_marked(data, mark)
+    try:
+        return DecodedText(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        name = detect_encoding(lambda start, size: data[start : start + size]).name
+    try:
+        return DecodedText(data.decode(name), name)
+    except UnicodeDecodeError:
+        return DecodedText(decode_as(data, name), name, is_exact=False)
+
+
+def detect_encoding(read: Read) -> TextEncoding:
+    """Detect the encoding of a file's text.
+
+    `read(start, size)` returns bytes of the file, fewer at its end. It is UTF-8 unless the byte
+    order mark, the shape of UTF-16, or the bytes around the first invalid ones say otherwise; only
+    those are examined, which for a small file are all.
+    """
+    head = read(0, BINARY_PROBE_BYTES)
+    found = detect_bom(head)
+    if found is not None:
+        return found
+    wide = _guess_utf16(head)
+    if wide is not None:
+        return TextEncoding(wide)
+    fault = _first_fault(read)
+    if fault is None:
+        return TextEncoding("utf-8")
+    start = fault - SAMPLE_BYTES if fault > _DETECTION_BYTES - SAMPLE_BYTES else 0
+    around = read(start, _DETECTION_BYTES)
+    if start:
+        whole = around.lstrip(_UTF8_CONTINUATION_BYTES)
+        start, around = start + len(around) - len(whole), whole
+    return TextEncoding("utf-8" if _mostly_utf8(around, fault - start) else _detect_legacy(around))
+
+
+def is_multibyte(encoding: str) -> bool:
+    """Return whether characters of a legacy encoding may take several bytes."""
+    return encoding in _MULTIBYTE_ENCODINGS or encoding in _SUPERSETS
+
+
+def decode_as(data: bytes, encoding: str) -> str:
+    """Decode bytes that end with a whole character; `�` replaces damaged ones."""
+    more = _end_padding(data, encoding)
+    text = (data + more).decode(encoding, "replace")
+    return text[: len(text) - len(more)]
+
+
+def decode_prefix(data: bytes, encoding: str) -> str:
+    """Return the text of bytes that may end inside a character, which is left out."""
+    return codecs.getincrementaldecoder(encoding)("replace").decode(data)
+
+
+def _end_padding(data: bytes, encoding: str) -> bytes:
+    """Return line breaks to put after bytes that are the last of a text.
+
+    A line break that ends them would be taken for the rest of a character that is damaged before
+    it, as no other is: there a line follows.
+    """
+    return (
+        _LINE_BREAKS if data.endswith(b"\n") and not encoding.startswith(_WIDE_ENCODINGS) else b""
+    )
+
+
+def detect_bom(head: bytes) -> TextEncoding | None:
+    """Return the encoding that a byte order mark at the start of a file names."""
+    found = ((mark, name) for mark, _, name in _BOMS if head.startswith(mark))
+    return next((TextEncoding(name, len(mark)) for mark, name in found), None)
+
+
+def _bom_encoding(data: bytes) -> str | None:
+    """Return the encoding that the byte order mark names."""
+    return next((name for mark, name, _ in _BOMS if data.startswith(mark)), None)
+
+
+def _guess_utf16(head: bytes) -> str | None:
+    """Guess UTF-16 without a mark from the positions of NULs."""
+    half = len(head) // 2
+    if not half:
+        return None
+    even, odd = head[0::2].count(0) / half, head[1::2].count(0) / half
+    if odd > NUL_SHARE and even < NUL_SHARE / 10:
+        return "utf-16-le"
+    if even > NUL_SHARE and odd < NUL_SHARE / 10:
+        return "utf-16-be"
+    return None
+
+
+def _decode_marked(data: bytes, encoding: str) -> DecodedText:
+    try:
+        return DecodedText(data.decode(encoding), encoding)
+    except UnicodeDecodeError:
+        return DecodedText(data.decode(encoding, "replace"), encoding, is_exact=False)
+
+
+def _mostly_utf8(data: bytes, first_fault: int) -> bool:
+    """Report whether the text is UTF-8 with a few damaged characters.
+
+    The text around the first fault decides, or the rest if that is ASCII.
+    """
+    around = data[max(0, first_fault - SAMPLE_BYTES) : first_fault + SAMPLE_BYTES]
+    return any(
+        _is_plausible(part.decode("utf-8", "replace")) for part in (around, _sample_lines(data))
+    )
+
+
+def _count_beyond_ascii(text: str) -> int:
+    return len(text) - len(text.encode("ascii", "ignore"))
+
+
+def _first_fault(read: Read) -> int | None:
+    """Return where the first bytes are that are no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    at = held = 0
+    while chunk := read(at, _CHUNK):
+        if held or not chunk.isascii():
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                return at - held + error.start
+            held = len(decoder.getstate()[0])
+        at += len(chunk)
+    return at - held if held else None
+
+
+def _detect_legacy(data: bytes) -> str:
+    """Return the encoding of bytes that are no UTF-8."""
+    name = _run_detector(data)
+    if _can_decode(data, name) or _is_plausible(data.decode(name, "replace")):
+        return name
+    return "cp1252" if _can_decode(data, "cp1252") else "latin-1"
+
+
+def _can_decode(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_plausible(text: str) -> bool:
+    """Report whether a text with damaged characters is plausible in its encoding."""
+    faults = text.count("\ufffd")
+    return _count_beyond_ascii(text) - faults > faults * MIN_GOOD_PER_FAULT
+
+
+def _run_detector(data: bytes) -> str:
+    """Return the legacy encoding the detector finds in lines that are not ASCII.
+
+    One damaged character hides from it that all others are of several bytes, so for each such
+    encoding that fits but for a few it is asked again without these.
+    """
+    telling = _sample_lines(data)
+    name = _guess(telling)
+    like = _SUPERSETS.get(name, name)
+    if like == _PERMISSIVE_ENCODING or like not in _MULTIBYTE_ENCODINGS:
+        for encoding in _MULTIBYTE_ENCODINGS:
+            undamaged = _without_damage(telling, encoding)
+            again = _guess(undamaged) if undamaged else ""
+            if encoding in {again, _SUPERSETS.get(again)}:
+                return again
+    return "cp1252" if _mixes_scripts(telling.decode(name, "replace")) else name
+
+
+def _guess(data: bytes) -> str:
+    """Run the detector."""
+    from chardet import EncodingEra, detect  # noqa: PLC0415  # its models take 100 ms to load
+
+    # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed
+    # wrongly far more often than they occur.
+    era = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
+    try:
+        name = codecs.lookup(detect(data, encoding_era=era)["encoding"] or "cp1252").name
+    except LookupError:
+        return "cp1252"
+    if name.startswith(_NOT_ASCII_COMPATIBLE):
+        return "cp1252"
+    return "cp932" if name in _YEN_FOR_BACKSLASH else name
+
+
+def _without_damage(data: bytes, encoding: str) -> bytes | None:
+    """Remove damaged characters and their neighbours; None if there are none or too many."""
+    text = data.decode(encoding, "replace")
+    if "\ufffd" not in text or not _is_plausible(text):
+        return None
+    kept: list[bytes] = []
+    while data:
+        try:
+            data.decode(encoding)
+        except UnicodeDecodeError as error:
+            nearest = max(0, error.start - _CONTEXT_BYTES)
+            before = [
+                found.end()
+                for found in _SINGLE_BYTE_CHARACTERS.finditer(data, nearest, error.start)
+            ]
+            after = _SINGLE_BYTE_CHARACTERS.search(data, error.end, error.end + _CONTEXT_BYTES)
+            kept.append(data[: max(before, default=nearest)])
+            data = data[after.start() if after else error.end :]
+        else:
+            kept.append(data)
+            break
+    return b"\n".join(kept)
+
+
+def _mixes_scripts(text: str) -> bool:
+    """Report whether more words mix scripts than keep to one that is not Latin.
+
+    Short texts with few accents look like that when decoded as Cyrillic or Greek.
+    """
+    return len(_MIXED_WORD.findall(text)) > len(_WORD_BEYOND_LATIN.findall(text))
+
+
+def _sample_lines(data: bytes) -> bytes:
+    """Return the first stretches of lines that are not ASCII: all that tells encodings apart.
+
+    None ends inside a character but where the sample is full: no encoding fits one that does.
+    """
+    parts: list[bytes] = []
+    size = at = 0
+    while size < SAMPLE_BYTES and (found := _BEYOND_ASCII.search(data, at)) is not None:
+        nearest = max(at, found.start() - _CONTEXT_BYTES)
+        begin = max(nearest, data.rfind(b"\n", nearest, found.start()) + 1)
+        farthest = found.end() + _CONTEXT_BYTES
+        at = data.find(b"\n", found.end(), farthest)
+        if at < 0:
+            full = begin + SAMPLE_BYTES - size
+            separate = _SINGLE_BYTE_CHARACTERS.search(data, farthest, full)
+            at = separate.start() if separate else max(farthest, full)
+        parts.append(data[begin:at])
+        size += at - begin
+    return b"\n".join(parts)

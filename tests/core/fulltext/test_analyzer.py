@@ -1,0 +1,144 @@
+"""Words, snippets and chunks of any text, and queries that people type."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlcipher3 import dbapi2 as sqlite3
+
+from rolltop.core.fulltext import chunks
+from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.documents import CHUNK_CODE_POINTS, MAX_CHUNKS, OVERLAP_CODE_POINTS
+from rolltop.core.fulltext.snippets import snippet
+from rolltop.core.fulltext.stemmer import stem
+from tests.campaign import examples
+
+if TYPE_CHECKING:
+    from tests.core.fulltext.conftest import Index
+
+ANY_TEXT: Final = st.text(st.characters())  # lone surrogates and NUL too
+SIGNS: Final = "\"'*^():-+|&!<>\\{}%_;,."
+PIECES: Final = [
+    "AND",
+    "OR",
+    "NOT",
+    "NEAR",
+    "NEAR(a b, 2)",
+    "words:",
+    "--",
+    "gold",
+    "Größe",
+    "你好",
+]
+HOSTILE: Final = ["a", "'; DROP TABLE users", "\x00", "\ud800", "🦊", "\u0301"]
+SYNTAX: Final = st.lists(st.sampled_from([*SIGNS, *PIECES, *HOSTILE])).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("__ -- ''", []),
+        ("HTTPServer", ["httpserver", "http", "server"]),
+        ("max_result_tokens", ["maxresulttoken", "max", "result", "token"]),
+        ("getÜberName", ["getubernam", "get", "uber", "name"]),
+        ("sha256 x1", ["sha256", "sha", "256", "x1", "x", "1"]),
+        ("9f86d081884c7d65", ["9f86d081884c7d65"]),
+        ("\uff21\uff22\uff23 \ufb01ne", ["abc", "fine"]),
+        ("Ελλάδα ΕΛΛΆΔΑ", ["ελλαδα", "ελλαδα"]),
+        ("東京タワーgo", ["東京", "京タ", "タワ", "ワー", "ー", "go"]),
+        ("a\x00b\ud800c", ["a", "b", "c"]),
+    ],
+)
+def test_words_of(text: str, expected: list[str]) -> None:
+    assert tokenize(text) == expected
+
+
+@given(ANY_TEXT)
+@settings(max_examples=examples(200))
+def test_words_are_plain_and_the_same_in_any_case(text: str) -> None:
+    for word in tokenize(text):
+        assert len(word) >= 1
+        assert not set(word) & set(" '\"\\\x00_")
+    assert tokenize(text + "\n" + text) == tokenize(text) * 2
+
+
+def test_stems_are_those_of_an_independent_porter_stemmer() -> None:
+    own_words = Path(__file__).read_text(encoding="utf-8")  # the nearest English text
+    endings = re.findall(r"\w+", "s es ed ing ly ness ful ize izer ization ational ement tion able")
+    roots = re.findall(r"\w+", "relat hope motor cann condit sens form act adopt depend control")
+    known = {word for word in own_words.lower().split() if word.isascii() and word.isalpha()}
+    known |= {root + ending for root in roots for ending in endings}
+    listed = sorted(known)
+    with closing(sqlite3.connect(":memory:")) as witness:
+        witness.execute("CREATE VIRTUAL TABLE w USING fts5(x, tokenize='porter ascii')")
+        witness.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, instance)")
+        witness.executemany("INSERT INTO w (rowid, x) VALUES (?, ?)", enumerate(listed))
+        stems = dict(witness.execute("SELECT doc, term FROM v").fetchall())
+    assert {word: stem(word) for word in listed} == {
+        word: stems[number] for number, word in enumerate(listed)
+    }
+
+
+@given(st.text(st.sampled_from("ab \n.é"), max_size=6000))
+@settings(max_examples=examples(60))
+def test_chunks_cover_the_text_and_overlap(text: str) -> None:
+    parts = chunks(text)
+    assert all(len(part) <= CHUNK_CODE_POINTS for part in parts)
+    place = 0
+    for part in parts:
+        at = text.find(part, max(0, place - OVERLAP_CODE_POINTS))
+        assert 0 <= at <= place
+        place = at + len(part)
+    assert place == len(text)
+
+
+def test_a_very_long_text_has_a_bounded_number_of_chunks() -> None:
+    text = "word and line\n" * 400_000
+    parts = chunks(text)
+    assert MAX_CHUNKS // 2 < len(parts) <= MAX_CHUNKS * 2
+    assert parts[-1].endswith("word and line\n")
+
+
+@given(ANY_TEXT, ANY_TEXT, st.integers(20, 300))
+@settings(max_examples=examples(100))
+def test_snippets_are_one_short_line(text: str, query: str, width: int) -> None:
+    for given_text in (text, f"{text} " * 60):
+        shown = snippet(given_text, query, width)
+        assert len(shown) <= width
+        assert "\n" not in shown
+        assert shown.strip("… ") in " ".join(given_text.split())
+
+
+def test_a_snippet_shows_where_the_words_are() -> None:
+    text = f"{'intro ' * 80}the parser reads a config file here{' outro' * 80}"
+    shown = snippet(text, "parsing the config")
+    assert "parser reads a config file" in shown
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+    assert snippet(text, "nothing").startswith("intro intro")
+
+
+@given(query=st.one_of(SYNTAX, ANY_TEXT))
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_query_makes_a_search_fail(index: Index, query: str) -> None:
+    if not index.ids("gold"):
+        index.cell("a", "gold Größe 你好 a AND or near", namespace="it's; --")
+        index.embed()
+    for mode in ("words", "hybrid", "meaning"):
+        hits = index.hits(query, mode, {"namespace": ["it's; --", query.replace("\x00", "")[:9]]})
+        assert {hit.id for hit in hits} <= {"a"}
+
+
+@given(document=ANY_TEXT.filter(tokenize))
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_text_is_found_by_its_own_names(index: Index, document: str) -> None:
+    index.cell("a", document)
+    for query in [document, *document.split()[:3]]:
+        assert index.ids(query) == (["a"] if tokenize(query) else []), query

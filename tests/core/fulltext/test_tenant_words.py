@@ -1,0 +1,182 @@
+"""On PostgreSQL the index of words itself tells tenants apart, in stores of before too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import select
+
+from rolltop.core import fulltext
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.fulltext import document_index, filters, postgres_fts
+from rolltop.core.fulltext.phrase_query import PhraseQuery, split_phrase
+from rolltop.core.principal import Principal
+from tests.core.fulltext.conftest import Index
+from tests.fake_embedder import FakeEmbedder
+from tests.schema_scripts import without_script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from rolltop.core.db import Tx
+    from tests.databases import MakeDatabase
+
+
+def rows(url: str, statement: LiteralString, *values: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url) as connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def two_tenants(database: Database) -> tuple[Index, Index]:
+    """Return the indexes of two users, of whom the second has many golden things."""
+    scopes = [
+        Principal.for_user(database.write_sync(SYSTEM, add_user, f"{name}@example.org").id)
+        for name in "ab"
+    ]
+    mine, theirs = (Index(database, scope, FakeEmbedder()) for scope in scopes)
+    mine.cell("a", "one gold watch")
+    for n in range(20):
+        theirs.cell(f"b{n}", "gold, gold and a watch")
+    return mine, theirs
+
+
+def test_the_index_finds_one_tenant_s_words_alone(
+    postgres_url: Callable[[], str], make_database: MakeDatabase
+) -> None:
+    url = postgres_url()
+    mine, theirs = two_tenants(make_database(url))
+    matching = "SELECT count(*) FROM search_texts WHERE words @@ %s::tsquery"
+    for index, count in ((mine, 1), (theirs, 20)):
+        mark = postgres_fts.tenant_lexeme(index.scope.tenant_id)
+        assert rows(url, matching, f"'{mark}' & ('gold' | 'watch')") == [(count,)]
+    assert (mine.ids("gold watch"), len(theirs.ids("gold", limit=30))) == (["a"], 20)
+    assert mine.ids(postgres_fts.tenant_lexeme(mine.scope.tenant_id)) == []
+
+
+def test_texts_of_an_older_store_are_found_after_it(
+    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres_url()
+    mine, theirs = two_tenants(make_database(url))
+    before = mine.hits("gold watch")
+    with psycopg.connect(url) as connection:  # as core_0003 left it
+        connection.execute(
+            "UPDATE search_texts SET words ="
+            " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
+        )
+        connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
+        connection.execute(
+            "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
+        )
+    assert mine.ids("gold") == []
+    monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
+    again = make_database(url)
+    assert Index(again, mine.scope, mine.embedder).hits("gold watch") == before
+    assert len(Index(again, theirs.scope, theirs.embedder).ids("gold", limit=30)) == 20
+    options = "SELECT reloptions FROM pg_class WHERE relname = 'ix_search_texts_words'"
+    assert rows(url, options) == [(["fastupdate=off"],)]
+
+
+def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
+    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filters, "MAX_LISTED_ITEMS", 50)
+    url = postgres_url()
+    database = make_database(url)
+    scope = Principal.for_user(database.write_sync(SYSTEM, add_user, "a@example.org").id)
+    index = Index(database, scope, FakeEmbedder())
+    count = 1000
+    with psycopg.connect(url) as connection:  # else it may learn about them at any moment
+        for table in ("search_items", "search_filters", "search_parts", "search_texts"):
+            connection.execute(
+                sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = off)").format(
+                    sql.Identifier(table)
+                )
+            )
+    index.put(
+        *(
+            fulltext.IndexDocument("cell", f"c{n:04}", 0, f"gold {n}", {"place": f"p{n % 2}"})
+            for n in range(count)
+        )
+    )
+    assert len(index.hits("gold", filters={"place": ["p1"]})) == 10
+    database.close()  # which has the server count what was read
+    read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'search_filters'"
+    ((tuples,),) = rows(url, read)
+    assert tuples < 5 * count
+
+
+SHORT, LONG = "one gold watch", "one gold watch " * 2000
+
+
+def two_shelves(database: Database) -> tuple[Principal, Principal]:
+    """Return two users with a short and a long text each; the second has many more."""
+    mine, theirs = (
+        Principal.for_user(database.write_sync(SYSTEM, add_user, f"{name}@example.org").id)
+        for name in "ab"
+    )
+    database.write_sync(mine, document_index.add, [SHORT, LONG])
+    database.write_sync(theirs, document_index.add, [SHORT, LONG, *["gold and a watch"] * 20])
+    return mine, theirs
+
+
+def found(database: Database, scope: Principal, asked: PhraseQuery) -> int:
+    """Return how many of a user's texts meet what is asked."""
+
+    def count(tx: Tx) -> int:
+        values = {"owner": scope.tenant_id, **document_index.values_of(tx, asked)}
+        table = document_index.matching_texts(
+            tx.kind, document_index.shape_of(tx.kind, asked), ranked=True
+        )
+        return len(tx.execute(select(table.c.number, table.c.rank), values).all())
+
+    return database.read_sync(scope, count)
+
+
+GOLD: Final = PhraseQuery((split_phrase("gold watch"),))
+
+
+def test_the_index_of_whole_texts_finds_one_tenant_s_words_alone(
+    postgres_url: Callable[[], str], make_database: MakeDatabase
+) -> None:
+    url = postgres_url()
+    database = make_database(url)
+    mine, theirs = two_shelves(database)
+    short = "SELECT count(*) FROM search_wholes WHERE words @@ %s::tsquery"
+    long = "SELECT count(DISTINCT whole_id) FROM search_whole_parts WHERE words @@ %s::tsquery"
+    for scope, count in ((mine, 1), (theirs, 21)):
+        gold = f"'{postgres_fts.tenant_lexeme(scope.tenant_id)}' & 'gold'"
+        assert (rows(url, short, gold), rows(url, long, gold)) == ([(count,)], [(1,)])
+    assert (found(database, mine, GOLD), found(database, theirs, GOLD)) == (2, 2)
+    assert postgres_fts.tenant_lexeme(mine.tenant_id) not in split_phrase(
+        postgres_fts.tenant_lexeme(mine.tenant_id)
+    )
+
+
+def test_whole_texts_of_an_older_store_are_found_after_it(
+    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres_url()
+    before = make_database(url)
+    mine, theirs = two_shelves(before)
+    with psycopg.connect(url) as connection:  # as core_0004 left it
+        for table in ("search_wholes", "search_whole_parts"):
+            unmarked = sql.SQL("ts_delete(words, '@' || replace(user_id::text, '-', ''))")
+            connection.execute(
+                sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
+            )
+        connection.execute(
+            "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
+        )
+    assert found(before, mine, GOLD) == 0
+    monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
+    again = make_database(url)
+    assert (found(again, mine, GOLD), found(again, theirs, GOLD)) == (2, 2)
+    for index in ("ix_search_wholes_words", "ix_search_whole_parts_words"):
+        options = "SELECT reloptions FROM pg_class WHERE relname = %s"
+        assert rows(url, options, index) == [(["fastupdate=off"],)]

@@ -1,0 +1,244 @@
+"""Documents written by other programs are read as text with sections; broken ones say so."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from rolltop.core.errors import InvalidArgument
+from rolltop.documents.extractors import ParsedDocument, pdf, read_document
+from rolltop.documents.extractors import document_reader as archives
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DATA: Final = Path(__file__).parents[2] / "data" / "documents"
+
+HANDBOOK: Final = [
+    ("Keeping the lamp", 1),
+    ("Oil", 2),
+    ("Wick", 2),
+    ("Keeping the log", 1),
+    ("What never goes into the log", 2),
+    ("Except", 3),
+]
+
+
+def read(name: str) -> ParsedDocument:
+    return read_document((DATA / name).read_bytes(), Path(name))
+
+
+def titles(document: ParsedDocument) -> list[tuple[str, int]]:
+    return [(section.title, section.level) for section in document.outline.sections]
+
+
+def section_text(document: ParsedDocument, title: str) -> str:
+    found = next(s for s in document.outline.sections if s.title == title)
+    return "\n".join(document.text.split("\n")[found.start_line - 1 : found.end_line])
+
+
+def refused(data: bytes, name: str) -> InvalidArgument:
+    with pytest.raises(InvalidArgument) as caught:
+        read_document(data, Path(name))
+    assert caught.value.hint
+    return caught.value
+
+
+def zipped(parts: Mapping[str, str | bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("handbook.md", []), ("handbook.docx", [("The lighthouse handbook", 1)]),
+     ("handbook.epub", []), ("handbook.ipynb", [])],
+)  # fmt: skip
+def test_a_handbook_has_the_same_sections_in_every_format(
+    name: str, title: list[tuple[str, int]]
+) -> None:
+    document = read(name)
+    assert titles(document) == [*title, *HANDBOOK]
+    assert document.rendered == (not name.endswith(".md"))
+    assert "größer als 5 €" in document.text
+    assert "Trim the wick" in section_text(document, "Wick")
+    assert "Wipe the spout." not in section_text(document, "Wick")
+    assert "December" in section_text(document, "Wick")
+
+
+def test_the_kind_and_encoding_of_a_document_are_told() -> None:
+    assert (read("handbook.md").kind, read("handbook.md").encoding) == ("markdown", "utf-8")
+    assert (read("handbook.docx").kind, read("handbook.docx").encoding) == ("docx", "docx")
+    assert (read("handbook.ipynb").kind, read("handbook.ipynb").encoding) == ("notebook", "utf-8")
+
+
+def test_slides_are_sections_with_their_tables_and_notes() -> None:
+    document = read("handbook.pptx")
+    assert [title for title, _ in titles(document)][:2] == [
+        "The lighthouse handbook",
+        "Keeping the lamp",
+    ]
+    assert "| June | 7 |" in section_text(document, "Wick")
+    assert "- Wipe the spout." in section_text(document, "Oil")
+
+
+def test_pdf_sections_are_its_bookmarks() -> None:
+    document = read("handbook.pdf")
+    assert titles(document) == [*HANDBOOK[:4]]
+    assert section_text(document, "Oil").startswith("Oil\nFill the tank")
+    assert section_text(document, "Keeping the log").startswith("Keeping the log\nWrite down")
+
+
+def test_pdf_without_bookmarks_has_its_pages_as_sections() -> None:
+    document = read("nomarks.pdf")
+    assert titles(document) == [("Page 1", 1), ("Page 2", 1)]
+    assert section_text(document, "Page 2").startswith("[page 2]\nWick")
+
+
+def test_pdf_that_only_its_owner_locked_is_read() -> None:
+    assert read("ownerlocked.pdf").text == read("handbook.pdf").text
+
+
+def test_pages_past_the_time_bound_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "TIME_LIMIT_SECONDS", -1.0)
+    document = read("handbook.pdf")
+    assert document.text == ""
+    assert document.note.startswith("Pages 1 to 2 were not read")
+
+
+def test_a_page_too_large_to_be_text_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "MAX_PAGE_BYTES", 10)
+    document = read("nomarks.pdf")
+    assert "Pages that could not be read: 1, 2." in document.note
+    assert titles(document) == [("Page 1", 1), ("Page 2", 1)]
+
+
+def test_encrypted_documents_say_so() -> None:
+    assert "encrypted" in refused((DATA / "locked.pdf").read_bytes(), "locked.pdf").message
+    # An encrypted Word file is a container of the old kind.
+    container = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+    error = refused(container, "secret.docx")
+    assert (error.code, "encrypted" in error.message) == ("FILE_UNREADABLE", True)
+
+
+@pytest.mark.parametrize("name", ["handbook.odt", "old.doc", "sheet.xlsx"])
+def test_formats_that_are_not_read_name_one_that_is(name: str) -> None:
+    container = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+    data = {
+        "handbook.odt": (DATA / "handbook.odt").read_bytes(),
+        "old.doc": container,
+        "sheet.xlsx": zipped({"xl/workbook.xml": "<x/>"}),
+    }[name]
+    error = refused(data, name)
+    assert error.code == "FORMAT_UNSUPPORTED"
+    assert "Save the document as" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [("pypdf", "handbook.pdf"), ("docx", "handbook.docx"), ("pptx", "handbook.pptx")],
+)
+def test_without_the_extra_an_error_names_it(
+    library: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    error = refused((DATA / name).read_bytes(), name)
+    assert error.code == "FORMAT_UNSUPPORTED"
+    assert "rolltop[documents]" in error.hint
+
+
+@pytest.mark.parametrize(
+    "name", ["handbook.pdf", "handbook.docx", "handbook.pptx", "handbook.epub"]
+)
+def test_damaged_documents_are_refused_or_read_in_part(name: str) -> None:
+    whole = (DATA / name).read_bytes()
+    for share in range(1, 10):
+        cut = whole[: len(whole) * share // 10]
+        changed = bytearray(whole)
+        changed[len(whole) * share // 10 :: 97] = b"\xff" * len(
+            changed[len(whole) * share // 10 :: 97]
+        )
+        for data in (cut, bytes(changed)):
+            try:
+                document = read_document(data, Path(name))
+            except InvalidArgument as error:
+                assert error.code in {"FILE_UNREADABLE", "FILE_BINARY"}  # noqa: PT017
+            else:
+                assert document.kind == name.rpartition(".")[2]
+
+
+def test_an_archive_that_unpacks_without_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = zipped({"word/document.xml": b"<w/>" + bytes(3 << 20), "a.bin": bytes(3 << 20)})
+    assert len(bomb) < 20_000
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 4 << 20)
+    assert refused(bomb, "bomb.docx").code == "FILE_TOO_LARGE"
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 100 << 20)
+    monkeypatch.setattr(archives, "MAX_MARKUP_BYTES", 2 << 20)
+    assert refused(bomb, "bomb.docx").code == "FILE_TOO_LARGE"
+
+
+CONTAINER: Final = '<container><rootfiles><rootfile full-path="b/p.opf"/></rootfiles></container>'
+PACKAGE: Final = (
+    '<package><manifest><item id="c" href="my%20c.html" media-type="text/html"/>'
+    '<item id="d" href="../d.html" media-type="text/html"/></manifest>'
+    '<spine><itemref idref="c"/><itemref idref="gone"/><itemref idref="d"/></spine></package>'
+)
+
+
+def test_epub_chapters_come_in_the_order_of_the_spine() -> None:
+    book = {
+        "META-INF/container.xml": CONTAINER,
+        "b/p.opf": PACKAGE,
+        "d.html": "<title>no</title><h2>Second</h2><pre>a\n  b</pre><script>no</script>",
+        "b/my c.html": "<html><title/><body><h1>First <i>one</i></h1><p>x<br/>y &amp; z</p></body>",
+    }
+    document = read_document(zipped(book), Path("book.epub"))
+    assert document.text == "# First one\n\nx\n\ny & z\n\n## Second\n\na\n  b\n"
+    assert titles(document) == [("First one", 1), ("Second", 2)]
+
+
+def test_epub_that_defines_entities_is_refused() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>' + CONTAINER
+    error = refused(zipped({"META-INF/container.xml": bomb}), "book.epub")
+    assert error.code == "FILE_UNREADABLE"
+
+
+def test_protected_epub_says_so() -> None:
+    protection = (
+        '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#">'
+        '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/></encryption>'
+    )
+    parts = {"META-INF/container.xml": CONTAINER, "META-INF/encryption.xml": protection}
+    assert "encrypted" in refused(zipped(parts), "book.epub").message
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x7fELF\x01" + bytes(100), b"\x89PNG\r\n\x1a\n", zipped({"a.txt": "x"})]
+)
+def test_binary_files_are_refused(data: bytes) -> None:
+    assert refused(data, "file.txt").code == "FILE_BINARY"
+
+
+def test_replaced_bytes_are_noted() -> None:
+    document = read_document("größer ".encode() * 20 + b"\xff", Path("a.txt"))
+    assert "replaced" in document.note
+    assert read_document(b"plain", Path("a.txt")).note == ""
+
+
+def test_reading_text_loads_no_document_library() -> None:
+    program = (
+        "import sys, pathlib; from rolltop.documents.extractors import read_document\n"
+        "read_document(b'# A', pathlib.Path('a.txt'))\n"
+        "sys.exit(any(name in sys.modules for name in ('pypdf', 'docx', 'pptx', 'lxml')))"
+    )
+    import subprocess  # noqa: PLC0415
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,222 @@
+"""Source files: classes and functions are the sections, whatever hides in strings and comments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from rolltop.documents.outline import FileType, detect_file_type, parse_outline
+
+SAMPLES: Final = Path(__file__).parents[1] / "data" / "source"
+
+# Each line: indentation by level, title, first and last line.
+
+JAVASCRIPT: Final = """\
+Foo 3-11
+  constructor 5-5
+  load 6-9
+  value 10-11
+top 12-14
+arrow 15-17
+Shape 18-18
+Color 19-19
+helper 21-21
+last 23-23
+"""
+
+
+JAVA: Final = """\
+Foo 4-14
+  Foo 6-6
+  get 8-10
+  Kind 12-12
+  Inner 13-13
+Point 15-15
+"""
+
+
+CSHARP: Final = """\
+A.B 2-14
+  Foo 4-12
+    Foo 7-7
+    RunAsync 8-11
+  E 13-13
+"""
+
+
+C: Final = """\
+point 4-6
+add 10-14
+main 15-23
+node 24-24
+ns 28-36
+  Widget 29-34
+    Widget 31-31
+    draw 33-33
+ns::Widget::paint 37-37
+"""
+
+
+GO: Final = """\
+T 3-5
+ID 6-6
+I 7-7
+Name 8-10
+main 11-13
+"""
+
+
+RUST: Final = """\
+P 2-2
+U 3-3
+impl<'a> Foo<'a> for P 4-7
+  new 5-5
+  go 6-6
+Tr 8-8
+tests 9-12
+  it 11-11
+last 13-13
+"""
+
+
+PHP: Final = """\
+Foo 3-9
+  a 5-5
+  b 7-8
+top 10-10
+"""
+
+
+KOTLIN: Final = """\
+P 2-2
+Foo 3-10
+  go 4-4
+  object 5-7
+    of 6-6
+  run 8-9
+ext 11-11
+Single 12-12
+"""
+
+
+SWIFT: Final = """\
+S 2-8
+  init 3-3
+  go 4-6
+  make 7-7
+S 9-9
+top 10-10
+"""
+
+
+RUBY: Final = """\
+A 1-11
+  Foo 2-10
+    initialize 4-7
+    make 8-8
+    one 9-9
+top 12-13
+"""
+
+
+SHELL: Final = """\
+foo 2-6
+baz 7-9
+one 10-10
+"""
+
+
+EXAMPLES: Final[dict[str, str]] = {
+    "sample.ts": JAVASCRIPT,
+    "sample.java": JAVA,
+    "sample.cs": CSHARP,
+    "sample.cc": C,
+    "sample.go": GO,
+    "sample.rs": RUST,
+    "sample.php": PHP,
+    "sample.kt": KOTLIN,
+    "sample.swift": SWIFT,
+    "sample.rb": RUBY,
+    "sample.sh": SHELL,
+}
+
+
+def drawn(text: str, kind: FileType) -> str:
+    lines = [
+        f"{'  ' * (section.level - 1)}{section.title} {section.start_line}-{section.end_line}\n"
+        for section in parse_outline(text, kind).sections
+    ]
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_classes_and_functions_are_sections(name: str, newline: str) -> None:
+    text = (SAMPLES / name).read_text("utf-8").replace("\n", newline)
+    assert drawn(text, detect_file_type(name)) == EXAMPLES[name]
+
+
+def test_a_missing_brace_does_not_swallow_what_follows() -> None:
+    text = "int a(void) {\n  if (x) {\n  return 1;\n}\n\nint b(void) {\n}\n"
+    assert drawn(text, "c") == "a 1-4\nb 6-7\n"
+
+
+def test_minified_code_has_an_outline_too() -> None:
+    assert drawn("function a(){" + "x();" * 100_000 + "}", "javascript") == "a 1-1\n"
+
+
+@pytest.mark.parametrize("block", ['extern "C" {', "namespace\n{", "namespace {"])
+@pytest.mark.parametrize("macro", ["DECLARE_THINGS(a)", "BEGIN_DECLS(a, b)\n"])
+def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
+    macro: str, block: str
+) -> None:
+    text = f"{macro}\n{block}\nint a(void) {{\n}}\nint b(void) {{\n}}\n}}\nint c(void) {{\n}}\n"
+    names = [line.split()[0] for line in drawn(text, "c").splitlines()]
+    assert names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("begin", ["/* helpers */ namespace {", '/* C */ extern "C" {'])
+def test_a_comment_that_is_over_hides_nothing(begin: str) -> None:
+    assert drawn(f"{begin}\nint f(int a) {{\n}}\n}}\n", "c") == "f 2-3\n"
+
+
+def test_what_a_member_of_a_class_calls_is_none_of_its_members() -> None:
+    text = "class A {\n  h = later(() => {\n    const b = () => {\n    };\n  });\n}\n"
+    assert drawn(text, "javascript") == "A 1-6\n"
+
+
+@pytest.mark.parametrize(
+    "comment", ["// in the anonymous namespace", '// called from extern "C"', "/* a namespace"]
+)
+def test_what_a_comment_says_takes_no_braces(comment: str) -> None:
+    text = f"class A {comment}{' */' * comment.startswith('/*')}\n{{\n  int b;\n}};\n"
+    assert drawn(text, "c") == "A 1-4\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("(function () {", "})();"), ("!function($) {", "}(jQuery);"), (";(() => {", "})();"),
+        ("( function( global, factory ) {\n})( this, function( window ) {", "} );"),
+        ("define(['a', 'b'], function (a, b) {", "});"), ("(async () => {", "})();"),
+        ("$(document).ready(function () {", "});"), ("module.exports = function (x) {", "};"),
+        ("describe('x', () => {\nif (y) {\n}", "});"),
+        ("app.use('http://a/**/*.js', function () {", "});"),
+        ("/* istanbul ignore next */ (function () {", "})();"), ("x(/*a*/ function () {", "});"),
+        ("x(function ($scope, $http, $location, $routeParams, $timeout, Users) {", "});"),
+        ("x(function (a, b = f()) {", "});"), ("x(function (a): Promise<void> {", "});"),
+        ("x(function (/* options */) {", "});"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("margin", ["", "  "])
+def test_what_a_function_without_a_name_holds_is_found(begin: str, end: str, margin: str) -> None:
+    inner = (
+        "function a(x) {\n  function inner() {}\n}\n"
+        "var b = function () {\n};\n"
+        "class C {\n  m() {}\n}"
+    )
+    inner = "".join(f"{margin}{line}\n" for line in inner.splitlines())
+    outlined = drawn(f"{begin}\n{inner}{end}\nfunction last() {{}}\n", "javascript")
+    assert [line.split()[0] for line in outlined.splitlines()] == ["a", "b", "C", "m", "last"]

@@ -1,0 +1,52 @@
+"""What is loaded in the background comes in an order that lets calls go first."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from rolltop.server.app import warm_up
+from tests.desks import make_desk
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+
+PATIENCE = 30.0
+
+
+def prepared(desk: AppContext) -> list[bool]:
+    """Return, for each tool, whether its parameters are ready to be checked."""
+    return ["schema" in vars(offer.parameters) for offer in desk.registry.all_tools]
+
+
+def test_the_store_comes_first_and_running_calls_before_what_only_others_need(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(database)
+    waits = threading.Event()
+    quiet = desk.idle.wait
+
+    def wait(_seconds: float) -> bool:
+        waits.set()
+        return quiet(PATIENCE)
+
+    monkeypatch.setattr(desk.idle, "wait", wait)
+    warming = threading.Thread(target=warm_up, args=(desk, lambda: None), daemon=True)
+    with desk.track_call():
+        with desk.track_call():
+            warming.start()
+            assert waits.wait(PATIENCE)
+            assert database.is_open()
+        assert not any(prepared(desk))
+    warming.join(PATIENCE)
+    assert all(prepared(desk))
+
+
+def test_a_call_that_does_not_end_keeps_nothing_from_being_loaded(database: Database) -> None:
+    desk = make_desk(database)
+    with desk.track_call():
+        warm_up(desk, lambda _code: None)
+        assert all(prepared(desk))

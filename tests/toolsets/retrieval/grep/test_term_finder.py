@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rolltop.toolsets.retrieval.grep import find_suggestion, find_term_files
+from rolltop.toolsets.retrieval.models import Query
+from rolltop.workspace import SkippedEntries
+from tests.toolsets.retrieval.grep.witness import trees_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def files_with(code: Path, *terms: str) -> dict[str, set[str]]:
+    (tree,) = trees_of(code)
+    entries = list(tree.files(SkippedEntries()))
+    texts = {term: term for term in terms}
+    found = find_term_files(tree.root, texts, entries, len(entries), math.inf, math.inf)
+    return {term: {entry.relative for entry in files} for term, files in found.by_term.items()}
+
+
+def test_a_term_in_a_long_text_without_spaces_is_found(code: Path) -> None:
+    (code / "a.md").write_text("\u5929\u6c17" * 500 + "\u6570\u636e" + "\u3002\u5929" * 500)
+    assert files_with(code, "\u6570\u636e") == {"\u6570\u636e": {"a.md"}}
+
+
+def test_long_names_hold_no_words_of_ripgreps(code: Path) -> None:
+    (code / "blob.txt").write_text("ab0" * 400 + " zz\n")
+    assert files_with(code, "ab0", "omitted", "long")["omitted"] == set()
+    assert find_suggestion(trees_of(code), Query("lonh"), 100, math.inf) is None

@@ -1,0 +1,184 @@
+"""Content made to break parsers ends in a result, for every language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolltop.toolsets.scratch.syntax import (
+    LANGUAGES,
+    CheckRequest,
+    CheckResult,
+    CheckTimeout,
+    Validator,
+)
+from rolltop.toolsets.scratch.syntax.checker import check_cell
+from tests.campaign import examples
+from tests.growth import Sample, check_growth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROSE = {"md", "txt"}
+TOKENS = st.sampled_from(
+    [
+        *"()[]{}<>\"'`#/*\\=:;,.-+!?&|%$@\n\t\r\0 1xé\ufeff\ud800\u2028",
+        *("<!--", "-->", "/*", "*/", "//", "<?php ", "<a", "</a>", "if", "def ", "fn ", "- ", "? "),
+        *("&a ", "*a", "---\n", "```", "'''", '"""', "#if X\n", "#endif\n"),
+        *("? {a: [b]}\n: ", "a = ", "1979-05-27", "<<: ", "!!set ", "\nb: "),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def validator() -> Iterator[Validator]:
+    one = Validator(timeout=3.0)
+    yield one
+    one.close()
+
+
+def only(validator: Validator, cell: CheckRequest) -> CheckResult | CheckTimeout:
+    (result,) = validator.check_blocking([cell])
+    return result
+
+
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - PROSE))
+@pytest.mark.parametrize("character", ["\0", "\ud800"])
+def test_nul_and_lone_surrogates_are_errors_with_places(language: str, character: str) -> None:
+    checked = check_cell(CheckRequest(language, f"a\nb{character}"))
+    assert [(one.line, one.column) for one in checked.errors] == [(2, 2)]
+
+
+@pytest.mark.parametrize("opener", ["[", "(", "{", "<div>", "- ", "-", "!", "a.b(", '{"a":'])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_deep_nesting_ends(language: str, opener: str, validator: Validator) -> None:
+    result = only(validator, CheckRequest(language, opener * 2_000))
+    assert isinstance(result, CheckResult)
+
+
+@pytest.mark.parametrize("language", ["json", "yaml", "js", "css", "toml", "py", "html"])
+def test_five_megabytes_of_brackets_end(language: str, validator: Validator) -> None:
+    result = only(validator, CheckRequest(language, "[" * 5_000_000))
+    assert isinstance(result, CheckTimeout) or result.valid is (language == "html")
+
+
+def test_hundred_thousand_levels_of_json_are_an_error(validator: Validator) -> None:
+    result = only(validator, CheckRequest("json", "[" * 100_000 + "]" * 100_000))
+    assert isinstance(result, CheckResult)
+    assert result.errors[0].code == "JSON_TOO_DEEP"
+
+
+def against(pattern: str, validator: Validator) -> CheckResult:
+    """The result for a text that makes a backtracking engine try everything."""
+    cell = CheckRequest("json", '"' + "a" * 50_000 + '!"', schema={"pattern": pattern})
+    result = only(validator, cell)
+    assert isinstance(result, CheckResult)
+    return result
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(?=(a+)+$)"])
+def test_catastrophic_patterns_end(pattern: str, validator: Validator) -> None:
+    assert [one.code for one in against(pattern, validator).errors] == ["SCHEMA_VIOLATION"]
+
+
+@pytest.mark.parametrize("pattern", [r"^(\w+\s?)*\1$", r"^(?!(\w+\s?)*\1$)"])
+def test_a_pattern_given_up_on_is_no_violation(pattern: str, validator: Validator) -> None:
+    result = against(pattern, validator)
+    assert result.valid
+    assert [one.code for one in result.warnings] == ["SCHEMA_PATTERN_UNDECIDED"]
+    assert "too many steps" in result.warnings[0].message
+    assert (result.details["schema"]["performed"], result.details["schema"]["passed"]) == (
+        True,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"$ref": "#"}, {"items": {"$ref": "#"}}, {"enum": list(range(100_000))},
+     {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}],
+)  # fmt: skip
+def test_schemas_that_go_round_end(schema: object, validator: Validator) -> None:
+    assert isinstance(only(validator, CheckRequest("json", "[[1]]", schema=schema)), CheckResult)
+
+
+YAML = st.recursive(
+    st.sampled_from(
+        ["a", "1", "0x1", "1.0", "true", "~", ".nan", "'q'", "!!str 1", "!x a", "", "*z"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda some: f"&z [{', '.join(filter(None, some))}]"),
+        st.lists(st.tuples(inner, inner), max_size=3).map(
+            lambda some: f"{{{', '.join(f'? {key} : {one}' for key, one in some)}}}"
+        ),
+        inner.map(lambda one: f"!!set {{? {one} }}"),
+        inner.map(lambda one: f"{{<<: {one} }}"),
+    ),
+)
+
+
+@pytest.mark.parametrize("text", ["a = {}\n", "{}", "a: {}\n"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_integers_of_thousands_of_digits_have_a_result(language: str, text: str) -> None:
+    checked = check_cell(CheckRequest(language, text.format("9" * 5000), schema={"maximum": 1}))
+    assert checked.valid is (not checked.errors)
+
+
+@settings(max_examples=examples(100))
+@given(content=st.lists(st.tuples(YAML, YAML), max_size=4))
+def test_yaml_with_any_keys_has_a_result(content: list[tuple[str, str]]) -> None:
+    text = "z: &z [1]\n" + "".join(f"? {key}\n: {value}\n" for key, value in content)
+    checked = check_cell(
+        CheckRequest("yaml", text, schema={"additionalProperties": {"type": "string"}})
+    )
+    assert checked.details["syntax"]["passed"], (text, checked)
+    assert all(one.line <= text.count("\n") + 1 for one in (*checked.errors, *checked.warnings))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@settings(max_examples=examples(40))
+@given(content=st.lists(TOKENS, max_size=40).map("".join))
+def test_any_text_has_a_result_with_places_inside_it(language: str, content: str) -> None:
+    checked = check_cell(CheckRequest(language, content, schema={"type": "object"}))
+    assert checked.valid is (not checked.errors)
+    lines = content.split("\n")
+    for one in (*checked.errors, *checked.warnings):
+        assert 1 <= one.line <= len(lines) + 1
+        assert one.column >= 1
+        assert one.message
+        assert one.code
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "place"),
+    [
+        ("json", '{{"b": 1,\n "a": {}}}', (2, 7)),
+        ("yaml", "b: 1\na: {}\n", (2, 4)),
+        ("toml", "b = 1\na = -{}\n", (2, 5)),
+    ],
+)
+def test_what_is_wrong_with_a_long_integer_has_its_place(
+    language: str, text: str, place: tuple[int, int]
+) -> None:
+    content = text.format("9" * 5000)
+    checked = check_cell(
+        CheckRequest(language, content, schema={"additionalProperties": {"maximum": 1}})
+    )
+    assert [(one.line, one.column) for one in checked.errors] == [place]
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        Sample(("<a ",)),
+        Sample(("<b><i>",)),
+        Sample((' a="v"',), "<img"),
+        Sample(("='", '="'), "<a"),
+        Sample(("<!--", "<script>")),
+    ],
+)
+def test_a_page_is_checked_in_time_by_its_length(sample: Sample) -> None:
+    check_growth(lambda text: check_cell(CheckRequest("html", text)), sample)

@@ -1,0 +1,104 @@
+"""Files people published are valid, and damage to them is found on its line."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import count
+from typing import Final
+
+import pytest
+
+from rolltop.toolsets.scratch.syntax import LANGUAGES, CheckRequest, Diagnostic
+from rolltop.toolsets.scratch.syntax.checker import check_cell
+
+from .data import real_files
+
+_CALL = (r"^(\s*[\w.:>$-]+\(.*\))(;?)$", r"\1)\2")
+_OPEN_CALL = (r"^(\s*[\w.:>$-]+\(.*)\);$", r"\1;")
+_ASSIGNMENT = (r"^([^\"'/=<>!#*]*\w) = (\w[^\"'=]*)$", r"\1 = = \2")
+_STATEMENT = (r"^(\s*[\w.:>$-]+\(.*\));$", r"\1);")
+_C_LIKE = (_STATEMENT, _OPEN_CALL, _ASSIGNMENT)
+# Macros may stand in the way before the damage does.
+_SEVERAL_ERRORS = {"c", "h", "cpp", "hpp"}
+# What damages a line of the language so that the error is on that line and nowhere else.
+DAMAGE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    **dict.fromkeys(("c", "h", "cpp", "hpp", "java", "php", "ts", "tsx", "js", "jsx"), _C_LIKE),
+    "cs": (_STATEMENT, _ASSIGNMENT),
+    "rs": (
+        _STATEMENT,
+        (r"^(\s*let \w+) = (\w.*;)$", r"\1 = = \2"),
+        (r"^(\s+(?:pub )?\w+): ([\w<>]+,)$", r"\1: : \2"),
+    ),
+    "go": ((r"^(\t+[\w.]+\(.*\))$", r"\1)"), (r"^(\t+\w+) := (.*)$", r"\1 := := \2")),
+    "py": ((r"^(        self\.\w+) = (\w+)$", r"\1 = = \2"), (r"^(    return) (\w+)$", r"\1 \2)")),
+    "rb": (_CALL, (r"^(\s+@?\w+) = (\w[^\"'|]*)$", r"\1 = = \2")),
+    "sh": ((r"^(\s*echo) (.*[^\\])$", r"\1 )"), (r"^(\s*)fi$", r"\1fi )")),
+    "css": ((r"^(\s+[\w-]+: [^\"'()]*);$", r'\1 ");'), (r"^(\s+[\w-]+: [^\"'()]*);$", r"\1 ];")),
+    "html": ((r"^([^\"<>]*)<(\w+)([^<>]*)>([^<>]*)</\2>$", r"\1<\2\3>\4</\2></blink>"),),
+    "htm": ((r"^([^\"<>]*)<(\w+)([^<>]*)>([^<>]*)</\2>$", r"\1<\2\3>\4</\2></blink>"),),
+    "json": ((r'^(\s*"[^"]*"): (.*),$', r"\1 \2,"),),
+    "yaml": ((r"^(\s*[\w-]+): ([\w.]+)$", r"\1: [\2}"),),
+    "yml": ((r"^(\s*[\w-]+): ([\w.]+)$", r"\1: [\2}"),),
+    "toml": ((r"^([\w-]+) = (.*[^\[{,(])$", r"\1 = = \2"),),
+}
+
+
+def _found_on(errors: tuple[Diagnostic, ...], language: str) -> list[int]:
+    """The lines of the first error, or of all where others may come before it."""
+    return [one.line for one in errors][: None if language in _SEVERAL_ERRORS else 1]
+
+
+def damaged(language: str) -> list[tuple[str, str, int]]:
+    """One damaged line in each real file that has one to damage: path, text, line."""
+    found: list[tuple[str, str, int]] = []
+    for path, content in real_files(language).items():
+        if "macro_rules!" in content:  # the body of a Rust macro may hold any tokens
+            continue
+        lines = content.split("\n")
+        for pattern, replacement in DAMAGE[language]:
+            numbers = [number for number, line in enumerate(lines) if re.match(pattern, line)]
+            if numbers:
+                number = numbers[len(numbers) // 2]
+                changed = re.sub(pattern, replacement, lines[number])
+                text = "\n".join([*lines[:number], changed, *lines[number + 1 :]])
+                found.append((path, text, number + 1))
+    return found
+
+
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "txt"])
+def test_published_files_are_valid(language: str) -> None:
+    files = real_files(language)
+    faults = {
+        path: [(one.line, one.message) for one in checked.errors]
+        for path, content in files.items()
+        if not (checked := check_cell(CheckRequest(language, content))).valid
+    }
+    assert len(files) >= 20
+    assert not faults
+
+
+@pytest.mark.parametrize("language", ["c", "h", "cpp"])
+def test_what_else_a_machine_does_makes_no_file_invalid(
+    monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    files = real_files(language)
+    monkeypatch.setattr(time, "monotonic", map(float, count()).__next__)
+    assert all(check_cell(CheckRequest(language, content)).valid for content in files.values())
+
+
+@pytest.mark.parametrize("language", DAMAGE)
+def test_damage_is_found_on_its_line(language: str) -> None:
+    cases = damaged(language)
+    missed = {
+        f"{path}:{line}": [(one.line, one.message) for one in checked.errors]
+        for path, text, line in cases
+        if line
+        not in _found_on((checked := check_cell(CheckRequest(language, text))).errors, language)
+    }
+    assert len(cases) >= 10
+    assert not missed
+
+
+def test_every_language_but_prose_is_damaged() -> None:
+    assert set(LANGUAGES) - set(DAMAGE) == {"md", "txt"}

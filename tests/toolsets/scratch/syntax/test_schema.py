@@ -1,0 +1,197 @@
+"""Schemas: violations with places, references, and what is no schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core.errors import InvalidArgument
+from rolltop.toolsets.scratch.syntax import CheckRequest, check_schema
+from rolltop.toolsets.scratch.syntax.checker import check_cell
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.syntax.results import CheckResult
+
+PERSON = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "mail": {"format": "email"}, "age": {"minimum": 0}},
+    "additionalProperties": False,
+}
+
+
+def checked(content: str, schema: Any, registry: dict[str, Any] | None = None) -> CheckResult:
+    return check_cell(
+        CheckRequest("json", content, schema=schema, schema_name="person", registry=registry or {})
+    )
+
+
+def test_violations_name_the_place_the_path_and_the_schema() -> None:
+    result = checked('{"age": -1,\n "mail": "x",\n "more": 1}', PERSON)
+    assert not result.valid
+    found = {(one.details["instance_path"], one.line, one.column) for one in result.errors}
+    assert found == {("/age", 1, 9), ("/mail", 2, 10), ("", 1, 1)}
+    assert {one.details["schema"] for one in result.errors} == {"person"}
+    assert result.details["schema"] == {
+        "performed": True, "passed": False, "name": "person", "missing": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("schema", "content", "path", "names"),
+    [
+        ({"additionalProperties": False}, '{"one": 1, "two": {}}', "", "one, two"),
+        ({"items": {"additionalProperties": False}}, '[{}, {"one": {"x": 1}}]', "/1", "one"),
+        ({"allOf": [{"additionalProperties": False}]}, '{"one": null}', "", "one"),
+        ({"additionalProperties": False, "properties": {"a": {}}}, '{"a": 1, "b": 2}', "", "b"),
+        ({"unevaluatedProperties": False}, '{"one": 1, "two": 2}', "", "one, two"),
+    ],
+)
+def test_members_that_are_not_allowed_are_named(
+    schema: Any, content: str, path: str, names: str
+) -> None:
+    (error,) = checked(content, schema).errors
+    assert error.message.endswith(f"has members that are not allowed: {names}")
+    assert error.details["instance_path"] == path
+    assert error.details["keyword"] in {"additionalProperties", "unevaluatedProperties"}
+
+
+def test_a_member_that_is_called_as_a_keyword_is_not_one() -> None:
+    schema = {"properties": {"additionalProperties": False}}
+    (error,) = checked('{"additionalProperties": {"one": 1}}', schema).errors
+    assert error.message == "/additionalProperties is not allowed here"
+
+
+@pytest.mark.parametrize("content", ['{"\\ud800": {"one": 1}}', '{"a":' * 120 + "1" + "}" * 120])
+def test_members_of_any_name_and_depth_are_refused(content: str) -> None:
+    schema: dict[str, Any] = {"additionalProperties": {"additionalProperties": False}}
+    (error,) = checked(content, schema).errors
+    assert "not allowed" in error.message
+    (error,) = checked(content, {"additionalProperties": False}).errors
+    assert "not allowed" in error.message
+
+
+def test_a_member_with_a_wrong_name_is_named() -> None:
+    errors = checked('{"one": 1, "three": 2}', {"propertyNames": {"maxLength": 3}}).errors
+    assert [error.message for error in errors] == [
+        "The document has a member whose name is not allowed: three is longer than 3 characters"
+    ]
+
+
+def test_at_most_fifty_violations_are_told() -> None:
+    result = checked(str([1] * 200), {"items": {"type": "string"}})
+    assert len(result.errors) == 50
+    assert max(len(one.message) for one in result.errors) < 500
+
+
+def test_references_go_through_the_registry_by_any_name() -> None:
+    registry = {
+        "scratchpad://schemas/Größe & Ort/x": {"$ref": "scratchpad://schemas/number"},
+        "scratchpad://schemas/number": {"$defs": {"n": {"type": "number"}}, "$ref": "#/$defs/n"},
+    }
+    address = "scratchpad://schemas/Größe & Ort/x"
+    assert checked("1", address, registry).valid
+    assert not checked('"1"', {"anyOf": [{"$ref": address}]}, registry).valid
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["scratchpad://schemas/gone", "http://localhost:1/x", "#/$defs/gone", "#gone", "not a uri",
+     "scratchpad://schemas/here#/$defs/gone", "file:///etc/passwd"],
+)  # fmt: skip
+def test_a_missing_reference_is_a_warning_and_the_rest_counts(reference: str) -> None:
+    schema = {"properties": {"a": {"$ref": reference}, "b": {"type": "string"}}}
+    result = checked('{"a": 1, "b": 2}', schema, {"scratchpad://schemas/here": {}})
+    assert [one.details["instance_path"] for one in result.errors] == ["/b"]
+    assert [one.code for one in result.warnings] == ["SCHEMA_REFERENCE_MISSING"]
+    assert result.details["schema"]["missing"] == [reference]
+
+
+def test_where_the_whole_schema_is_missing_none_is_performed() -> None:
+    result = checked("1", "scratchpad://schemas/gone")
+    assert result.valid
+    assert result.details["schema"] == {
+        "performed": False, "passed": None, "name": "person",
+        "missing": ["scratchpad://schemas/gone"],
+    }  # fmt: skip
+
+
+def test_one_of_two_equal_fragments_is_missing() -> None:
+    schema = {
+        "properties": {
+            "a": {"$ref": "scratchpad://schemas/one#/$defs/n"},
+            "b": {"$ref": "scratchpad://schemas/two#/$defs/n"},
+        }
+    }
+    registry = {
+        "scratchpad://schemas/one": {"$defs": {"n": {"type": "string"}}},
+        "scratchpad://schemas/two": {},
+    }
+    result = checked('{"a": 1, "b": 1}', schema, registry)
+    assert [one.details["instance_path"] for one in result.errors] == ["/a"]
+    assert result.details["schema"]["missing"] == ["scratchpad://schemas/two#/$defs/n"]
+
+
+@pytest.mark.parametrize("content", ['"\\ud800"', '{"\\udfff": 1}', '["\\ud83d\\ude00"]'])
+def test_lone_surrogates_meet_the_schema(content: str) -> None:
+    result = checked(content, {"type": "integer"})
+    assert [one.code for one in result.errors] == ["SCHEMA_VIOLATION"]
+
+
+def test_deep_values_meet_the_schema() -> None:
+    deep = "[" * 900 + "]" * 900
+    assert checked(deep, {"type": "array"}).details["schema"]["passed"] is True
+    result = checked(deep, {"type": "string"})
+    assert [one.code for one in result.errors] == ["SCHEMA_VIOLATION"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"type": "strin"}, "/type"),
+        ({"properties": {"a/b": {"minimum": "x"}}}, "/properties/a~1b/minimum"),
+        ({"pattern": "(a"}, "/pattern"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema"),
+        ({"$schema": 3}, "/$schema"),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-04/schema#",
+                "exclusiveMinimum": 1,
+                "minimum": 0,
+            },
+            "/exclusiveMinimum",
+        ),
+        ([], ""),
+        ("{}", ""),
+        (None, ""),
+    ],
+)
+def test_what_is_no_schema_is_refused_with_its_place(schema: object, place: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        check_schema(schema)
+    assert refused.value.code == "VALIDATION_ERROR"
+    assert refused.value.hint
+    assert refused.value.data["details"]["path"] == place
+    assert place in refused.value.message
+
+
+def test_a_schema_too_deep_or_too_large_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"not": deep}
+    for schema in (deep, {"enum": list(range(300_000))}):
+        with pytest.raises(InvalidArgument):
+            check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [True, False, {}, PERSON, {"$ref": "scratchpad://schemas/later"}, {"$ref": "#"},
+     {"properties": {"pattern": {"enum": [{"pattern": "("}]}}},
+     {"pattern": "^(?=a)b(?!c)$"}, {"$schema": "http://json-schema.org/draft-07/schema#"},
+     {"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMinimum": True, "minimum": 1},
+     ],
+)  # fmt: skip
+def test_schemas_of_each_dialect_are_accepted(schema: object) -> None:
+    check_schema(schema)

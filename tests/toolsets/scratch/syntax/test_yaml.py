@@ -1,0 +1,126 @@
+"""YAML cells: documents, keys, aliases, tags, places."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.toolsets.scratch.syntax import CheckRequest
+from rolltop.toolsets.scratch.syntax.checker import check_cell
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.syntax.results import CheckResult
+
+
+def codes(content: str, **more: Any) -> list[tuple[str, int, int]]:
+    checked: CheckResult = check_cell(CheckRequest("yaml", content, **more))
+    return [(one.code, one.line, one.column) for one in (*checked.errors, *checked.warnings)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\nb: [1, 2\n", ("YAML_SYNTAX", 2, 4)),
+        ("a: 1\nb: *gone\n", ("YAML_SYNTAX", 2, 4)),
+        ("a: b\n c: d: e\n", ("YAML_SYNTAX", 2, 3)),
+        ("a: \x07\n", ("YAML_SYNTAX", 1, 4)),
+        ("a: 1\n---\nb: {\n", ("YAML_SYNTAX", 3, 4)),
+    ],
+)
+def test_errors_have_places(text: str, expected: tuple[str, int, int]) -> None:
+    assert codes(text) == [expected]
+
+
+def test_no_object_is_made_of_a_tag() -> None:
+    assert codes("a: !!python/object/apply:os.getcwd []\n", schema={"const": {"a": []}}) == []
+    assert not check_cell(CheckRequest("yaml", "a: !!python/name:os.getcwd x\n")).valid
+
+
+def test_keys_given_twice_are_warnings_with_places() -> None:
+    assert codes("a: 1\na: 2\nb: {c: 1, c: 2}\n---\na: 1\n") == [
+        ("DUPLICATE_KEY", 2, 1),
+        ("DUPLICATE_KEY", 3, 11),
+    ]
+
+
+def test_each_document_meets_the_schema_and_an_empty_one_is_null() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    text = "a: 1\n---\n# nothing\n---\na: x\n"
+    assert codes(text, schema=schema) == [("SCHEMA_VIOLATION", 4, 1), ("SCHEMA_VIOLATION", 5, 4)]
+    assert codes("", schema=schema) == [("SCHEMA_VIOLATION", 1, 1)]
+    assert codes("# only a comment\n", schema={"type": "null"}) == []
+
+
+def test_a_list_document_is_one_document() -> None:
+    assert codes("- 1\n- 2\n", schema={"type": "array", "minItems": 2}) == []
+
+
+def test_scalars_are_those_of_yaml_1_2() -> None:
+    schema = {"enum": [{"on": "yes", "date": "2026-01-02", "octal": 15, "plain": 12}]}
+    assert codes("on: yes\ndate: 2026-01-02\noctal: 0o17\nplain: 012\n", schema=schema) == []
+
+
+def test_the_last_of_two_values_has_the_place() -> None:
+    found = codes("a: x\nb: 1\na: y\n", schema={"properties": {"a": {"type": "integer"}}})
+    assert found == [("SCHEMA_VIOLATION", 3, 4), ("DUPLICATE_KEY", 3, 1)]
+
+
+def test_merge_keys_count_for_the_schema() -> None:
+    schema = {"properties": {"use": {"required": ["x", "y"], "additionalProperties": {"const": 1}}}}
+    assert codes("base: &b {x: 1}\nuse:\n  <<: *b\n  y: 1\n", schema=schema) == []
+
+
+def test_places_go_through_aliases_keys_and_lists() -> None:
+    schema = {"properties": {"b": {"items": {"type": "string"}}, "c": {"type": "string"}}}
+    text = "a: &x 1\nb:\n  - *x\n  - ok\n  - {}\nc: 3\n"
+    assert codes(text, schema=schema) == [
+        ("SCHEMA_VIOLATION", 3, 5),
+        ("SCHEMA_VIOLATION", 5, 5),
+        ("SCHEMA_VIOLATION", 6, 4),
+    ]
+
+
+def test_what_an_alias_or_a_merge_brings_in_has_the_place_it_is_brought_to() -> None:
+    schema = {"additionalProperties": {"properties": {"x": {"type": "string"}}}}
+    text = "first: &f\n  x: 1\nsecond: *f\nthird:\n  <<: *f\n"
+    found = [("SCHEMA_VIOLATION", *at) for at in ((2, 6), (3, 9), (5, 3))]
+    assert codes(text, schema=schema) == found
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("{a: [1]}", "{a: {b: 1}}", "[a, {b: c}]", "[[1], [2, null]]", "{? {a: [b]} : [0x1f]}"),
+        *("!!set {a, b}", "!!set {? [{c: d}]}", "!mine [{a: [true]}]", "[*v]", "*v", "{}", "[]"),
+        *("&k {a: [*k]}", "- a\n  - b: [c]"),
+    ],
+)
+def test_no_schema_is_applied_where_a_key_is_a_collection(key: str) -> None:
+    text = f"v: &v {{x: [yes]}}\n? {key}\n: one\nplain: 2\n"
+    assert codes(text) == []
+    checked = check_cell(CheckRequest("yaml", text, schema={"type": "array"}))
+    assert checked.valid
+    assert [one.code for one in checked.warnings] == ["SCHEMA_NOT_APPLIED"]
+    assert not checked.details["schema"]["performed"]
+
+
+def test_keys_that_only_look_alike_are_no_duplicates() -> None:
+    text = "1: a\ntrue: b\n1.0: c\n0: d\nfalse: e\n"
+    assert codes(text) == []
+    assert codes(text, schema={"type": "array"}) == [("SCHEMA_NOT_APPLIED", 1, 1)]
+
+
+def test_integers_of_any_length_are_keys_and_values() -> None:
+    digits = "9" * 5000
+    schema = {"additionalProperties": {"type": "integer", "maximum": 5}}
+    text = f"? {digits}\n: {digits}\n"
+    assert codes(text) == []
+    assert codes(text, schema=schema) == [("SCHEMA_VIOLATION", 2, 3)]
+
+
+def test_an_alias_bomb_is_an_error() -> None:
+    lines = ["a: &a [x,x,x,x,x,x,x,x,x,x]"]
+    lines += [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in pairwise("abcdefghi")]
+    assert [code for code, *_ in codes("\n".join(lines))] == ["YAML_ALIASES"]
