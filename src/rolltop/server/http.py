@@ -46,9 +46,16 @@ _TICKS_A_SECOND: Final = 10
 _ACCEPT_GRACE: Final = 0.5
 """Seconds in which no request that was accepted is refused."""
 _SO_ATTACH_FILTER: Final = 26
-_BPF_RETURN: Final = 6
+_DROP_SYN: Final = (
+    (0x30, 0, 0, 13),  # load the byte of TCP's flags
+    (0x54, 0, 0, 0x12),  # of these SYN and ACK
+    (0x15, 0, 1, 0x02),  # go on if it is SYN alone, skip one if not
+    (0x06, 0, 0, 0),  # drop the packet
+    (0x06, 0, 0, 0xFFFFFFFF),  # take all of it
+)
+"""Classic BPF (linux/filter.h): code, jump if true, jump if false, operand."""
 _ACCEPT_SETTLE_SECONDS: Final = 0.05
-"""Seconds until the loop knows every connection that it has accepted."""
+"""Seconds until handshakes that had begun are over, and accepted connections known to the loop."""
 _FIRST_REQUEST_TIMEOUT: Final = 0.5
 """Seconds for the first request of a connection that was made before no more were taken."""
 _SOCKET_MODE: Final = 0o600
@@ -114,6 +121,8 @@ class _UvicornServer(uvicorn.Server):
         made: list[socket.socket] = []
         for listener in listening:
             _drop_new_connections(listener)
+        await asyncio.sleep(_ACCEPT_SETTLE_SECONDS)
+        for listener in listening:
             with suppress(OSError):  # there is none any more
                 while True:
                     made.append(listener.accept()[0])
@@ -134,13 +143,15 @@ class _UvicornServer(uvicorn.Server):
 
 
 def _drop_new_connections(listener: socket.socket) -> None:
-    """Let no further connection be made: what is made while a socket closes is reset.
+    """Let no further handshake begin: what is made while a socket closes is reset.
 
-    Whose first packet is dropped sends it again a second later, and is refused then.
+    Whose first packet is dropped sends it again a second later, and is refused then. The other
+    packets pass: to a client whose last one were dropped its connection would be made.
     """
     if sys.platform == "linux":
-        drop_all = ctypes.create_string_buffer(struct.pack("HBBI", _BPF_RETURN, 0, 0, 0))
-        program = struct.pack("HP", 1, ctypes.addressof(drop_all))
+        code = b"".join(struct.pack("HBBI", *instruction) for instruction in _DROP_SYN)
+        instructions = ctypes.create_string_buffer(code, len(code))
+        program = struct.pack("HP", len(_DROP_SYN), ctypes.addressof(instructions))
         with suppress(OSError):  # a Unix socket, or a kernel that has no filters
             listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
