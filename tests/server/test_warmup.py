@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 from rolltop.server.app import warm_up
+from rolltop.toolsets import TOOLSETS
 from tests.desks import make_desk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
     from rolltop.core.context import AppContext
@@ -50,3 +55,30 @@ def test_a_call_that_does_not_end_keeps_nothing_from_being_loaded(database: Data
     with desk.track_call():
         warm_up(desk, lambda _code: None)
         assert all(prepared(desk))
+
+
+FIRST_READS = """
+import sys
+from rolltop.app import build_context
+from rolltop.core.settings import CORE_SETTINGS, Settings
+from rolltop.server.app import warm_up
+from rolltop.toolsets import TOOLSETS
+
+declared = [*CORE_SETTINGS, *(s for toolset in TOOLSETS for s in toolset.settings)]
+desk = build_context(Settings.defaults(declared).replace({"database_url": sys.argv[1]}))
+warm_up(desk, lambda _code: None)
+print(*(name for name in sys.modules if name.startswith("rolltop.toolsets.")))
+"""
+
+
+def test_every_service_is_loaded_before_its_first_call(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST_READS, f"sqlite:///{tmp_path}/desk.db"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+    )
+    loaded = set(run.stdout.split())
+    services = [f"rolltop.toolsets.{toolset.name}.service" for toolset in TOOLSETS]
+    assert [name for name in services if name not in loaded] == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.reader.models import ReaderErrorAnswer
-from rolltop.toolsets.reader.tools import RESOURCE_TEMPLATES, TOOLS
+from rolltop.toolsets.reader.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,7 @@ TOOLSET: Final = Toolset(
     name="reader",
     summary="Reading documents too big for a context window.",
     tools=TOOLS,
+    service=SERVICE,
     error_codes={
         "FILE_NOT_FOUND": "No file of that path may be read.",
         "PATH_OUT_OF_ROOT": "The path leads outside the directories that may be read.",
