@@ -17,8 +17,6 @@ from rolltop.toolsets.notes.models import (
     MAX_ID_LENGTH,
     MAX_TAG_LENGTH,
     MAX_TAGS,
-    SHRINK_GUARD_DIVISOR,
-    SHRINK_GUARD_LENGTH,
     Content,
     NewNote,
     Note,
@@ -26,6 +24,7 @@ from rolltop.toolsets.notes.models import (
     SaveResult,
     Source,
     Version,
+    is_cut,
 )
 
 if TYPE_CHECKING:
@@ -364,8 +363,7 @@ def _invalid_patch(message: str) -> InvalidArgument:
 
 def _guard_shrink(note: Note, text: str, request: SaveRequest) -> None:
     before, after = len(note.content.text), len(text)
-    is_long = before > SHRINK_GUARD_LENGTH
-    if is_long and after * SHRINK_GUARD_DIVISOR < before and not request.confirm_shrink:
+    if is_cut(before, after) and not request.confirm_shrink:
         other = "To change some lines send text_patch. " if request.patch is None else ""
         raise InvalidArgument(
             f"The save would shrink the note from {before} to {after} characters; "

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.toolsets.notes.sync.service import SyncService
 
-_SYNC_CHECK_INTERVAL: Final = 1.0  # seconds
+_SYNC_CHECK_INTERVAL: Final = 10.0  # seconds
+_FIRST_SYNC_DELAY: Final = 1.0
 _SYNC_SERVICE: Final = "rolltop.toolsets.notes.sync.service:SyncService"
 
 
@@ -33,5 +34,5 @@ async def sync(app: AppContext) -> None:
 
 JOBS: Final = (
     Job("notes.purge_history", PURGE_INTERVAL, purge_history, FIRST_PURGE_DELAY),
-    Job("notes.sync", _SYNC_CHECK_INTERVAL, sync),
+    Job("notes.sync", _SYNC_CHECK_INTERVAL, sync, _FIRST_SYNC_DELAY),
 )

@@ -29,9 +29,8 @@ MAX_TAG_LENGTH: Final = 100
 MAX_PAGE_SIZE: Final = 100
 MAX_PREVIEW_LINES: Final = 20
 MAX_PREVIEW_LENGTH: Final = 2000
-# A save or a sync must ask before it shrinks a note of more characters to less than a fifth.
-SHRINK_GUARD_LENGTH: Final = 500
-SHRINK_GUARD_DIVISOR: Final = 5
+_SHRINK_GUARD_LENGTH: Final = 500
+_SHRINK_GUARD_DIVISOR: Final = 5
 # Versions of a note that was deleted for good stay this long.
 ERASED_RETENTION_SECONDS: Final = 30 * 24 * 3600.0
 CURSOR: Final = "notes"
@@ -417,6 +416,11 @@ class NoteErrorAnswer(TypedDict):
     """The toolset's error shape."""
 
     error: NoteErrorData
+
+
+def is_cut(before: int, after: int) -> bool:
+    """Whether a text shrinks so much, from so many characters to so many, that one must ask."""
+    return before > _SHRINK_GUARD_LENGTH and after * _SHRINK_GUARD_DIVISOR < before
 
 
 def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:

@@ -16,8 +16,6 @@ from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL
 
 if TYPE_CHECKING:
-    import pytest
-
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.principal import Principal
@@ -74,9 +72,7 @@ def test_accounts_are_synced_at_the_start_and_when_they_are_due(
     default: Principal,
     served: Served,
     clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(service, "CHECK_INTERVAL_SECONDS", -1.0)
     key = notebooks.account_key(EMAIL)
     bucket = served.simperium.notes(EMAIL)
     bucket.post("n", {"content": "one"}, None, None)
@@ -115,9 +111,7 @@ def test_a_backend_that_is_away_is_asked_again_ever_more_rarely(
     default: Principal,
     served: Served,
     clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(service, "CHECK_INTERVAL_SECONDS", -1.0)
     desk = make_desk(database, settings=settings_of(served))
     served.simperium.faults.add("html", times=100)
     for pause in (600, 1200, 1800, 1800):

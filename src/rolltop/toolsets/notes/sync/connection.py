@@ -122,9 +122,9 @@ def process_holder() -> str:
     return f"{uuid.uuid4()} {os.getpid()} {socket.gethostname()}"
 
 
-def lock_record(notebook: Notebook) -> tuple[Account, SyncRecord]:
-    """Read the account and its record, locked to the transaction's end."""
-    account = notebooks.get_account(notebook.tx, notebook.account, lock=True)
+def read_record(notebook: Notebook, *, lock: bool = False) -> tuple[Account, SyncRecord]:
+    """Read the account and its record; with `lock`, locked to the transaction's end."""
+    account = notebooks.get_account(notebook.tx, notebook.account, lock=lock)
     account = account or Account(notebook.account)
     return account, SyncRecord.from_account(account)
 
@@ -140,7 +140,7 @@ def save_record(notebook: Notebook, account: Account, record: SyncRecord) -> Acc
 
 def acquire_lease(notebook: Notebook, holder: str) -> bool:
     """Take the lease; False if another sync holds it."""
-    account, record = lock_record(notebook)
+    account, record = read_record(notebook, lock=True)
     now = notebook.tx.now.timestamp()
     if record.is_leased(now) and record.holder != holder:
         return False
@@ -151,7 +151,7 @@ def acquire_lease(notebook: Notebook, holder: str) -> bool:
 
 def renew_lease(notebook: Notebook, holder: str) -> tuple[Account, SyncRecord]:
     """Prolong the lease; return the account and its record, locked. Raises LeaseLost."""
-    account, record = lock_record(notebook)
+    account, record = read_record(notebook, lock=True)
     if record.holder != holder:
         raise LeaseLost(f"Another process syncs {account.username} now.", hint="Nothing to do.")
     record = replace(record, until=notebook.tx.now.timestamp() + LEASE_SECONDS)

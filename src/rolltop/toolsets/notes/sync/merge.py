@@ -12,10 +12,9 @@ from rolltop.core.text.merge import merge_sets, merge_texts
 from rolltop.toolsets.notes.clients.note_object import parse_content
 from rolltop.toolsets.notes.models import (
     LOCAL_STATE,
-    SHRINK_GUARD_DIVISOR,
-    SHRINK_GUARD_LENGTH,
     BackendState,
     Content,
+    is_cut,
 )
 
 if TYPE_CHECKING:
@@ -128,10 +127,7 @@ def conflict_copy(note_id: str, ours: Content) -> tuple[str, Content]:
 
 def is_destructive(before: Content, after: Content) -> bool:
     """Whether a change puts a note into the trash, or cuts it to under a fifth."""
-    if after.trash and not before.trash:
-        return True
-    was, now = len(before.text), len(after.text)
-    return was > SHRINK_GUARD_LENGTH and now * SHRINK_GUARD_DIVISOR < was
+    return (after.trash and not before.trash) or is_cut(len(before.text), len(after.text))
 
 
 def max_destructive_changes(notes: int) -> int:

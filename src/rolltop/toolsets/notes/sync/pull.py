@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
 from rolltop.toolsets.notes.models import BackendState
-from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
-from rolltop.toolsets.notes.sync.connection import SyncRecord, renew_lease, save_record
+from rolltop.toolsets.notes.sync.connection import (
+    SyncRecord,
+    read_record,
+    renew_lease,
+    save_record,
+)
 from rolltop.toolsets.notes.sync.merge import max_destructive_changes
 from rolltop.toolsets.notes.sync.remote_changes import (
     ApplyResult,
@@ -185,10 +189,8 @@ async def compare_all(
 
 async def plan_sync(connection: AccountConnection) -> DryRun:
     """Plan a sync; nothing is changed. Raises as a sync fails."""
-    account = await connection.read(
-        lambda notebook: notebooks.get_account(notebook.tx, notebook.account)
-    )
-    reader = _PageReader(connection, None if account is None else account.cursor, None)
+    account, _record = await connection.read(read_record)
+    reader = _PageReader(connection, account.cursor, None)
     found: dict[str, PlannedChange] = {}
     while True:
         page, remotes = await reader.read()
@@ -207,10 +209,7 @@ async def plan_sync(connection: AccountConnection) -> DryRun:
 
 def _resume_pull(notebook: Notebook) -> SyncRecord:
     """Find the position of a pull that was interrupted, else start from the cursor."""
-    account = notebooks.get_account(notebook.tx, notebook.account)
-    if account is None:
-        return SyncRecord()
-    record = SyncRecord.from_account(account)
+    account, record = read_record(notebook)
     return record if record.is_pulling else SyncRecord(since=account.cursor)
 
 

@@ -35,8 +35,8 @@ from rolltop.toolsets.notes.sync.connection import (
     LeaseLost,
     SyncRecord,
     acquire_lease,
-    lock_record,
     process_holder,
+    read_record,
     save_record,
 )
 from rolltop.toolsets.notes.sync.merge import CONFLICT_TAG
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 _COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
 _MAX_RETRY_SECONDS: Final = 1800.0
 # Between looks into the store for accounts that are due.
-CHECK_INTERVAL_SECONDS: Final = 10.0
 
 
 @dataclass
@@ -182,7 +181,7 @@ class SyncService:
         self._app: Final = app
         self._tokens: Final[dict[str, str]] = {}
         self._tokens_lock: Final = threading.Lock()
-        self._checked_at: float | None = None
+        self._has_synced = False
 
     @asynccontextmanager
     async def connect(
@@ -281,17 +280,14 @@ class SyncService:
 
     async def sync_due_accounts(self) -> None:
         """Sync every account that is due, one after another; all of them the first time."""
-        app, now, last = self._app, time.monotonic(), self._checked_at
-        if last is not None and now < last + CHECK_INTERVAL_SECONDS:
-            return
-        self._checked_at = now
-        settings = app.settings
-        if last is None and settings["notes.simplenote.username"] and not settings["user"]:
+        app, settings = self._app, self._app.settings
+        at_start, self._has_synced = not self._has_synced, True
+        if at_start and settings["notes.simplenote.username"] and not settings["user"]:
             await app.database.write(SYSTEM, ensure_default_user)  # the account is theirs
         for user_id in await app.database.read(SYSTEM, notebooks.list_users, settings):
             principal = Principal.for_user(user_id, actor="sync")
             account = await app.database.read(
-                principal, _find_due_account, settings, self._interval, at_start=last is None
+                principal, _find_due_account, settings, self._interval, at_start=at_start
             )
             if account is None:
                 continue
@@ -351,7 +347,7 @@ def _is_due(account: Account, now: float, interval: float) -> bool:
 
 
 def _abandon_lease(notebook: Notebook, holder: str) -> None:
-    account, record = lock_record(notebook)
+    account, record = read_record(notebook, lock=True)
     if record.holder == holder:
         record = replace(record, holder="", until=0.0)
         save_record(notebook, replace(account, status="idle"), record)
@@ -365,7 +361,7 @@ def _release_lease(
     interval: float,
 ) -> Account:
     """Give the lease back and record how the sync went."""
-    account, record = lock_record(notebook)
+    account, record = read_record(notebook, lock=True)
     if record.holder != holder:
         return account
     now = notebook.tx.now.timestamp()
@@ -382,8 +378,7 @@ def _release_lease(
 
 
 def _is_comparison_due(notebook: Notebook) -> bool:
-    account = notebooks.get_account(notebook.tx, notebook.account)
-    at = None if account is None else SyncRecord.from_account(account).compared_at
+    at = read_record(notebook)[1].compared_at
     now = notebook.tx.now.timestamp()
     return at is None or not at <= now < at + _COMPARISON_INTERVAL_SECONDS
 
