@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from rolltop.core.context import AppContext
 from rolltop.core.db import Database, encryption
 from rolltop.core.dispatch import ToolRegistry, ToolSelection
+from rolltop.core.errors import InvalidConfig
+from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
+from rolltop.core.settings import DEFAULT_SOURCE
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
+from rolltop.workspace.start_directory import find_project_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +28,8 @@ def build_context(
     """Build the context that the settings describe; open nothing yet.
 
     Raises:
-        InvalidConfig: a setting names a toolset, tool, root or store that cannot be, or settings
-            of a toolset do not go together.
+        InvalidConfig: a setting names a toolset, tool, root, project or store that cannot be, or
+            settings of a toolset do not go together.
 
     """
     for toolset in toolsets:
@@ -46,7 +50,21 @@ def build_context(
         use_aliases=settings["names"] == "seed",
     )
     registry = ToolRegistry(toolsets, selection)
-    return AppContext(settings, database, _roots(settings, database, http=http), registry)
+    roots = _roots(settings, database, http=http)
+    return AppContext(settings, database, roots, registry, _project(settings, http=http))
+
+
+def _project(settings: Settings, *, http: bool) -> str:
+    """Return the project of every connection; over stdio by default the one we were started in."""
+    if settings.source("project") == DEFAULT_SOURCE:
+        return "" if http else find_project_name(Path.cwd())
+    name: str = settings["project"].strip()
+    if name and not is_project_name(name):
+        raise InvalidConfig(
+            f"project: {name[:80]!r} cannot name a project",
+            hint=f"Give 1 to {MAX_PROJECT_LENGTH} printable characters other than a lone *.",
+        )
+    return name
 
 
 def _roots(settings: Settings, database: Database, *, http: bool) -> Roots:

@@ -142,6 +142,15 @@ def test_calls_work_for_the_user_who_is_named(shell: Shell) -> None:
     assert answer(shell("call", "list_tasks"))["data"] == [added["data"]]
 
 
+def test_a_project_that_cannot_be_is_wrong_usage(shell: Shell) -> None:
+    for refused in (
+        shell("call", "list_tasks", "--project", "*"),
+        shell.process("serve", "--project", "*"),
+    ):
+        assert (refused.code, refused.out) == (2, "")
+        assert "project: '*'" in refused.err
+
+
 def test_text_never_reaches_the_log(shell: Shell) -> None:
     log = shell.folder / "rolltop.log"
     shell.set("LOG_FILE_PATH", str(log))

@@ -25,6 +25,7 @@ class Seen(TypedDict, total=False):
 
     user: str
     actor: str
+    project: str
     rights: list[str]
     steps: int
     nothing: None
@@ -43,6 +44,7 @@ async def who_am_i(call: CallContext) -> dict[str, Any]:
     return {
         "user": scope.user_id,
         "actor": scope.actor,
+        "project": scope.project,
         "rights": sorted(scope.permissions),
         "nothing": None,
     }

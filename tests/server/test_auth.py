@@ -127,10 +127,10 @@ def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts)
     ada, bob = store.user("ada@example.org"), store.user("bob@example.org")
     hers, token_id = store.token(ada, "laptop")
     his, _ = store.token(bob)
-    with HttpServer(tmp_path) as server:
+    with HttpServer(tmp_path, project="kite") as server:
         for era in ERAS:
             seen = server.call("who_am_i", era=era, token=hers)["structuredContent"]
-            assert (seen["user"], seen["actor"]) == (ada, "laptop")
+            assert (seen["user"], seen["actor"], seen["project"]) == (ada, "laptop", "kite")
             assert seen["rights"] == ["read", "write"]
             added = server.call("add_task", era=era, token=hers, title="hers")
             task = added["structuredContent"]["data"]["task_id"]

@@ -12,6 +12,7 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextContent
 
 from rolltop.core import accounts, token_counter
 from rolltop.core.db import SYSTEM
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.principal import Principal
 from rolltop.toolsets import TOOLSETS
 from tests import witnesses
@@ -101,6 +102,32 @@ def test_nulls_of_an_answer_reach_the_client(tmp_path: Path, era: str) -> None:
     assert seen.structured_content["nothing"] is None
     assert seen.structured_content["rights"] == ["act_as", "read", "write"]
     assert seen.structured_content["actor"]
+
+
+@ERAS
+def test_a_connection_has_the_project_of_its_folder_or_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    folder = tmp_path / "kite"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def project(**changed: Any) -> str:
+        app = make_app(tmp_path, **changed)
+        seen = talk(app, era, lambda client: client.call_tool("who_am_i", {}))
+        return seen.structured_content["project"]
+
+    assert project() == "kite"
+    assert project(http=True) == ""
+    for http in (False, True):
+        assert project(http=http, project=" swift ") == "swift"
+        assert project(http=http, project="") == ""
+
+
+@pytest.mark.parametrize("name", ["*", "two\nlines", "x" * 101])
+def test_a_name_no_project_can_have_stops_the_start(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidConfig, match="project"):
+        make_app(tmp_path, project=name)
 
 
 @ERAS

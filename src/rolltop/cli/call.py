@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="OBJECT", help="the arguments as one JSON object; - reads it from stdin"
     )
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_settings(parser)
 
 

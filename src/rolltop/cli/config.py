@@ -25,7 +25,7 @@ def configure(parser: ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("keys", metavar="KEY", nargs="*", help="only these settings")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_selection(parser)
     options.add_settings(parser)
 

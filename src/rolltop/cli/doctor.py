@@ -54,7 +54,7 @@ class DoctorResult:
 
 def configure(parser: ArgumentParser) -> None:
     """Describe the arguments."""
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_selection(parser)
     options.add_settings(parser)
 

@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
     else:
         place = "a folder of Markdown files, or Simplenote's export (.json or .zip)"
     parser.add_argument("path", metavar="PATH", type=Path, help=place)
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_settings(parser)
 
 

@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
         chosen.add_argument(
             "--accept", action="store_true", help="do it though it takes away many notes"
         )
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_settings(parser)
 
 

@@ -25,6 +25,7 @@ else:
 
 _SETTING_OPTIONS = {
     "user": "user",
+    "project": "project",
     "toolsets": "toolsets",
     "tools": "tools",
     "exclude_tools": "exclude_tools",
@@ -47,9 +48,12 @@ def add_settings(parser: ArgumentParser) -> None:
     )
 
 
-def add_user(parser: ArgumentParser) -> None:
-    """Add --user."""
+def add_identity(parser: ArgumentParser) -> None:
+    """Add --user and --project."""
     parser.add_argument("--user", metavar="EMAIL", help="work for this user, not the default one")
+    parser.add_argument(
+        "--project", metavar="NAME", help="work in this project, not the folder's ('': in none)"
+    )
 
 
 def add_selection(parser: ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
         help="serve streamable HTTP at /mcp (127.0.0.1:8765) instead of stdio",
     )
     parser.add_argument("--socket", metavar="PATH", help="with --http: a Unix socket as well")
-    options.add_user(parser)
+    options.add_identity(parser)
     options.add_selection(parser)
     options.add_settings(parser)
 

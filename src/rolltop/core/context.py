@@ -33,13 +33,20 @@ class AppContext:
     """Settings, database, roots, tools and services of one process, and a pool of threads."""
 
     def __init__(
-        self, settings: Settings, database: Database, roots: Roots, registry: ToolRegistry
+        self,
+        settings: Settings,
+        database: Database,
+        roots: Roots,
+        registry: ToolRegistry,
+        project: str = "",
     ) -> None:
         """Open nothing and start nothing."""
         self.settings = settings
         self.database = database
         self.roots = roots
         self.registry = registry
+        self.project = project
+        """The project of every connection; empty for none."""
         self.is_stopping = False
         self.change_listeners: list[Callable[[Principal, str], None]] = []
         self.idle = threading.Event()

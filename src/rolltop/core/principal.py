@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 READ = "read"
 WRITE = "write"
 IMPERSONATE = "act_as"
 """May name another existing user: only callers of an unauthenticated server hold it."""
 
+MAX_PROJECT_LENGTH: Final = 100
+ALL_PROJECTS: Final = "*"
+"""Stands for every project where one is asked for, and so names none."""
+
+
+def is_project_name(text: str) -> bool:
+    """Whether a trimmed text can be a project's name: 1 to 100 printable characters, not `*`."""
+    return 1 <= len(text) <= MAX_PROJECT_LENGTH and text.isprintable() and text != ALL_PROJECTS
+
 
 @dataclass(frozen=True)
 class Principal:
-    """The caller of one call. Tenant and user are one thing: both hold the user's id."""
+    """The caller of one call. Tenant and user are one thing: both hold the user's id.
+
+    `project` is the connection's, empty for none.
+    """
 
     user_id: str
     tenant_id: str
     actor: str = ""
     permissions: frozenset[str] = frozenset({READ, WRITE})
     token_id: str = ""
+    project: str = ""
 
     @classmethod
     def for_user(
-        cls, user_id: str, *, actor: str = "", permissions: frozenset[str] | None = None
+        cls,
+        user_id: str,
+        *,
+        actor: str = "",
+        permissions: frozenset[str] | None = None,
+        project: str = "",
     ) -> Principal:
         """Return the principal of a user."""
         return cls(
@@ -30,4 +49,5 @@ class Principal:
             user_id,
             actor,
             frozenset({READ, WRITE}) if permissions is None else permissions,
+            project=project,
         )

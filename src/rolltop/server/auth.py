@@ -51,6 +51,7 @@ class Authenticator:
         """`exposed` says that others than this machine can connect: then a token is a must."""
         self._database = app.database
         self._registry = app.registry
+        self._project = app.project
         self._off = app.settings["http.auth"] == "off"
         self._needed: bool = exposed or app.settings["http.auth"] == "token"
         self._touching: dict[str, asyncio.Task[None]] = {}
@@ -119,9 +120,10 @@ class Authenticator:
         user, token = found
         self._schedule_touch(token)
         rights = frozenset({READ} if token.read_only else {READ, WRITE})
-        return replace(
-            Principal.for_user(user.id, actor=token.name, permissions=rights), token_id=token.id
+        principal = Principal.for_user(
+            user.id, actor=token.name, permissions=rights, project=self._project
         )
+        return replace(principal, token_id=token.id)
 
     def _schedule_touch(self, token: AccessToken) -> None:
         """Note the token's use beside the request, which doesn't wait for it."""

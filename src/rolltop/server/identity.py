@@ -43,6 +43,7 @@ class LocalUser:
         """Look nobody up yet."""
         self._database = app.database
         self._email: str = app.settings["user"]
+        self._project = app.project
         self._id = ""
         self._asked_at = 0.0
 
@@ -81,7 +82,9 @@ class LocalUser:
             with suppress(Unavailable, TimeoutError):
                 async with asyncio.timeout(_LOOKUP_TIMEOUT):
                     self._remember(await self._find())
-        return Principal.for_user(self._id, actor=actor, permissions=_PERMISSIONS)
+        return Principal.for_user(
+            self._id, actor=actor, permissions=_PERMISSIONS, project=self._project
+        )
 
     def _may_ask_store(self) -> bool:
         """Whether the store may be asked once more for what only the log wants to know."""

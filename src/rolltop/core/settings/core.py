@@ -85,6 +85,13 @@ _STORE: Final = (
         " where callers bring tokens.",
     ),
     Setting(
+        "project",
+        "text",
+        "",
+        "The project that work is filed under; given as an empty text, none.",
+        computed="over stdio the git repository's or folder's name",
+    ),
+    Setting(
         "statement_timeout",
         "duration",
         30,
