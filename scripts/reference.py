@@ -18,6 +18,7 @@ from rolltop.core.errors import RolltopError
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.settings import CORE_SETTINGS, Setting
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.scratch.syntax import LANGUAGES, OTHER_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -226,6 +227,17 @@ def error_sections() -> Iterator[str]:
         yield from table(("code", "meaning"), ((code(name), said) for name, said in known.items()))
 
 
+def languages() -> str:
+    """The page of the languages of cells."""
+    introduction = (
+        "What a scratch cell's `language` may be, in any case. It is stored by the first name, and"
+        " the cell is checked by a parser of the language. Any other word of up to 64 characters is"
+        " kept as given, and the cell is text that is not checked."
+    )
+    rows = ((code(name), ", ".join(map(code, OTHER_NAMES.get(name, ())))) for name in LANGUAGES)
+    return page("Languages of cells", introduction, table(("language", "other names"), rows))
+
+
 def descendants(kind: type[RolltopError]) -> Iterator[type[RolltopError]]:
     """The error classes of core below `kind`."""
     for below in kind.__subclasses__():
@@ -245,6 +257,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "tools.md": tools(),
         FOLDER / "settings.md": settings(),
         FOLDER / "errors.md": errors(),
+        FOLDER / "languages.md": languages(),
         README: readme(),
     }
 

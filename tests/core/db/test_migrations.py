@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import shutil
 from contextlib import closing
 from importlib import import_module
@@ -116,9 +117,10 @@ def is_declared(name: str | None, _kind: str, _parents: object) -> bool:
 def load_all_tables() -> None:
     import_module("rolltop.core.fulltext.tables")
     for branch in revisions.branches():
-        store = f"rolltop.toolsets.{branch.name}.store"
         if branch.name != "core":
-            import_module(store)
+            store = import_module(f"rolltop.toolsets.{branch.name}.store")
+            for part in pkgutil.iter_modules(getattr(store, "__path__", ())):
+                import_module(f"{store.__name__}.{part.name}")
 
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")

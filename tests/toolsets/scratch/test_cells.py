@@ -11,8 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.toolsets.scratch import TOOLSET
-from rolltop.toolsets.scratch.models import LANGUAGES
-from rolltop.toolsets.scratch.syntax import LANGUAGES as VALIDATED
 from tests.campaign import examples
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
@@ -22,8 +20,49 @@ if TYPE_CHECKING:
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=200)
 
 
-def test_every_language_that_is_accepted_is_validated() -> None:
-    assert set(LANGUAGES) == set(VALIDATED)
+USUAL_NAMES = {
+    **dict.fromkeys(("PY", "python", "Python3", ".py"), "py"),
+    **dict.fromkeys(("javascript", "JavaScript"), "js"),
+    "typescript": "ts",
+    "rust": "rs",
+    "golang": "go",
+    "Ruby": "rb",
+    "yml": "yml",
+    **dict.fromkeys(("bash", "shell", "zsh", "SH"), "sh"),
+    **dict.fromkeys(("c++", "C++", "cpp"), "cpp"),
+    **dict.fromkeys(("c#", "csharp", "C#"), "cs"),
+    **dict.fromkeys(("markdown", " Markdown "), "md"),
+    **dict.fromkeys(("text", "plain", "text/plain", "plaintext"), "txt"),
+}
+
+
+@pytest.mark.parametrize(("given", "stored"), USUAL_NAMES.items())
+def test_a_language_may_have_its_usual_name_in_any_case(
+    local: Caller, given: str, stored: str
+) -> None:
+    pad = local.pad()
+    local.append(pad, "", given)
+    assert local.read(pad)["cells"][0]["language"] == stored
+
+
+@pytest.mark.parametrize(
+    "language", ["sql", "xml", "CSV", "kotlin", "diff", "dockerfile", "ö" * 64]
+)
+def test_any_other_word_is_kept_as_given_and_its_cell_as_text(mine: Caller, language: str) -> None:
+    sent = cell("NUL-free \"' <any> {text\n", f" {language} ", validate=True)
+    created = mine.ok("scratch_create", cells=[sent])
+    pad = created["scratchpad"]["scratch_id"]
+    shown = mine.read(pad)["cells"][0]
+    assert (shown["language"], shown["content"]) == (language, sent["content"])
+    (checked,) = mine.ok("scratch_validate", scratch_id=pad)["results"]
+    for result in (created["validation"][0], checked):
+        assert (result["valid"], result["errors"], result["warnings"]) == (True, [], [])
+        syntax = result["details"]["syntax"]
+        assert (syntax["checked"], syntax["by"]) == (False, "none")
+        assert language in syntax["reason"]
+    # A replacement takes them as well.
+    answer = mine.ok("scratch_replace_cell", scratch_id=pad, index=0, cell=cell("x", "Bash"))
+    assert answer["scratchpad"]["cells"][0]["language"] == "sh"
 
 
 def test_a_cell_goes_to_the_end_with_an_id_of_its_own_or_the_callers(mine: Caller) -> None:
@@ -175,8 +214,10 @@ def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:
     [
         ({"content": "x"}, "language"),
         ({"language": "py"}, "content"),
-        ({"language": "cobol", "content": ""}, "toml"),
-        ({"language": "PY", "content": ""}, "py"),
+        ({"language": " ", "content": ""}, "cell.language"),
+        ({"language": "", "content": ""}, "language"),
+        ({"language": "x" * 65, "content": ""}, "64"),
+        ({"language": "sql", "content": "", "json_schema": {}}, "json_schema"),
         ({"language": "py", "content": 5}, "cell.content"),
         ({"language": "py", "content": "nul\x00"}, "NUL"),
         ({"language": "py", "content": "\udc00"}, "surrogate"),

@@ -15,10 +15,6 @@ SearchMode = Literal["hybrid", "words", "meaning"]
 EvictionPolicy = Literal["discard", "fail", "preempt"]
 
 SERVICE: Final = "rolltop.toolsets.scratch.service.scratch_service:ScratchService"
-LANGUAGES: Final = (
-    *("py", "js", "ts", "tsx", "jsx", "rs", "c", "h", "cpp", "hpp", "sh", "css", "html", "htm"),
-    *("java", "go", "rb", "toml", "php", "cs", "json", "yaml", "yml", "md", "txt"),
-)
 STRUCTURED_LANGUAGES: Final = frozenset({"json", "yaml", "yml"})
 """The languages whose cells may have a JSON Schema."""
 SCHEMA_URI: Final = "scratchpad://schemas/"
@@ -29,6 +25,7 @@ MINIMAL_PAD_FIELDS: Final = ("scratch_id", "cell_count", "version")
 """The fields of a pad in even the smallest answer."""
 MAX_NAME_LENGTH: Final = 200
 """Characters of a tag, a namespace or a schema's name."""
+MAX_LANGUAGE_LENGTH: Final = 64
 MAX_FIRST_LINE_LENGTH: Final = 80
 MAX_SNIPPET_LENGTH: Final = 240
 MAX_TAGS: Final = 100

@@ -14,7 +14,7 @@ _CONFIG = ConfigDict(extra="forbid", strict=True)
 class CellInput(TypedDict):
     """A cell to store."""
 
-    language: Annotated[str, Field(description="py ts go json yaml md txt …")]
+    language: Annotated[str, Field(description="python, json, md or any other")]
     content: str
     validate: NotRequired[Annotated[bool | None, Field(description="check syntax and schema")]]
     json_schema: NotRequired[

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import token_counter
@@ -16,9 +15,9 @@ from rolltop.core.pagination import compact_json
 from rolltop.core.text.lines import line_count
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
-    LANGUAGES,
     MAX_CELL_METADATA_BYTES,
     MAX_FIRST_LINE_LENGTH,
+    MAX_LANGUAGE_LENGTH,
     MAX_NAME_LENGTH,
     MAX_PAD_METADATA_BYTES,
     MAX_TAGS,
@@ -37,7 +36,7 @@ from rolltop.toolsets.scratch.models.records import (
     SchemaChange,
     TextStats,
 )
-from rolltop.toolsets.scratch.syntax import check_schema
+from rolltop.toolsets.scratch.syntax import CANONICAL_NAMES, check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,14 +88,14 @@ def identifier(text: str, name: str = "scratch_id") -> str:
     return text.lower()
 
 
-def name(text: object, what: str) -> str:
-    """Trim a name of 1 to 200 characters."""
+def name(text: object, what: str, longest: int = MAX_NAME_LENGTH) -> str:
+    """Trim a name of 1 to `longest` characters."""
     if not isinstance(text, str):
         raise invalid_value(f"{what} must be text; got {value_preview(text)}")
     trimmed = require_storable(text, what).strip()
-    if not 1 <= len(trimmed) <= MAX_NAME_LENGTH:
+    if not 1 <= len(trimmed) <= longest:
         raise invalid_value(
-            f"{what} must have 1 to {MAX_NAME_LENGTH} characters; got {value_preview(text)}"
+            f"{what} must have 1 to {longest} characters; got {value_preview(text)}"
         )
     return trimmed
 
@@ -129,7 +128,8 @@ def cell_selection(
 
 def parse_cell(given: CellInput, limits: PadLimits, what: str = "cell") -> Draft:
     """Check and measure a cell to be stored. Raises InvalidArgument."""
-    language = _parse_language(given["language"])
+    language = name(given["language"], f"{what}.language", MAX_LANGUAGE_LENGTH)
+    language = CANONICAL_NAMES.get(language.lower().removeprefix("."), language)
     metadata, cell_id = given.get("metadata"), given.get("cell_id")
     tags = _join_tags(given.get("tags"), metadata)
     check_metadata_size(metadata, MAX_CELL_METADATA_BYTES, f"{what}.metadata")
@@ -294,17 +294,6 @@ def _join_tags(given: list[str] | None, metadata: Mapping[str, object] | None) -
     if not isinstance(others, list):
         return given
     return [*(given or []), *cast("list[object]", others)]
-
-
-def _parse_language(text: str) -> str:
-    if text not in LANGUAGES:
-        # Their long names are like them: python, rust, bash.
-        close = get_close_matches(text[:MAX_NAME_LENGTH].lower(), LANGUAGES, n=1, cutoff=0.5)
-        guess = f"; did you mean {close[0]}?" if close else ""
-        raise invalid_value(
-            f"Unknown language {value_preview(text)}{guess}", f"Allowed: {', '.join(LANGUAGES)}."
-        )
-    return text
 
 
 def _parse_cell_schema(given: object, language: str, what: str) -> object:

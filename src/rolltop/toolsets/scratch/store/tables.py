@@ -18,7 +18,11 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
-from rolltop.toolsets.scratch.models import MAX_FIRST_LINE_LENGTH, MAX_NAME_LENGTH
+from rolltop.toolsets.scratch.models import (
+    MAX_FIRST_LINE_LENGTH,
+    MAX_LANGUAGE_LENGTH,
+    MAX_NAME_LENGTH,
+)
 
 
 def _owner() -> Column[str]:
@@ -79,7 +83,7 @@ cells: Final = Table(
     Column("cell_id", Identifier, primary_key=True),
     Column("scratch_id", Identifier, nullable=False),
     Column("position", Integer, nullable=False),
-    Column("language", CodePointString(8), nullable=False),
+    Column("language", CodePointString(MAX_LANGUAGE_LENGTH), nullable=False),
     Column("validate", Boolean, nullable=False),
     Column("json_schema", JSONText),
     Column("metadata", JSONText),

@@ -41,6 +41,31 @@ CHECKS: Final[dict[str, str]] = {
     "txt": "standard_parsers.check_text",
 }
 LANGUAGES: Final[tuple[str, ...]] = tuple(CHECKS)
+# What people and models call them besides; compared without regard to case.
+OTHER_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "py": ("python", "python3", "py3", "pyi", "text/x-python"),
+    "js": ("javascript", "mjs", "cjs", "text/javascript"),
+    "ts": ("typescript", "mts", "cts"),
+    "tsx": ("typescriptreact",),
+    "jsx": ("javascriptreact",),
+    "rs": ("rust",),
+    "cpp": ("c++", "cc", "cxx", "cplusplus"),
+    "hpp": ("h++", "hh", "hxx"),
+    "sh": ("bash", "shell", "zsh", "ksh", "shellscript", "shell-script"),
+    "css": ("text/css",),
+    "html": ("html5", "text/html"),
+    "go": ("golang",),
+    "rb": ("ruby",),
+    "cs": ("c#", "csharp"),
+    "json": ("application/json",),
+    "yaml": ("application/yaml", "text/yaml"),
+    "toml": ("application/toml",),
+    "md": ("markdown", "mkd", "mdown", "commonmark", "gfm", "text/markdown"),
+    "txt": ("text", "plain", "plaintext", "plain text", "text/plain"),
+}
+CANONICAL_NAMES: Final = {
+    name: language for language in LANGUAGES for name in (language, *OTHER_NAMES.get(language, ()))
+}
 # Imported while nothing is asked, most used first.
 _PRELOADED: Final = (
     ".json_text", ".schema", ".standard_parsers", ".external_programs", "tree_sitter_python",
@@ -48,7 +73,7 @@ _PRELOADED: Final = (
 )  # fmt: skip
 # Prose may hold anything; code never holds these.
 _NEVER_IN_CODE: Final = re.compile("[\x00\ud800-\udfff]")
-_PROSE_LANGUAGES: Final = frozenset({"md", "txt"})
+_CODE_LANGUAGES: Final = frozenset(LANGUAGES) - {"md", "txt"}
 # What a valid cell's grammar leaves to the compiler; one line of the warning.
 _GRAMMAR_LIMITS: Final = {
     "c": "macros, declarations that need their types known",
@@ -100,7 +125,7 @@ def _grammar_only(language: str) -> Diagnostic:
 
 
 def _find_forbidden_character(cell: CheckRequest) -> SyntaxResult | None:
-    if cell.language in _PROSE_LANGUAGES:
+    if cell.language not in _CODE_LANGUAGES:
         return None
     found = _NEVER_IN_CODE.search(cell.content)
     if found is None:
@@ -111,7 +136,7 @@ def _find_forbidden_character(cell: CheckRequest) -> SyntaxResult | None:
 
 
 def _check_syntax(cell: CheckRequest) -> SyntaxResult:
-    module, function = CHECKS[cell.language].split(".")
+    module, function = CHECKS.get(cell.language, CHECKS["txt"]).split(".")
     try:
         check = getattr(import_module(f"{__package__}.{module}"), function)
         return check(cell.content, cell.language)

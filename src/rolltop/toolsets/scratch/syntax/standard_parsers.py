@@ -73,6 +73,8 @@ def _toml_diagnostic(message: str, content: str) -> Diagnostic:
     return Diagnostic(message[: found.start()], "TOML_SYNTAX", line, column)
 
 
-def check_text(_content: str, _language: str) -> SyntaxResult:
-    """Say why plain text is not checked."""
-    return SyntaxResult(unchecked="Plain text has no syntax that could be wrong")
+def check_text(_content: str, language: str) -> SyntaxResult:
+    """Say why a text is not checked."""
+    if language == "txt":
+        return SyntaxResult(unchecked="Plain text has no syntax that could be wrong")
+    return SyntaxResult(unchecked=f"There is no check for {language}: it is kept as text")

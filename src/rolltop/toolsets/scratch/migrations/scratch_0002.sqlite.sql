@@ -1,24 +1,24 @@
 -- Written by `make schema` from the revisions beside this file.
 CREATE TABLE scratch_namespaces (
-	user_id UUID NOT NULL,
-	namespace VARCHAR(200) COLLATE "C" NOT NULL,
-	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	namespace VARCHAR(200) NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
 	CONSTRAINT pk_scratch_namespaces PRIMARY KEY (user_id, namespace),
 	CONSTRAINT fk_scratch_namespaces_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
 
 CREATE TABLE scratch_pads (
-	user_id UUID NOT NULL,
-	scratch_id UUID NOT NULL,
-	namespace VARCHAR(200) COLLATE "C" NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
+	namespace VARCHAR(200) NOT NULL,
 	tags TEXT NOT NULL,
 	metadata TEXT NOT NULL,
-	title_key VARCHAR(200) COLLATE "C" NOT NULL,
+	title_key VARCHAR(200) NOT NULL,
 	cell_count INTEGER NOT NULL,
-	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-	updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
+	updated_at VARCHAR(27) NOT NULL,
 	version INTEGER NOT NULL,
-	deleted_at TIMESTAMP WITH TIME ZONE,
+	deleted_at VARCHAR(27),
 	CONSTRAINT pk_scratch_pads PRIMARY KEY (user_id, scratch_id),
 	CONSTRAINT fk_scratch_pads_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
@@ -34,22 +34,22 @@ CREATE INDEX ix_scratch_pads_user_id_namespace_updated_at_scratch_id ON scratch_
 CREATE INDEX ix_scratch_pads_deleted_at ON scratch_pads (deleted_at);
 
 CREATE TABLE scratch_cells (
-	user_id UUID NOT NULL,
-	cell_id UUID NOT NULL,
-	scratch_id UUID NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	cell_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
 	position INTEGER NOT NULL,
-	language VARCHAR(8) COLLATE "C" NOT NULL,
+	language VARCHAR(8) NOT NULL,
 	validate BOOLEAN NOT NULL,
 	json_schema TEXT,
 	metadata TEXT,
 	tags TEXT NOT NULL,
 	version INTEGER NOT NULL,
-	sha256 VARCHAR(64) COLLATE "C" NOT NULL,
+	sha256 VARCHAR(64) NOT NULL,
 	bytes INTEGER NOT NULL,
 	characters INTEGER NOT NULL,
 	lines INTEGER NOT NULL,
 	tokens INTEGER NOT NULL,
-	first_line VARCHAR(80) COLLATE "C" NOT NULL,
+	first_line VARCHAR(80) NOT NULL,
 	finding TEXT,
 	CONSTRAINT pk_scratch_cells PRIMARY KEY (user_id, cell_id),
 	CONSTRAINT fk_scratch_cells_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
@@ -58,26 +58,26 @@ CREATE TABLE scratch_cells (
 CREATE INDEX ix_scratch_cells_user_id_scratch_id_position ON scratch_cells (user_id, scratch_id, position);
 
 CREATE TABLE scratch_contents (
-	user_id UUID NOT NULL,
-	cell_id UUID NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	cell_id CHAR(32) NOT NULL,
 	content TEXT NOT NULL,
 	CONSTRAINT pk_scratch_contents PRIMARY KEY (user_id, cell_id),
 	CONSTRAINT fk_scratch_contents_user_id_cell_id FOREIGN KEY(user_id, cell_id) REFERENCES scratch_cells (user_id, cell_id) ON DELETE CASCADE
 );
 
 CREATE TABLE scratch_pad_tags (
-	user_id UUID NOT NULL,
-	scratch_id UUID NOT NULL,
-	tag VARCHAR(200) COLLATE "C" NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
+	tag VARCHAR(200) NOT NULL,
 	CONSTRAINT pk_scratch_pad_tags PRIMARY KEY (user_id, scratch_id, tag),
 	CONSTRAINT fk_scratch_pad_tags_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
 );
 
 CREATE TABLE scratch_cell_tags (
-	user_id UUID NOT NULL,
-	cell_id UUID NOT NULL,
-	tag VARCHAR(200) COLLATE "C" NOT NULL,
-	scratch_id UUID NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	cell_id CHAR(32) NOT NULL,
+	tag VARCHAR(200) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
 	CONSTRAINT pk_scratch_cell_tags PRIMARY KEY (user_id, cell_id, tag),
 	CONSTRAINT fk_scratch_cell_tags_user_id_cell_id FOREIGN KEY(user_id, cell_id) REFERENCES scratch_cells (user_id, cell_id) ON DELETE CASCADE
 );
@@ -89,10 +89,10 @@ CREATE INDEX ix_scratch_cell_tags_user_id_tag ON scratch_cell_tags (user_id, tag
 CREATE INDEX ix_scratch_cell_tags_user_id_scratch_id ON scratch_cell_tags (user_id, scratch_id);
 
 CREATE TABLE scratch_schemas (
-	user_id UUID NOT NULL,
-	scratch_id UUID NOT NULL,
-	id UUID NOT NULL,
-	name VARCHAR(200) COLLATE "C" NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
+	id CHAR(32) NOT NULL,
+	name VARCHAR(200) NOT NULL,
 	description TEXT NOT NULL,
 	schema TEXT NOT NULL,
 	CONSTRAINT pk_scratch_schemas PRIMARY KEY (user_id, scratch_id, id),
@@ -101,9 +101,40 @@ CREATE TABLE scratch_schemas (
 );
 
 CREATE TABLE scratch_accesses (
-	user_id UUID NOT NULL,
-	scratch_id UUID NOT NULL,
-	accessed_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
+	accessed_at VARCHAR(27) NOT NULL,
 	CONSTRAINT pk_scratch_accesses PRIMARY KEY (user_id, scratch_id),
 	CONSTRAINT fk_scratch_accesses_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
 );
+
+CREATE TABLE _alembic_tmp_scratch_cells (
+	user_id CHAR(32) NOT NULL,
+	cell_id CHAR(32) NOT NULL,
+	scratch_id CHAR(32) NOT NULL,
+	position INTEGER NOT NULL,
+	language VARCHAR(64) NOT NULL,
+	validate BOOLEAN NOT NULL,
+	json_schema TEXT,
+	metadata TEXT,
+	tags TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	sha256 VARCHAR(64) NOT NULL,
+	bytes INTEGER NOT NULL,
+	characters INTEGER NOT NULL,
+	lines INTEGER NOT NULL,
+	tokens INTEGER NOT NULL,
+	first_line VARCHAR(80) NOT NULL,
+	finding TEXT,
+	CONSTRAINT pk_scratch_cells PRIMARY KEY (user_id, cell_id),
+	CONSTRAINT fk_scratch_cells_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
+);
+
+INSERT INTO _alembic_tmp_scratch_cells (user_id, cell_id, scratch_id, position, language, validate, json_schema, metadata, tags, version, sha256, bytes, characters, lines, tokens, first_line, finding) SELECT scratch_cells.user_id, scratch_cells.cell_id, scratch_cells.scratch_id, scratch_cells.position, scratch_cells.language, scratch_cells.validate, scratch_cells.json_schema, scratch_cells.metadata, scratch_cells.tags, scratch_cells.version, scratch_cells.sha256, scratch_cells.bytes, scratch_cells.characters, scratch_cells.lines, scratch_cells.tokens, scratch_cells.first_line, scratch_cells.finding
+FROM scratch_cells;
+
+DROP TABLE scratch_cells;
+
+ALTER TABLE _alembic_tmp_scratch_cells RENAME TO scratch_cells;
+
+CREATE INDEX ix_scratch_cells_user_id_scratch_id_position ON scratch_cells (user_id, scratch_id, position);
