@@ -68,15 +68,14 @@ def _project(settings: Settings, *, http: bool) -> str:
 
 
 def _roots(settings: Settings, database: Database, *, http: bool) -> Roots:
-    """Open the roots; over stdio the directory the host started us in is readable as well."""
+    """Open the roots; over stdio the directory the host started us in may stand for them."""
     stores = [settings["data_dir"], *([database.path] if database.path else [])]
     here = Path.cwd()
-    private = {Path(here.anchor), Path.home().resolve()}
     return Roots.open(
         settings["retrieval.roots"],
         base=here,
         hidden_stores=stores,
         allow_hidden=settings["retrieval.allow_hidden"],
         extra=settings.get("reader.roots") or (),
-        working_directory=None if http or here.resolve() in private else here,
+        working_directory=None if http else here,
     )

@@ -63,7 +63,7 @@ def test_a_fresh_user_is_told_how_to_start_and_nothing_is_made(shell: Shell) -> 
     assert "the first start makes it" in found["store"][0]
     assert found["clients"] == ["note none is set up to start Rolltop"]
     assert "claude mcp add rolltop -- " in outcome.out
-    assert found["roots"][0].startswith("note none are set")
+    assert found["roots"] == [f"ok code is {shell.folder} (the project it was started in)"]
     assert found["tools"][0].startswith("ok ")
     assert not shell.data.exists()
 

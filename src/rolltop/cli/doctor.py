@@ -196,13 +196,15 @@ def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
 
 
 def _check_roots(app: AppContext) -> Iterator[DoctorResult]:
-    for root in app.roots.named:
-        yield DoctorResult("ok", "roots", f"{root.name} is {root.path}")
-    if not app.roots.named:
+    """Name the roots that a server which is started here reads."""
+    if app.roots.named:
+        yield DoctorResult("ok", "roots", app.describe_roots())
+    else:
         yield DoctorResult(
             "note",
             "roots",
-            "none are set; only the folder a client starts the server in can be read",
+            "none are set, and this folder is no project: a server that is started here reads the "
+            "folder that its client offers, if it does",
             "Set DOCS_ROOT or CODE_ROOT, or name folders in [retrieval.roots].",
         )
 

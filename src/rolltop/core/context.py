@@ -106,6 +106,13 @@ class AppContext:
         module, _, name = path.partition(":")
         return self.service(getattr(import_module(module), name))
 
+    def describe_roots(self) -> str:
+        """Name the roots with their folders, for whoever runs this process."""
+        if not self.roots.named:
+            return "none"
+        why = "" if self.settings["retrieval.roots"] else " (the project it was started in)"
+        return ", ".join(f"{root.name} is {root.path}" for root in self.roots.named) + why
+
     def close(self) -> None:
         """Close the toolsets, then the database."""
         for toolset in self.registry.toolsets:

@@ -160,7 +160,7 @@ class Toolset:
     closes: it has a fraction of a second and may not wait for anything.
     `check_settings(settings)` raises InvalidConfig if settings contradict each other.
     Without `needs_store` calls are answered before the store is open and while it is out of
-    reach, for a principal whose user may be unknown.
+    reach, for a principal whose user may be unknown. What `reads_roots` reads files in the roots.
     """
 
     name: str
@@ -178,5 +178,6 @@ class Toolset:
     prompts: tuple[Prompt, ...] = ()
     check_settings: Callable[[Settings], None] | None = None
     needs_store: bool = True
+    reads_roots: bool = False
     argument_code: str = "INVALID_ARGUMENT"
     text_code: str = "INVALID_TEXT"

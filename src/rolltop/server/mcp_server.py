@@ -31,6 +31,7 @@ from rolltop.core.arguments import output_schema
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
+from rolltop.server.client_roots import ClientRoots
 from rolltop.server.error_middleware import (
     Route,
     loggable_id,
@@ -89,7 +90,8 @@ def build_server(
         get_tool_input_schema=lambda _name: None,
     )
     server.middleware.extend([replace_lone_surrogates, restore_params, name_invalid_params])
-    tools, resources = _ToolHandlers(app, identify), ResourceHandlers(app, identify)
+    roots = ClientRoots(app, http=http)
+    tools, resources = _ToolHandlers(app, identify, roots), ResourceHandlers(app, identify, roots)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),
         ("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen),
@@ -124,9 +126,12 @@ class _StaticListServer(Server[Any]):
 class _ToolHandlers:
     """tools/list and tools/call."""
 
-    def __init__(self, app: AppContext, identify: PrincipalResolver) -> None:
+    def __init__(
+        self, app: AppContext, identify: PrincipalResolver, client_roots: ClientRoots
+    ) -> None:
         self._app = app
         self._identify = identify
+        self._client_roots = client_roots
         self._output_mode: str = app.settings["output"]
         self._descriptions: dict[frozenset[str], ListToolsResult] = {}
 
@@ -165,6 +170,8 @@ class _ToolHandlers:
         )
         try:
             scope = await self._identify(context, needed=offer.toolset.needs_store)
+            if offer.toolset.reads_roots:
+                await self._client_roots.resolve(context)
         except RolltopError as failure:
             return self._refuse_call(context, offer, failure)
         except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference

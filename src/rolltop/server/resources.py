@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext
     from rolltop.core.tools import ResourceTemplate
+    from rolltop.server.client_roots import ClientRoots
     from rolltop.server.identity import PrincipalResolver
 
     Context = ServerRequestContext[Any, Any]
@@ -95,18 +96,25 @@ def _is_safe(value: str) -> bool:
 class ResourceHandlers:
     """What the toolsets declare as references, as resources of the protocol."""
 
-    def __init__(self, app: AppContext, identify: PrincipalResolver) -> None:
+    def __init__(
+        self, app: AppContext, identify: PrincipalResolver, client_roots: ClientRoots
+    ) -> None:
         """Read the declarations; touch no store."""
         self._desk = app
         self._identify = identify
+        self._client_roots = client_roots
         self.templates: list[tuple[ResourceTemplate, UriTemplate]] = []
         self._without_store = set[str]()
         """The kinds that are read without the store."""
+        self._in_roots = set[str]()
+        """The kinds that are read in the roots."""
         for toolset in app.registry.toolsets:
             for reference in toolset.resource_templates:
                 self.templates.append((reference, UriTemplate(reference.template)))
                 if not toolset.needs_store:
                     self._without_store.add(reference.kind)
+                if toolset.reads_roots:
+                    self._in_roots.add(reference.kind)
 
     def routes(self) -> list[Route]:
         """Return the methods to serve; none where no toolset has references."""
@@ -190,6 +198,8 @@ class ResourceHandlers:
     async def _call(self, context: Context, reference: ResourceTemplate) -> CallContext:
         needed = reference.kind not in self._without_store
         scope = await self._identify(context, needed=needed)
+        if reference.kind in self._in_roots:
+            await self._client_roots.resolve(context)
         limit: int = self._desk.settings["max_result_tokens"]
         return CallContext(self._desk, scope, f"resource {reference.kind}", limit)
 

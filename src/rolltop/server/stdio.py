@@ -145,7 +145,7 @@ async def _serve(app: ServerApp, incoming: int, outgoing: int) -> int:
         incoming, lines.handle_line, lines.refuse_long_line, lambda: ending.request(_STDIN_CLOSED)
     )
     reader.start()
-    logging.event("started", transport="stdio")
+    logging.event("started", transport="stdio", roots=app.context.describe_roots())
     await asyncio.wait({serving, requested}, return_when=asyncio.FIRST_COMPLETED)
     ending.request("the protocol loop ended", code=1)
     logging.event("stopping", reason=ending.reason)

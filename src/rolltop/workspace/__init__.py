@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rolltop.workspace.errors import PathCode, PathError, RootError, RootReason
 from rolltop.workspace.file_stat import FileStat
+from rolltop.workspace.project import find_project
 from rolltop.workspace.safe_open import is_binary
 from rolltop.workspace.sandbox import ResolvedPath, Root, Roots, is_uri_safe, is_utf8_path
 from rolltop.workspace.walk import DirectoryEntry, SkippedEntries
@@ -23,6 +24,7 @@ __all__ = [
     "RootReason",
     "Roots",
     "SkippedEntries",
+    "find_project",
     "is_binary",
     "is_uri_safe",
     "is_utf8_path",

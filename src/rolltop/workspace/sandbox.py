@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ from rolltop.workspace.errors import (
     path_unreadable,
     quote_path,
 )
+from rolltop.workspace.project import find_project
 from rolltop.workspace.safe_open import FileNotAllowed, NotRegularFile, OpenFile, open_checked
 from rolltop.workspace.walk import DirectoryEntry, SkippedEntries, Walk
 
@@ -36,6 +37,8 @@ _CODES_BY_SEVERITY = ("PATH_OUT_OF_ROOT", "FILE_UNREADABLE", "FILE_NOT_FOUND")
 _SIBLING_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".partial")
 # Stands for all roots; no root may have this name.
 ALL_ROOTS: Final = "both"
+# The root that is there without a setting.
+DEFAULT_ROOT: Final = "code"
 _URI_DELIMITERS: Final = frozenset("?#%")
 
 
@@ -92,7 +95,8 @@ class Roots:
     ) -> Roots:
         """Resolve the roots to their real paths; relative ones start from `base`, `~` is the home.
 
-        A working directory that is `/` or the user's home is not taken up.
+        `working_directory` is the folder the process was started in, over stdio. The project around
+        it is the root `code` where no root is named, and without a project it is not taken up.
 
         Raises:
             RootError: a root is missing, no directory, cannot be listed, or is called `both`.
@@ -100,13 +104,25 @@ class Roots:
         if ALL_ROOTS in named:
             raise RootError("ROOT_NAME_RESERVED", ALL_ROOTS, str(named[ALL_ROOTS]))
         order = sorted(named, key=lambda name: (name != "docs", name != "code", name))
-        return cls(
+        start = working_directory and Path(os.path.realpath(working_directory))
+        project = find_project(start) if start else None
+        roots = cls(
             named=tuple(Root(name, resolve_root(name, named[name], base)) for name in order),
             extra=tuple(resolve_root("reader.roots", path, base) for path in extra),
-            working_directory=resolve_working_directory(working_directory),
+            working_directory=start if project else None,
             hidden_paths=HiddenPaths(hidden_stores),
             allow_hidden=allow_hidden,
         )
+        return roots.with_default(project) if project and not named else roots
+
+    def with_default(self, directory: Path) -> Roots:
+        """Return the same with a directory, given by its real path, as the root `code`.
+
+        Nothing changes where the server keeps its own files in it.
+        """
+        if self.hidden_paths.hides(str(directory)):
+            return self
+        return replace(self, named=(Root(DEFAULT_ROOT, directory),))
 
     def find_root(self, name: str) -> Root | None:
         """Look up a root by name; None if there is none."""
@@ -403,20 +419,6 @@ def resolve_root(name: str, given: str | Path, base: Path) -> Path:
     except (OSError, ValueError, RuntimeError):  # RuntimeError: `~user` of nobody
         raise RootError("ROOT_NOT_FOUND", name, str(given)) from None
     return path
-
-
-def resolve_working_directory(given: Path | None) -> Path | None:
-    """Resolve the working directory; None if it is gone, `/` or the user's home."""
-    if given is None:
-        return None
-    path = Path(os.path.realpath(given))
-    homes = {os.path.expanduser("~")}  # noqa: PTH111 - Path.home() raises where there is none
-    with suppress(ImportError, KeyError):
-        import pwd  # noqa: PLC0415 - only on Unix
-
-        homes.add(pwd.getpwuid(os.getuid()).pw_dir)
-    too_wide = {Path("/"), *(Path(os.path.realpath(home)) for home in homes)}
-    return path if path.is_dir() and path not in too_wide else None
 
 
 def _real_path(path: str, target: str) -> Path:

@@ -65,6 +65,7 @@ TOOLSET: Final = Toolset(
     error_output=ReaderErrorAnswer,
     with_continuation=_add_continuation,
     needs_store=False,
+    reads_roots=True,
     settings=(
         Setting(
             "reader.roots",

@@ -45,7 +45,7 @@ TOOLSET: Final = Toolset(
     summary="Exact and ranked search over trees of documents and code, and reading them.",
     tools=TOOLS,
     error_codes={
-        "CONFIG_INVALID": "No root is configured; details.reason is MISSING_ROOT.",
+        "CONFIG_INVALID": "There is no root; details.reason is MISSING_ROOT.",
         "QUERY_EMPTY": "The query is white space only.",
         "QUERY_INVALID": "The query has a line break or is not a valid regular expression.",
         "LIMIT_INVALID": "The limit is outside its range.",
@@ -71,6 +71,7 @@ TOOLSET: Final = Toolset(
     error_output=RetrievalErrorAnswer,
     with_continuation=_add_continuation,
     needs_store=False,
+    reads_roots=True,
     settings=(
         Setting(
             "retrieval.max_file_bytes",

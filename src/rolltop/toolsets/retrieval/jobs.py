@@ -1,4 +1,4 @@
-"""Background work of retrieval."""
+"""Background work of retrieval. None before there is a root: indexes are made for roots."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ _INITIAL_DELAY: Final = 0.2
 
 async def update(app: AppContext) -> None:
     """Update the trigram index."""
-    await app.run_in_thread(trigram_index.update_index, app)
+    if app.roots.named:
+        await app.run_in_thread(trigram_index.update_index, app)
 
 
 async def update_ranking(app: AppContext) -> None:
     """Update the chunk index."""
-    await app.run_in_thread(ranking.update_index, app)
+    if app.roots.named:
+        await app.run_in_thread(ranking.update_index, app)
 
 
 async def make_vectors(app: AppContext) -> None:
     """Embed chunks that searches lacked, and some that they may find next."""
-    if ranking.has_pending(app):
+    if app.roots.named and ranking.has_pending(app):
         await app.run_in_thread(ranking.update_vectors, app)
 
 

@@ -37,12 +37,13 @@ _MAX_ECHO_LENGTH: Final = 200
 
 
 def require_roots(roots: Roots) -> None:
-    """Raise CONFIG_INVALID if no root is configured."""
+    """Raise CONFIG_INVALID if there is no root."""
     if not roots.named:
         raise InvalidConfig(
             "No root is configured",
-            hint="Set DOCS_ROOT or CODE_ROOT, or name folders under [retrieval.roots] in "
-            "rolltop.toml, and restart the server.",
+            hint="Set DOCS_ROOT or CODE_ROOT in the server's environment, or name folders under "
+            "[retrieval.roots] in rolltop.toml, and restart it. Over stdio, starting it in a "
+            "project's folder is enough.",
             data={"reason": "MISSING_ROOT"},
         )
 
