@@ -17,7 +17,8 @@ help: ## this list
 setup: ## make .venv, with .venv/bin/rolltop, from the pinned requirements
 	@sh scripts/setup.sh
 
-demo: setup ## one story through a real client, on this repository's own files
+demo: ## one story through a real client, on this repository's own files
+	@sh scripts/setup.sh core
 	@$(python) examples/demo.py
 
 test: setup ## all tests, small random campaigns, with each part's time against its budget

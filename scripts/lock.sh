@@ -16,9 +16,11 @@ compile() { # compile FILE ARGUMENTS…
 
 # dev holds everything, and the others may not differ from it.
 compile dev pyproject.toml --all-extras --group dev "$@"
-compile core pyproject.toml --constraint requirements/dev.txt "$@"
+compile core pyproject.toml --group build --constraint requirements/dev.txt "$@"
 compile checkers pyproject.toml --extra checkers --constraint requirements/dev.txt "$@"
 compile documents pyproject.toml --extra documents --constraint requirements/dev.txt "$@"
+compile keyring pyproject.toml --extra keyring --constraint requirements/dev.txt "$@"
+compile postgresql pyproject.toml --extra postgresql --constraint requirements/dev.txt "$@"
 compile semantic pyproject.toml --extra semantic --constraint requirements/dev.txt "$@"
 compile conformance --group conformance --constraint requirements/dev.txt "$@"
 compile browsers --group browsers --constraint requirements/dev.txt "$@"

@@ -1,21 +1,27 @@
 #!/bin/sh
 # Makes .venv from requirements/dev.txt, every file checked against its hash and compiled to bytecode,
-# with this source tree installed in it. Needs Python 3.11 or newer. Does nothing while nothing changed.
+# with this source tree installed in it; `sh scripts/setup.sh core` makes it from requirements/core.txt,
+# which is enough to run. Needs Python 3.11 or newer. Does nothing while nothing changed.
 set -eu
+wanted=${1:-dev}
 cd "$(dirname "$0")/.."
 unset VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export UV_SYSTEM_CERTS=1 UV_NO_PROGRESS=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 stamp=.venv/rolltop-setup
-inputs="requirements/dev.txt requirements/uv.txt pyproject.toml scripts/setup.sh"
 # The folder is part of it: a moved environment no longer starts.
-now=$(pwd; cat $inputs src/rolltop/__init__.py | cksum)
+state() {
+    echo "$1"
+    pwd
+    cat "requirements/$1.txt" requirements/uv.txt pyproject.toml scripts/setup.sh src/rolltop/__init__.py | cksum
+}
+is_made() { [ "$(cat "$stamp" 2>/dev/null)" = "$(state "$1")" ]; }
 
 compile_sources() {
     .venv/bin/python -m compileall -q src
 }
 
-if [ -x .venv/bin/rolltop ] && [ "$(cat "$stamp" 2>/dev/null)" = "$now" ] &&
+if [ -x .venv/bin/rolltop ] && { is_made "$wanted" || is_made dev; } &&
     .venv/bin/python -c '' 2>/dev/null; then
     compile_sources
     exit 0
@@ -56,9 +62,9 @@ if [ -z "$uv" ]; then
     uv=.venv/bin/uv
 fi
 "$uv" pip sync --quiet --python .venv/bin/python --require-hashes --compile-bytecode \
-    requirements/dev.txt
+    "requirements/$wanted.txt"
 # The build backend is among them, so nothing more is fetched.
 "$uv" pip install --quiet --python .venv/bin/python --offline --no-deps --no-build-isolation \
     --editable .
 compile_sources
-printf '%s\n' "$now" >"$stamp"
+state "$wanted" >"$stamp"

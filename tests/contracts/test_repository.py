@@ -24,9 +24,11 @@ FILES: Final = sorted(path.name for path in (ROOT / "requirements").glob("*.txt"
 
 CORE: Final = list(PROJECT["dependencies"])
 WANTED: Final[dict[str, list[str]]] = {
-    "core.txt": CORE,
+    "core.txt": [*CORE, *GROUPS["build"]],
     "checkers.txt": [*CORE, *EXTRAS["checkers"]],
     "documents.txt": [*CORE, *EXTRAS["documents"]],
+    "keyring.txt": [*CORE, *EXTRAS["keyring"]],
+    "postgresql.txt": [*CORE, *EXTRAS["postgresql"]],
     "semantic.txt": [*CORE, *EXTRAS["semantic"]],
     "dev.txt": [*CORE, *(line for lines in EXTRAS.values() for line in lines), *GROUPS["dev"]],
     "conformance.txt": GROUPS["conformance"],
@@ -67,6 +69,7 @@ def test_every_file_pins_the_same_versions(name: str) -> None:
 
 def test_the_build_backend_is_pinned_and_at_hand() -> None:
     (backend,) = PYPROJECT["build-system"]["requires"]
+    assert [backend] == GROUPS["build"]
     assert backend in GROUPS["dev"]
     (version,) = pinned("dev.txt")["flit-core"]
     assert version in Requirement(backend).specifier

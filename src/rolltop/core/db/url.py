@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
@@ -52,6 +53,12 @@ def parse_url(url: str) -> DatabaseUrl:
                 f"DATABASE_URL {redact_passwords(url)!r} names no server: a port is a number, "
                 "and an IPv6 address stands in brackets.",
                 hint=_HINT,
+            )
+        if find_spec("psycopg") is None:
+            raise InvalidConfig(
+                f"DATABASE_URL {redact_passwords(url)!r} names a PostgreSQL server, and no driver "
+                "for it is installed.",
+                hint="Install the extra: pip install 'rolltop[postgresql]'.",
             )
         return DatabaseUrl("postgresql", f"postgresql+psycopg://{rest}", None)
     raise InvalidConfig(
