@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ def test_four_slashes_name_an_absolute_file_and_three_a_relative_one() -> None:
 def test_every_name_of_postgresql_is_accepted(scheme: str) -> None:
     database = Database(f"{scheme}://ada:secret@db.example.org:5432/desk")
     assert (database.url_kind, database.path) == ("postgresql", None)
+
+
+def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as if it were not installed
+    with pytest.raises(InvalidConfig) as refused:
+        Database("postgresql://ada:secret@db.example.org/desk")
+    assert "secret" not in refused.value.message
+    assert "'rolltop[postgresql]'" in refused.value.hint
 
 
 @pytest.mark.parametrize(
