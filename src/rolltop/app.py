@@ -13,7 +13,7 @@ from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
 from rolltop.core.settings import DEFAULT_SOURCE
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
-from rolltop.workspace.start_directory import find_project_name
+from rolltop.workspace.project import find_project_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rolltop.workspace import Roots, find_project
+from rolltop.workspace.project import find_project_name
 from tests.workspace.trees import git
 
 
@@ -13,6 +14,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "homes" / "ann"
     path.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(path))
+    return path
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir(parents=True)
     return path
 
 
@@ -31,6 +37,7 @@ def test_a_folder_is_a_project_and_inside_a_repository_its_top_is(home: Path) ->
     assert find_project(plain) == plain
     assert find_project(top) == top
     assert find_project(inside) == top
+    assert [find_project_name(folder) for folder in (plain, inside, home)] == ["2026", "mill", ""]
     (home / "link").symlink_to(inside)
     assert find_project(home / "link") == top
 
@@ -96,3 +103,40 @@ def test_the_servers_own_folder_is_no_root(home: Path) -> None:
     for start in (data, data.parent):
         roots = Roots.open({}, base=start, hidden_stores=[data], working_directory=start)
         assert [root.path for root in roots.named] == [data.parent] * (start != data)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_linked_worktree_has_the_name_of_its_repository(home: Path, *, bare: bool) -> None:
+    top = home / "kite"
+    git(home, "init", "-q", str(top))
+    git(top, "commit", "-q", "--allow-empty", "-m", "start")
+    if bare:
+        git(home, "clone", "-q", "--bare", str(top), str(home / "swift.git"))
+        top = home / "swift.git"
+    linked = home / "linked"
+    git(top, "worktree", "add", "-q", "--detach", str(linked))
+    assert find_project(linked) == linked
+    assert find_project_name(make_folder(linked / "src")) == ("swift" if bare else "kite")
+
+
+def test_a_submodule_has_its_own_name(home: Path) -> None:
+    for name in ("kite", "lib"):
+        git(home, "init", "-q", str(home / name))
+        git(home / name, "commit", "-q", "--allow-empty", "-m", "start")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(home / "kite", *allowed, "submodule", "-q", "add", str(home / "lib"), "vendored")
+    assert find_project_name(home / "kite" / "vendored") == "vendored"
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("*", ""),
+        ("a\x1bb\nc", "abc"),
+        ("  spaced ", "spaced"),
+        ("x" * 200, "x" * 100),
+        ("日本", "日本"),
+    ],
+)
+def test_a_folder_whose_name_cannot_be_shown_as_it_is(home: Path, folder: str, name: str) -> None:
+    assert find_project_name(make_folder(home / folder)) == name

@@ -1,4 +1,4 @@
-"""Which folder is the project that somebody works on, judged by where the process was started."""
+"""The project that a server was started in: its folder and its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rolltop.workspace.git_repository import git_directory
+from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
+from rolltop.workspace.git_repository import common_directory, git_directory
 
 # These hold projects, or the homes of those who have some, and are none themselves.
 _SHARED_FOLDERS: Final = (
@@ -20,6 +21,7 @@ _SHARED_FOLDERS: Final = (
     "/private",
     "/private/tmp",
     "/private/var",
+    "/root",
     "/run",
     "/srv",
     "/tmp",  # noqa: S108 - named to be refused
@@ -84,6 +86,24 @@ def find_project(start: Path) -> Path | None:
                 return candidate
             break
     return path if _is_project_folder(path) else None
+
+
+def find_project_name(start: Path) -> str:
+    """Return the name of the project around a directory; empty if it lies in none.
+
+    A linked worktree has the name of its repository.
+    """
+    directory = find_project(start)
+    if directory is None:
+        return ""
+    named = directory.name
+    git_dir = git_directory(str(directory))
+    shared = git_dir and common_directory(git_dir)
+    if shared and shared != git_dir:
+        common = Path(shared).resolve()
+        named = common.parent.name if common.name == ".git" else common.name.removesuffix(".git")
+    name = "".join(filter(str.isprintable, named))[:MAX_PROJECT_LENGTH].strip()
+    return name if is_project_name(name) else ""
 
 
 def _is_project_folder(path: Path, *, is_repository: bool = False) -> bool:
