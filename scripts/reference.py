@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import pagination, token_counter
+from rolltop.core.argument_names import FIELD_SYNONYMS, PARAMETER_SYNONYMS
 from rolltop.core.arguments import describe_schema
 from rolltop.core.dispatch import ToolRegistry
 from rolltop.core.errors import RolltopError
@@ -33,6 +34,9 @@ README_END: Final = "<!-- /tools -->\n"
 MADE: Final = "<!-- Written by `make docs` from the declarations in the source. -->"
 EVERYONE: Final = Principal("", "", permissions=frozenset({READ, WRITE}))
 FAULT: Final = "A fault of ours; the message holds a reference to the line in the log."
+OWN_FIELDS: Final = {
+    own: others for own, others in FIELD_SYNONYMS.items() if others != PARAMETER_SYNONYMS.get(own)
+}
 UNTRUSTED: Final = {
     "no": "nothing",
     "inside": "paths inside it",
@@ -82,7 +86,23 @@ def tools() -> str:
     introduction = (
         f"{len(offers)} tools, {cost(offers):,} tokens to list (name, description, input schema)."
     )
-    return page("Tools", introduction, tool_sections(offers))
+    return page("Tools", introduction, [*tool_sections(offers), *other_names()])
+
+
+def other_names() -> Iterator[str]:
+    """The lines about what is accepted besides what is listed."""
+    yield "## What is accepted besides"
+    yield ""
+    yield (
+        "null, and an empty text save where that is a value of its own, are the same as left out."
+        ' What is no text is also taken as text ("5", "true", a list or an object as JSON), and a'
+        " name in camelCase too. These other names are accepted where the tool has no argument or"
+        " field of that name; they are in no schema."
+    )
+    yield ""
+    for head, names in (("argument", PARAMETER_SYNONYMS), ("field of an object", OWN_FIELDS)):
+        rows = ((code(own), ", ".join(map(code, others))) for own, others in names.items())
+        yield from table((head, "also"), rows)
 
 
 def tool_sections(offers: Sequence[RegisteredTool]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def test_a_write_that_is_cut_goes_on_by_a_listed_name(
 def test_hints_name_listed_tools(me: tuple[AppContext, Principal]) -> None:
     missing = _said(me, "get", id="nothing")["error"]["resolution_hint"]
     assert missing.startswith("list answers the ids of your notes")
-    reset = _said(me, "get", id="nothing", local_version="1")["error"]["resolution_hint"]
+    reset = _said(me, "get", id="nothing", local_version="one")["error"]["resolution_hint"]
     assert reset.startswith("Call get again with local_version")
     unnamed = _said(me, "manage", action="trash", id="a")["error"]["resolution_hint"]
     assert unnamed == "get answers the note's local_version; call manage again with it."

@@ -11,7 +11,8 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from rolltop.core import pagination
-from rolltop.core.arguments import PARAMETER_SYNONYMS, Parameters, require_storable, value_preview
+from rolltop.core.argument_names import PARAMETER_SYNONYMS
+from rolltop.core.arguments import Parameters, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidText
 from rolltop.core.tools import MISSING, Actions, ArgumentErrorCode, Tool
 from tests.campaign import examples
@@ -89,9 +90,96 @@ def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "taken"),
+    [
+        ({"limit": "5"}, {"limit": 5}),
+        ({"limit": " 5 "}, {"limit": 5}),
+        ({"limit": 5.0}, {"limit": 5}),
+        ({"limit": ""}, {}),
+        ({"order": ""}, {}),
+        ({"tags": '["a", "b"]'}, {"tags": ["a", "b"]}),
+        ({"tags": ""}, {}),
+        ({"exact": "true"}, {"exact": True}),
+        ({"exact": "False"}, {"exact": False}),
+        ({"exact": ""}, {}),
+        ({"weight": "0.5"}, {"weight": 0.5}),
+        ({"query": "5"}, {"query": "5"}),
+        ({"query": "[1]"}, {"query": "[1]"}),
+        ({"query": ""}, {"query": ""}),
+        ({"maxResults": "3"}, {"limit": 3}),
+    ],
+)
+def test_what_hosts_send_as_text_is_taken_where_no_text_is_asked_for(
+    sent: dict[str, Any], taken: dict[str, Any]
+) -> None:
+    assert _parameters().validate({"query": "x", **sent}) == {"query": "x", **taken}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *(
+            {"limit": text}
+            for text in ("5 items", "0x5", "+5", "5.5", "NaN", "1e999", "true", "[5]")
+        ),
+        *({"limit": text} for text in ("9" * 5000, "5, 6", "null")),
+        *({"exact": value} for value in ("yes", "1", "on", 1, 0)),
+        *({"tags": text} for text in ("a, b", "[a]", '{"a": 1}', '"a"', "[" * 100_000, "[1]")),
+        *({"weight": text} for text in ("NaN", "Infinity", "-Infinity", "1e999")),
+    ],
+)
+def test_a_text_that_is_not_plainly_meant_is_refused(sent: dict[str, Any]) -> None:
+    assert next(iter(sent)) in _refused({"query": "x", **sent}).message
+
+
+def test_a_blank_text_is_a_value_where_the_tool_says_so() -> None:
+    walk = Tool("find", _find, "Find", dict, blank_values=frozenset({"tags"}))
+    given = {"query": "x", "tags": "", "order": ""}
+    with pytest.raises(InvalidArgument, match="tags must be"):
+        Parameters(walk, code="X").validate(given)
+
+
+def test_fields_of_objects_are_read_like_arguments() -> None:
+    parameters = Parameters(Tool("walk", _walk, "Walk", dict), code="INVALID_ARGUMENT")
+    plain = {"steps": [{"what": "go", "times": 2, "then": [{"what": "stop", "times": 1}]}]}
+    for steps in (
+        '[{"what": "go", "times": "2", "then": "[{\\"what\\": \\"stop\\", \\"times\\": 1}]"}]',
+        ['{"what": "go", "times": 2.0, "names": null, "then": [{"what": "stop", "times": 1}]}'],
+        [{**plain["steps"][0], "names": ""}],
+    ):
+        assert parameters.validate({"steps": steps}) == plain
+
+
+async def _keep(call: CallContext, metadata: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Keep things."""
+    del call, metadata
+    return {}
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_no_number_that_json_does_not_have_is_taken_anywhere(number: float) -> None:
+    parameters = Parameters(Tool("keep", _keep, "Keep", dict), code="INVALID_ARGUMENT")
+    for metadata in ({"a": number}, {"a": [{"b": number}]}):
+        with pytest.raises(InvalidArgument, match="which is no number of JSON"):
+            parameters.validate({"metadata": metadata})
+    assert parameters.validate({"metadata": {"a": "5", "b": ""}}) == {
+        "metadata": {"a": "5", "b": ""}
+    }
+
+
+def test_json_text_is_bounded_as_a_message_is() -> None:
+    parameters = Parameters(Tool("keep", _keep, "Keep", dict), code="INVALID_ARGUMENT")
+    with pytest.raises(InvalidArgument, match="too large for JSON text"):
+        parameters.validate({"metadata": f'{{"a": [{"[],[]," * 25_000}0]}}'})
+    deep = '{"a":' * 101 + "1" + "}" * 101
+    with pytest.raises(InvalidArgument, match="nested too deeply"):
+        parameters.validate({"metadata": deep})
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"query": "x", "limit": "5"}, 'limit must be an integer from 1 to 200; got "5"'),
+        ({"query": "x", "limit": "five"}, 'limit must be an integer from 1 to 200; got "five"'),
         ({"query": "x", "limit": True}, "limit must be an integer from 1 to 200; got true"),
         ({"query": "x", "limit": 0}, "limit must be an integer from 1 to 200; got 0"),
         ({"query": 5}, "query must be text; got 5"),
@@ -117,7 +205,7 @@ def test_each_kind_of_bad_value_is_named(arguments: object, message: str) -> Non
     ("step", "message"),
     [
         ("go", f'steps[1] must be an object {_STEP}; got "go"'),
-        ({"what": "go", "times": "2"}, 'steps[1].times must be an integer, 1 or more; got "2"'),
+        ({"what": "go", "times": "x"}, 'steps[1].times must be an integer, 1 or more; got "x"'),
         ({"what": "go", "times": 0}, "steps[1].times must be an integer, 1 or more; got 0"),
         ({"what": "run", "times": 1}, 'steps[1].what must be one of: go, stop; got "run"'),
         ({"what": "go"}, "steps[1].times is required (an integer, 1 or more)"),
@@ -169,6 +257,7 @@ def test_what_is_done_otherwise_is_said_instead_of_guessed() -> None:
 
 def test_common_other_names_are_accepted_but_not_twice() -> None:
     assert _parameters().validate({"q": "x", "max_results": 5}) == {"query": "x", "limit": 5}
+    assert _parameters().validate({"question": "x", "maxResults": 5}) == {"query": "x", "limit": 5}
     assert _refused({"query": "x", "q": "y"}).message == 'query is given twice, once as "q"'
     assert _refused({"q": "y", "query": "x"}).message == 'query is given twice, once as "q"'
     assert _refused({"q": "x", "search": "y"}).message == 'query is given twice, once as "search"'

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
+    from rolltop.core import argument_names, dispatch
     from rolltop.core import arguments as core_arguments
-    from rolltop.core import dispatch
     from rolltop.core.dispatch import RegisteredTool
 else:
+    argument_names = lazy("rolltop.core.argument_names")
     core_arguments = lazy("rolltop.core.arguments")
     dispatch = lazy("rolltop.core.dispatch")
 
@@ -111,10 +112,8 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     properties: Mapping[str, dict[str, Any]] = schema["properties"]
     if name in properties:
         return properties[name]
-    for own, others in core_arguments.PARAMETER_SYNONYMS.items():
-        if own in properties and name in others:
-            return properties[own]
-    return None
+    meant = argument_names.canonical_names(name, properties, argument_names.PARAMETER_SYNONYMS)
+    return properties[meant[0]] if meant else None
 
 
 def _is_text(part: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:

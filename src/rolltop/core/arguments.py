@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
+import math
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
@@ -12,72 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from rolltop.core import pagination
+from rolltop.core.argument_names import (
+    FIELD_SYNONYMS,
+    PARAMETER_SYNONYMS,
+    canonical_names,
+    suggest_field,
+)
 from rolltop.core.errors import InvalidArgument, InvalidText
 from rolltop.core.tools import MISSING, TYPE, VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from rolltop.core.tools import JsonObject, Tool, Toolset
 
-PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "limit": ("max_results", "top_k", "page_size", "count", "n"),
-    "path": ("file", "file_path", "filename", "filepath"),
-    "file_path": ("path", "file", "filename", "filepath"),
-    "file_paths": ("paths", "files"),
-    "query": ("q", "search", "search_query"),
-    "q": ("query", "search", "search_query"),
-    "id": ("note_id",),
-    "text_patch": ("patch", "edits"),
-    "text": ("content", "body"),
-    "cursor": ("next_cursor", "page_token"),
-    "max_tokens": ("token_limit", "max_result_tokens"),
-    "section_heading": ("section", "heading", "section_id", "id"),
-    "task_id": ("id", "task"),
-    "title": ("name", "summary"),
-    "due_at": ("due", "due_date", "deadline"),
-    "tags": ("labels",),
-    "blocked_by": ("depends_on", "dependencies"),
-    "parent_id": ("parent",),
-    "if_version": ("version", "expected_version"),
-    "scratch_id": ("scratchpad_id", "pad_id", "id"),
-    "cell_id": ("id",),
-    "schema_id": ("id",),
-    "start_line": ("line_start", "from_line"),
-    "end_line": ("line_end", "to_line"),
-    "line_start": ("start_line", "from_line", "offset"),
-    "range_line_start": ("start_line", "line_start", "from_line"),
-    "range_line_count": ("line_count",),
-    "regex": ("is_regex", "use_regex"),
-    "file_glob": ("glob", "include", "file_pattern"),
-    "namespace": ("ns",),
-    "status": ("state",),
-}
-"""Names other servers use for a parameter; accepted, never listed."""
-_FIELD_SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "old": ("old_string", "old_str", "old_text", "oldText", "find", "search"),
-    "new": ("new_string", "new_str", "new_text", "newText", "replace", "replacement"),
-    "all": ("replace_all", "replaceAll"),
-    "line_start": ("start_line", "line"),
-    "line_end": ("end_line",),
-    "content": ("text", "body", "code", "source"),
-}
-"""Names other servers use for a field of an object; suggested, not accepted."""
-
 _MAX_PREVIEW_CHARACTERS = 60
-_CHARACTERS_PER_EDIT = 5
-"""Characters of a name for each one that may be wrong: more make another word."""
-_MIN_PREFIX_LENGTH = 3
-"""Characters of a name that may be the beginning of another."""
-_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
-_FILLERS = frozenset({"by", "is", "use"})
-_GENERIC_WORDS = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
-"""Words that names of quite different things have."""
-_ALL_SYNONYMS = frozenset(PARAMETER_SYNONYMS).union(*PARAMETER_SYNONYMS.values())
 _MAX_DESCRIBED_DEPTH = 2  # an object in a list, and its fields
+_MAX_DEPTH = 100
+_MAX_JSON_VALUES = 50_000
+"""Values and levels that JSON text in arguments may have, as many as a message itself."""
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
 _TYPE_NAMES = {
     "string": "text",
@@ -117,79 +73,6 @@ def require_storable(text: str, name: str = "text") -> str:
                 hint=f"Send {name} as well-formed Unicode.",
             ) from None
     return text
-
-
-def suggest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a slip or two of the keys make into the one given, if any.
-
-    Another word, however like it, is never one: a wrong guess costs more than none.
-    """
-    given = _fold_name(name[:_MAX_PREVIEW_CHARACTERS])
-    found = min(((_edit_distance(given, _fold_name(own)), own) for own in known), default=(0, None))
-    is_slip = found[0] <= max(1, len(given) // _CHARACTERS_PER_EDIT) and found[0] < max(
-        1, len(given)
-    )
-    return found[1] if is_slip else None
-
-
-def suggest_field(name: str, known: Iterable[str]) -> str | None:
-    """Return the known field that is meant: by a slip, by its beginning, or by words of its name.
-
-    So `desc` is description, `style` summary_style and `order_by` order, each where it can be of
-    one field alone.
-    """
-    fields = list(known)
-    asked = _significant_words(name[:_MAX_PREVIEW_CHARACTERS])
-    singular = frozenset(
-        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in asked
-    )
-    ways: tuple[Callable[[str], bool], ...] = (
-        lambda own: _is_abbreviation(name, own),
-        lambda own: asked <= _significant_words(own),
-        lambda own: singular <= _significant_words(own),
-    )
-    close = suggest_name(name, fields)
-    for fits in ways if not close and asked - _GENERIC_WORDS else ():
-        found = [own for own in fields if fits(own)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return close
-
-
-def _is_abbreviation(name: str, own: str) -> bool:
-    """Return whether a name is the beginning of another, and no name for something else."""
-    return (
-        len(name) >= _MIN_PREFIX_LENGTH
-        and name not in _ALL_SYNONYMS
-        and own.startswith(name.lower())
-    )
-
-
-def _significant_words(name: str) -> frozenset[str]:
-    """Return the words of a name, `foo_bar` or `fooBar`, that tell it from others."""
-    return frozenset(word.lower() for word in _WORD.findall(name)) - _FILLERS
-
-
-def _fold_name(name: str) -> str:
-    """Return a name as words are told apart by nothing: `fooBar` and `foo-bar` are one."""
-    return name.lower().replace("_", "").replace("-", "")
-
-
-def _edit_distance(one: str, other: str) -> int:
-    """Return how many letters are missing, too many, wrong or changed places.
-
-    The optimal string alignment distance: Boytsov, Indexing methods for approximate dictionary
-    searching (2011), 2.2.
-    """
-    above, row = list[int](), list(range(len(other) + 1))
-    for at, letter in enumerate(one, 1):
-        before, above, row = above, row, [at]
-        for to, opposite in enumerate(other, 1):
-            least = min(above[to] + 1, row[-1] + 1, above[to - 1] + (letter != opposite))
-            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == opposite:
-                least = min(least, before[to - 2] + 1)
-            row.append(least)
-    return row[-1]
 
 
 class Parameters:
@@ -270,9 +153,10 @@ class Parameters:
         """
         if not isinstance(given, dict):
             raise self._error(f"arguments must be an object; got {value_preview(given)}")
-        arguments = self._canonicalize_names(cast("dict[str, Any]", given))
-        self._check_missing(arguments)
+        named = self._canonicalize_names(cast("dict[str, Any]", given))
         try:
+            arguments = self._read_values(named)
+            self._check_missing(arguments)
             self._model.model_validate(arguments)
         except ValidationError as error:
             detail = error.errors(include_url=False, include_context=False)[0]
@@ -294,11 +178,28 @@ class Parameters:
                 arguments[own] = value
         return arguments
 
+    def _read_values(self, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values in the types that are declared, empty ones of optional ones left out.
+
+        Raises:
+            RecursionError: they are nested too deeply.
+
+        """
+        reader = _ValueReader(self.schema)
+        arguments: dict[str, Any] = {}
+        for name, value in named.items():
+            optional = not self._fields[name].is_required()
+            if value == "" and optional and name not in self._tool.blank_values:
+                continue
+            try:
+                arguments[name] = reader.read(value, self.schema["properties"][name])
+            except _Unreadable as failure:
+                raise self._error(f"{name} {failure}", name=name) from None
+        return arguments
+
     def _canonical_name(self, name: str, given: Mapping[str, Any]) -> str:
         fields = self._fields
-        owns = [
-            own for own, others in PARAMETER_SYNONYMS.items() if own in fields and name in others
-        ]
+        owns = canonical_names(name, fields, PARAMETER_SYNONYMS)
         for own in owns:
             if given.get(own) is None:
                 return own
@@ -349,8 +250,7 @@ class Parameters:
         elif detail["type"] == "extra_forbidden":
             field = str(detail["loc"][-1])
             fields = part["properties"]
-            synonyms = (own for own, others in _FIELD_SYNONYMS.items() if field in others)
-            close = next((own for own in synonyms if own in fields), None)
+            close = next(iter(canonical_names(field, fields, FIELD_SYNONYMS)), None)
             close = close or suggest_field(field, fields)
             guess = f"; did you mean {close}?" if close else ""
             message = f"Unknown field {value_preview(field)} of {place}{guess}"
@@ -385,6 +285,119 @@ class Parameters:
         if not hint:
             hint = f"{self._name} takes: {', '.join(self._fields)}."
         return InvalidArgument(message, code=code or self._code, hint=hint)
+
+
+class _Unreadable(ValueError):
+    """A value that no argument may hold; the text says why."""
+
+
+class _ValueReader:
+    """Reads the arguments of one call as their schema means them.
+
+    Some hosts and models send what is no text as text: "5", "true", a list or an object as JSON.
+    Nothing else is changed; what does not fit is left for the check to refuse.
+    """
+
+    def __init__(self, schema: JsonObject) -> None:
+        """Read by the schema of all arguments."""
+        self._schema = schema
+        self._json_values = 0
+
+    def read(self, value: Any, part: JsonObject, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
+        """Return the value as the part of the schema wants it.
+
+        Raises:
+            _Unreadable: a number in it is not finite, or it is too large for JSON text.
+            RecursionError: it is nested too deeply.
+
+        """
+        if depth > _MAX_DEPTH:
+            raise RecursionError
+        part = _resolve_reference(part, self._schema)
+        if isinstance(value, str):
+            value = self._from_text(value, part)
+        if isinstance(value, float):
+            return _read_number(value, part)
+        if isinstance(value, list):
+            items = _alternative(part, "array", self._schema).get("items", {})
+            entries = cast("list[Any]", value)
+            return [self.read(entry, items, depth + 1) for entry in entries]
+        if isinstance(value, dict):
+            whole = _alternative(part, "object", self._schema)
+            return self._read_object(cast("dict[str, Any]", value), whole, depth + 1)
+        return value
+
+    def _read_object(self, given: dict[str, Any], part: JsonObject, depth: int) -> JsonObject:
+        fields: dict[str, JsonObject] = part.get("properties", {})
+        required = part.get("required", ())
+        values: JsonObject = {}
+        for name, value in given.items():
+            own = name
+            if fields and name not in fields:
+                meant = canonical_names(name, fields, FIELD_SYNONYMS)
+                own = next((one for one in meant if one not in given), name)
+            if own in fields and own not in required and _is_left_out(own, value, fields[own]):
+                continue
+            values[own if own not in values else name] = self.read(
+                value, fields.get(own, {}), depth
+            )
+        return values
+
+    def _from_text(self, text: str, part: JsonObject) -> Any:  # noqa: ANN401  # any JSON value
+        """Return what a text stands for where a text is not what is asked for."""
+        choices = [_resolve_reference(choice, self._schema) for choice in part.get("anyOf", ())]
+        kinds = [choice.get("type", "string") for choice in choices or [part]]
+        if "string" in kinds:
+            return text
+        if "boolean" in kinds and text.strip().lower() in {"true", "false"}:
+            return text.strip().lower() == "true"
+        begin = text.lstrip()[:1]
+        wanted = next((kind for kind in kinds if begin in _JSON_BEGINS.get(kind, ())), None)
+        if wanted is None:
+            return text
+        self._json_values += sum(map(text.count, ",[{"))
+        if self._json_values > _MAX_JSON_VALUES:
+            raise _Unreadable("is too large for JSON text: send it as a value of its own type")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        fits = isinstance(value, _JSON_TYPES[wanted]) and not isinstance(value, bool)
+        return value if fits else text
+
+
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "integer": (int, float),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+}
+_JSON_BEGINS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("integer", "number"), frozenset("-0123456789")),
+    "array": frozenset("["),
+    "object": frozenset("{"),
+}
+
+
+def _read_number(value: float, part: JsonObject) -> float:
+    """Return a whole number as an integer where one is asked for: 5.0 is one in JSON."""
+    if part.get("type") == "integer" and value.is_integer():
+        return int(value)
+    if not math.isfinite(value) and part.get("type") not in {"integer", "number"}:
+        raise _Unreadable(f"holds {value_preview(value)}, which is no number of JSON")
+    return value
+
+
+def _is_left_out(name: str, value: object, part: JsonObject) -> bool:
+    """Return whether a field that is optional holds nothing; a text may be empty, no id is."""
+    is_text = part.get("type") == "string" and not name.endswith("id")
+    return value is None or (value == "" and not is_text)
+
+
+def _alternative(part: JsonObject, kind: str, root: JsonObject) -> JsonObject:
+    """Return the one of a part's alternatives that has the type, the part where it has none."""
+    choices = (_resolve_reference(choice, root) for choice in part.get("anyOf", ()))
+    return next((choice for choice in choices if choice.get("type") == kind), part)
 
 
 @lru_cache(maxsize=_MODEL_CACHE_SIZE)

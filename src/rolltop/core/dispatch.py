@@ -10,7 +10,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from rolltop.core import logging, pagination
-from rolltop.core.arguments import Parameters, suggest_name, value_preview
+from rolltop.core.argument_names import suggest_name
+from rolltop.core.arguments import Parameters, value_preview
 from rolltop.core.context import CallContext, ProgressCallback, ignore_progress
 from rolltop.core.errors import (
     DeadlineExceeded,

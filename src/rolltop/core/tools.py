@@ -61,6 +61,7 @@ class Tool:
     The function returns a JSON object, or a `pagination.Page` or `TextPage` that may be
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
+    An optional argument that is "" is left out, save those in `blank_values`.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Tool:
         default_factory=dict[str, ArgumentErrorCode]
     )
     argument_hints: Mapping[str, str] = field(default_factory=dict[str, str])
+    blank_values: frozenset[str] = frozenset()
 
     @property
     def description(self) -> str:

@@ -11,7 +11,8 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
 from pydantic import ValidationError
 
 from rolltop.core import logging
-from rolltop.core.arguments import suggest_name, value_preview
+from rolltop.core.argument_names import suggest_name
+from rolltop.core.arguments import value_preview
 from rolltop.core.dispatch import internal_error
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError, ShuttingDown
 from rolltop.core.pagination import replace_surrogates

@@ -164,7 +164,7 @@ def test_the_days_bounds_are_strict(mine: Caller, clock: Clock) -> None:
         {"q": 'before:"2026-13-01"'},
         {"q": "AFTER:20260101"},
         {"dt_before": "2026-W01-1"},
-        {"dt_after": ""},
+        {"dt_after": " "},
         {"dt_after": "2026-01-01T00:00:00Z"},
         {"dt_before": "\uff12026-01-01"},
     ],
@@ -416,7 +416,7 @@ def _wanted_of(trash: int) -> list[int]:
         {"sort": "title"},
         {"preview_lines": 21},
         {"tags": "x"},
-        {"limit": "5"},
+        {"limit": "5 notes"},
     ],
 )
 def test_a_wrong_argument_of_a_list_is_named(local: Caller, given: dict[str, Any]) -> None:

@@ -227,7 +227,7 @@ def test_local_notes_have_nothing_to_sync_or_reset(local: Caller, action: str) -
         {"action": "restore", "id": "x", "local_version": 1},
         {"action": "restore", "id": "x", "version": 1},
         {"action": "delete"},
-        {"action": "trash", "id": "x", "local_version": "1"},
+        {"action": "trash", "id": "x", "local_version": "one"},
         {"action": "history", "id": "x", "cursor": "nonsense"},
         {},
     ],

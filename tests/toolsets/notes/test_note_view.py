@@ -143,7 +143,7 @@ def test_a_range_past_the_end_is_empty(local: Caller) -> None:
     "given",
     [
         {"range_line_start": 0},
-        {"range_line_start": "1"},
+        {"range_line_start": "first"},
         {"range_line_count": -1},
         {"char_start": -1},
         {"char_start": 99},

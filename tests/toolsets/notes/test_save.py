@@ -93,7 +93,7 @@ def test_a_patch_is_applied_as_if_at_once(mine: Caller) -> None:
         [{"op": "del", "ln": 1, "val": "x"}],
         [{"op": "replace", "ln": 1, "val": "x"}],
         [{"op": "del", "ln": 0}],
-        [{"op": "del", "ln": "1"}],
+        [{"op": "del", "ln": "first"}],
         [{"op": "del", "ln": 1, "line": 1}],
         [{"op": "del"}],
         ["del 1"],
@@ -110,10 +110,10 @@ def test_a_wrong_patch_writes_nothing(local: Caller, operations: Any) -> None:
 def test_a_wrong_patch_is_told_which_part_of_it_is_wrong(local: Caller) -> None:
     note = local.note("a\nb\nc\n")
     good = {"op": "del", "ln": 1}
-    sent = {"id": note, "local_version": 1, "text_patch": [good, {"op": "mod", "ln": "2"}]}
+    sent = {"id": note, "local_version": 1, "text_patch": [good, {"op": "mod", "ln": "b"}]}
     error = local.fails("note_save", **sent)
     assert error["code"] == "INVALID_PATCH"
-    assert error["message"] == 'text_patch[1].ln must be an integer, 1 or more; got "2"'
+    assert error["message"] == 'text_patch[1].ln must be an integer, 1 or more; got "b"'
     for said in ("add, mod, del", "ln: an integer, 1 or more", "val?: text"):
         assert said in error["resolution_hint"]
 

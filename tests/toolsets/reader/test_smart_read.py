@@ -93,7 +93,7 @@ class TestFull:
         assert "1 to 3" in error["hint"]
         error = shelf.fails("smart_read", file_path="three.txt", line_start=2, char_start=5)
         assert "4 characters" in error["error"]
-        for bad in ({"line_start": 0}, {"char_start": -1}, {"line_start": "2"}):
+        for bad in ({"line_start": 0}, {"char_start": -1}, {"line_start": "two"}):
             assert shelf.fails("smart_read", file_path="three.txt", **bad)["code"] == (
                 "INVALID_ARGUMENT"
             )
@@ -298,7 +298,7 @@ class TestErrors:
             ({"file_path": "a.md", "summary_style": "haiku"}, "STYLE_INVALID"),
             ({"file_path": "a.md", "max_summary_tokens": 99}, "INVALID_ARGUMENT"),
             ({"file_path": "a.md", "max_summary_tokens": 5001}, "INVALID_ARGUMENT"),
-            ({"file_path": "a.md", "max_summary_tokens": "800"}, "INVALID_ARGUMENT"),
+            ({"file_path": "a.md", "max_summary_tokens": "few"}, "INVALID_ARGUMENT"),
             ({"file_path": "a.md", "colour": "red"}, "INVALID_ARGUMENT"),
             ({}, "INVALID_ARGUMENT"),
         ],

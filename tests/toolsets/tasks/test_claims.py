@@ -133,7 +133,7 @@ def test_a_wrong_token_is_told_no_more_than_is_known(mine: Caller) -> None:
 
 def test_a_made_up_token_is_a_conflict(mine: Caller) -> None:
     task = mine.add()
-    for token in ("", "x", "\ud800", "None"):
+    for token in (" ", "x", "\ud800", "None"):
         assert mine.code("complete_task", task_id=task, token=token) == "CONFLICT"
         assert mine.code("claim_task", task_id=task, token=token) == "CONFLICT"
     assert mine.task(task)["status"] == "pending"

@@ -172,7 +172,7 @@ def test_a_write_is_acknowledged_however_small_answers_must_be(
 @pytest.mark.parametrize(
     "forged",
     [
-        "",
+        " ",
         "!!",
         "x" * 10_000,
         cursors.encode("notes", ["A" * 32]),

@@ -179,7 +179,7 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
         ),
         ("list_tasks", {"limit": 0}, "INVALID_LIMIT", None),
         ("list_tasks", {"limit": 201}, "INVALID_LIMIT", None),
-        ("list_tasks", {"limit": "5"}, "INVALID_LIMIT", None),
+        ("list_tasks", {"limit": "few"}, "INVALID_LIMIT", None),
         ("list_tasks", {"cursor": "x"}, "INVALID_CURSOR", None),
         ("list_tasks", {"parent_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
         ("list_tasks", {"tag": " "}, "INVALID_ARGUMENT", None),

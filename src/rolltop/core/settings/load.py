@@ -10,6 +10,7 @@ import tomllib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from rolltop.core.argument_names import suggest_name
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import values
 from rolltop.core.settings.settings import PREFIX, Notice, Setting, Settings
@@ -215,8 +216,6 @@ class _SettingsReader:
 
 def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) -> InvalidConfig:
     """Return the error for a name that is none of ours, naming the nearest that is."""
-    from rolltop.core.arguments import suggest_name  # noqa: PLC0415  # loads pydantic
-
     own = {full.removeprefix(PREFIX): full for full in known}
     nearest = suggest_name(name.removeprefix(PREFIX), own)
     meant = f"; did you mean {own[nearest]}?" if nearest else ""

@@ -14,7 +14,7 @@ from math import log
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from rolltop.core import arguments
+from rolltop.core import argument_names, arguments
 from rolltop.core import cursor as cursors
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.fulltext import document_index, phrase_query
@@ -242,7 +242,7 @@ class _TermChoice:
             for text in self.notebook.newest_texts(_MAX_SUGGESTION_NOTES):
                 known |= {stem(word): word for word in text.lower().split() if word.isalnum()}
         near = (
-            arguments.suggest_name(
+            argument_names.suggest_name(
                 word, [k for k in known if abs(len(k) - len(word)) <= _MAX_EDIT_DISTANCE]
             )
             for word in typed - known.keys()

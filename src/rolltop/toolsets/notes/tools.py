@@ -195,6 +195,7 @@ TOOLS: Final = (
             "text_patch": ArgumentErrorCode("INVALID_PATCH", when=_INVALID_KINDS),
             "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
         },
+        blank_values=frozenset({"text"}),
     ),
     Tool(
         "note_manage",

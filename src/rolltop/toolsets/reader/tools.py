@@ -134,7 +134,13 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
     ),
-    _read_tool("estimate_tokens", estimate_tokens, "Count tokens", TokenCount),
+    _read_tool(
+        "estimate_tokens",
+        estimate_tokens,
+        "Count tokens",
+        TokenCount,
+        blank_values=frozenset({"text"}),
+    ),
     _read_tool(
         "read_plan", read_plan, "Read what answers a query", ReadPlan, accepts_max_tokens=True
     ),

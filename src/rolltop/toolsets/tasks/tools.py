@@ -231,6 +231,7 @@ TOOLS: Final = (
         destructive=True,
         idempotent=True,
         argument_hints=_STATUS_HINTS,
+        blank_values=frozenset({"title", "description", "due_at", "parent_id"}),
     ),
     Tool(
         "delete_task",

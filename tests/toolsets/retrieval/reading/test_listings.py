@@ -106,7 +106,6 @@ def test_names_that_are_no_text_are_left_out_and_strange_ones_are_not(forest: Fo
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("", "PATH_EMPTY"),
         (" ", "PATH_EMPTY"),
         ("/", "PATH_OUT_OF_ROOT"),
         ("..", "PATH_OUT_OF_ROOT"),
@@ -136,7 +135,7 @@ def test_what_cannot_be_listed_is_refused_with_its_code(
     assert forest.code("repo_list_dir", path=path) == code
 
 
-@pytest.mark.parametrize("repo", ["nowhere", "", 1])
+@pytest.mark.parametrize("repo", ["nowhere", " ", 1])
 def test_a_repo_that_is_none_is_refused(forest: Forest, repo: object) -> None:
     assert forest.code("repo_list_dir", repo=repo) == "REPO_INVALID"
 

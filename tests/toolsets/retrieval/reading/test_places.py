@@ -65,7 +65,7 @@ class TestRepoLeftOut:
 
 
 @reads
-@pytest.mark.parametrize("repo", ["both", "nowhere", "", "Docs", 5, ["docs"]])
+@pytest.mark.parametrize("repo", ["both", "nowhere", " ", "Docs", 5, ["docs"]])
 def test_a_repo_that_is_none_is_refused(
     forest: Forest, tool: str, asked: dict[str, int], repo: object
 ) -> None:

@@ -211,7 +211,7 @@ def test_no_text_makes_it_fail(query: str) -> None:
         ({"query": None}, "INVALID_ARGUMENT"),
         ({"limit": 0}, "LIMIT_INVALID"),
         ({"limit": 101}, "LIMIT_INVALID"),
-        ({"limit": "5"}, "LIMIT_INVALID"),
+        ({"limit": "few"}, "LIMIT_INVALID"),
         ({"repo": "nowhere"}, "REPO_INVALID"),
         ({"file_glob": "["}, "FILE_GLOB_INVALID"),
         ({"file_glob": 5}, "FILE_GLOB_INVALID"),

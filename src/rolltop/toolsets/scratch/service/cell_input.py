@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import token_counter
-from rolltop.core.arguments import require_storable, suggest_field, value_preview
+from rolltop.core.argument_names import suggest_field
+from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.pagination import compact_json
 from rolltop.core.text.lines import line_count

@@ -1,0 +1,173 @@
+"""Names that callers use for parameters, fields and tools: other common ones, and the nearest."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "limit": ("max_results", "top_k", "page_size", "count", "n", "num_results", "lim"),
+    "path": ("file", "file_path", "filename", "filepath"),
+    "file_path": ("path", "file", "filename", "filepath"),
+    "file_paths": ("paths", "files"),
+    "query": ("q", "search", "search_query", "question"),
+    "q": ("query", "search", "search_query", "question"),
+    "id": ("note_id",),
+    "text_patch": ("patch", "edits"),
+    "edits": ("patch", "changes", "replacements"),
+    "text": ("content", "body", "txt"),
+    "cursor": ("next_cursor", "page_token"),
+    "max_tokens": ("token_limit", "max_result_tokens"),
+    "budget_tokens": ("token_budget",),
+    "section_heading": ("section", "heading", "section_id", "id"),
+    "task_id": ("id", "task"),
+    "title": ("name", "summary", "subject", "task", "task_title"),
+    "description": ("details",),
+    "due_at": ("due", "due_date", "deadline"),
+    "tags": ("labels",),
+    "tag": ("label",),
+    "blocked_by": ("depends_on", "dependencies"),
+    "parent_id": ("parent", "parent_task_id"),
+    "if_version": ("version", "expected_version"),
+    "local_version": ("l_ver", "version"),
+    "scratch_id": ("scratchpad_id", "pad_id", "id"),
+    "cell_id": ("id",),
+    "schema_id": ("id",),
+    "start_line": ("line_start", "from_line"),
+    "end_line": ("line_end", "to_line"),
+    "line_start": ("start_line", "from_line", "offset"),
+    "range_line_start": ("start_line", "line_start", "from_line"),
+    "range_line_count": ("line_count",),
+    "regex": ("is_regex", "use_regex"),
+    "file_glob": ("glob", "include", "file_pattern"),
+    "repo": ("repository", "root"),
+    "context": ("context_lines",),
+    "depth": ("max_depth",),
+    "namespace": ("ns",),
+    "status": ("state",),
+    "action": ("act",),
+    "dt_before": ("date_before",),
+    "dt_after": ("date_after",),
+}
+"""Other names of a parameter, from other servers and from our predecessors' code.
+
+They are accepted, and never listed. So is a parameter's own name in camelCase or with hyphens.
+"""
+FIELD_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    **PARAMETER_SYNONYMS,
+    "old": ("old_string", "old_str", "old_text", "find", "search"),
+    "new": ("new_string", "new_str", "new_text", "replace", "replacement"),
+    "all": ("replace_all",),
+    "line_start": ("start_line", "line"),
+    "line_end": ("end_line",),
+    "language": ("lang",),
+    "content": ("text", "body", "code", "source"),
+    "json_schema": ("schema",),
+    "op": ("operation",),
+    "ln": ("line_number", "line"),
+    "val": ("value", "text", "content"),
+}
+"""Other names of a field of an object, accepted like those of parameters."""
+
+_MAX_NAME_CHARACTERS = 60
+"""Of a name that is compared: a longer one is none of ours."""
+_CHARACTERS_PER_EDIT = 5
+"""Characters of a name for each one that may be wrong: more make another word."""
+_MIN_PREFIX_LENGTH = 3
+"""Characters of a name that may be the beginning of another."""
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
+_FILLERS = frozenset({"by", "is", "use"})
+_GENERIC_WORDS = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
+"""Words that names of quite different things have."""
+_ALL_SYNONYMS = frozenset(PARAMETER_SYNONYMS).union(*PARAMETER_SYNONYMS.values())
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def canonical_names(
+    name: str, known: Iterable[str], synonyms: Mapping[str, tuple[str, ...]]
+) -> list[str]:
+    """Return the known names that a caller may mean by another common one, best first."""
+    folded = _snake_case(name)
+    own = [one for one in known if one == folded]
+    return own or [one for one, others in synonyms.items() if one in known and folded in others]
+
+
+def _snake_case(name: str) -> str:
+    """Return `fooBar` and `foo-bar` as `foo_bar`."""
+    return _CAMEL.sub("_", name[: _MAX_NAME_CHARACTERS + 1]).replace("-", "_").lower()
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a slip or two of the keys make into the one given, if any.
+
+    Another word, however like it, is never one: a wrong guess costs more than none.
+    """
+    given = _fold_name(name[:_MAX_NAME_CHARACTERS])
+    found = min(((_edit_distance(given, _fold_name(own)), own) for own in known), default=(0, None))
+    is_slip = found[0] <= max(1, len(given) // _CHARACTERS_PER_EDIT) and found[0] < max(
+        1, len(given)
+    )
+    return found[1] if is_slip else None
+
+
+def suggest_field(name: str, known: Iterable[str]) -> str | None:
+    """Return the known field that is meant: by a slip, by its beginning, or by words of its name.
+
+    So `desc` is description, `style` summary_style and `order_by` order, each where it can be of
+    one field alone.
+    """
+    fields = list(known)
+    asked = _significant_words(name[:_MAX_NAME_CHARACTERS])
+    singular = frozenset(
+        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in asked
+    )
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda own: _is_abbreviation(name, own),
+        lambda own: asked <= _significant_words(own),
+        lambda own: singular <= _significant_words(own),
+    )
+    close = suggest_name(name, fields)
+    for fits in ways if not close and asked - _GENERIC_WORDS else ():
+        found = [own for own in fields if fits(own)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return close
+
+
+def _is_abbreviation(name: str, own: str) -> bool:
+    """Return whether a name is the beginning of another, and no name for something else."""
+    return (
+        len(name) >= _MIN_PREFIX_LENGTH
+        and name not in _ALL_SYNONYMS
+        and own.startswith(name.lower())
+    )
+
+
+def _significant_words(name: str) -> frozenset[str]:
+    """Return the words of a name, `foo_bar` or `fooBar`, that tell it from others."""
+    return frozenset(word.lower() for word in _WORD.findall(name)) - _FILLERS
+
+
+def _fold_name(name: str) -> str:
+    """Return a name as words are told apart by nothing: `fooBar` and `foo-bar` are one."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _edit_distance(one: str, other: str) -> int:
+    """Return how many letters are missing, too many, wrong or changed places.
+
+    The optimal string alignment distance: Boytsov, Indexing methods for approximate dictionary
+    searching (2011), 2.2.
+    """
+    above, row = list[int](), list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, above, row = above, row, [at]
+        for to, opposite in enumerate(other, 1):
+            least = min(above[to] + 1, row[-1] + 1, above[to - 1] + (letter != opposite))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == opposite:
+                least = min(least, before[to - 2] + 1)
+            row.append(least)
+    return row[-1]
