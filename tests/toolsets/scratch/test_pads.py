@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def test_a_creation_that_fails_leaves_nothing(mine: Caller) -> None:
     for cells, code in (
         ([cell(), cell(cell_id=taken)], "INVALID_ID"),
         ([cell(cell_id=same), cell(cell_id=same.upper())], "INVALID_ID"),
-        ([cell(), cell(language="cobol")], "VALIDATION_ERROR"),
+        ([cell(), cell(language=" ")], "VALIDATION_ERROR"),
     ):
         assert mine.code("scratch_create", cells=cells, namespace="new") == code
     assert len(mine.listed()) == 1
@@ -311,3 +312,54 @@ def test_the_settings_name_the_default_namespace(database: Database, me: Princip
         error = Caller(desk, me).fails("scratch_create")
         assert error["code"] == "CONFIG_ERROR"
         assert "scratch.default_namespace" in error["message"]
+
+
+ONE = "3f2a1b4c-0000-4000-8000-000000000001"
+TWO = "3f2a1b4c-0000-4000-8000-000000000002"
+START = "3f2a1b4c"
+
+
+def test_an_id_may_be_given_by_its_beginning(mine: Caller, theirs: Caller) -> None:
+    theirs.pad(scratch_id=TWO)
+    pad = mine.pad("a", "b", scratch_id=ONE)
+    one = mine.cell_ids(pad)[1]
+    for start in (START, START.upper(), ONE[:13], ONE.replace("-", ""), ONE[:9]):
+        assert mine.read(start)["scratch_id"] == pad
+    for tool in ("scratch_list_cells", "scratch_validate"):
+        assert mine.ok(tool, scratch_id=START, cell_ids=[one[:8]])["scratch_id"] == pad
+    assert [shown["cell_id"] for shown in mine.read(START, cell_ids=[one[:8]])["cells"]] == [one]
+    target = {"scratch_id": START, "cell_id": one[:8]}
+    edits = [{"old": "b", "new": "c"}]
+    assert mine.ok("scratch_edit_cell", **target, edits=edits)["cell_id"] == one
+    assert mine.ok("scratch_replace_cell", **target, cell=cell("d"))["cell_id"] == one
+    assert mine.ok("scratch_delete_cell", **target)["cell_id"] == one
+    mine.append(START, "e")
+    mine.ok("scratch_update", scratch_id=START, tags=["t"])
+    assert mine.ok("scratch_schema", action="list", scratch_id=START)["schemas"] == []
+    assert mine.ok("scratch_delete", scratch_id=START)["scratch_id"] == pad
+    assert mine.code("scratch_read", scratch_id=START) == "NOT_FOUND"
+    assert mine.ok("scratch_delete", scratch_id=START)["deleted"] is False
+    assert mine.ok("scratch_restore", scratch_id=START)["scratchpad"]["scratch_id"] == pad
+    assert mine.contents(pad) == ["a", "e"]
+
+
+def test_the_beginning_of_several_ids_names_them_and_that_of_none_is_missing(mine: Caller) -> None:
+    cells = [cell(cell_id=ONE), cell(cell_id=TWO)]
+    pads = [mine.pad(scratch_id=one, cells=cells * (one == ONE)) for one in (ONE, TWO)]
+    error = mine.fails("scratch_read", scratch_id=START)
+    assert error["code"] == "INVALID_ID"
+    assert set(pads) <= set(re.findall("[-0-9a-f]{36}", error["message"]))
+    sent = {"scratch_id": ONE, "cell_id": START}
+    error = mine.fails("scratch_delete_cell", **sent)
+    assert error["code"] == "INVALID_ID"
+    assert {ONE, TWO} <= set(re.findall("[-0-9a-f]{36}", error["message"]))
+    for start in (UNKNOWN[:8], "0" * 9):
+        assert mine.code("scratch_read", scratch_id=start) == "NOT_FOUND"
+        assert mine.code("scratch_restore", scratch_id=start) == "NOT_FOUND"
+        error = mine.fails("scratch_read", scratch_id=ONE, cell_ids=[start])
+        assert (error["code"], start[:8] in error["message"]) == ("NOT_FOUND", True)
+        assert mine.code("scratch_delete_cell", scratch_id=start, cell_id=start) == "NOT_FOUND"
+    for text in ("3f2a1b4", "3f2a1b4g", f"{ONE}0", ""):
+        assert mine.code("scratch_list_cells", scratch_id=text) != "NOT_FOUND"
+    # A new id is given whole.
+    assert mine.code("scratch_create", scratch_id="0" * 8) == "INVALID_ID"

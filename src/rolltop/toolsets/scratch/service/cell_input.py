@@ -45,9 +45,12 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
     from rolltop.toolsets.scratch.models.records import Edit
 
+ID_LENGTH: Final = 36  # characters of a whole UUID
 _MAX_DEPTH: Final = 100  # levels of nesting of metadata and schemas
 _MAX_SHOWN_NAME: Final = 60
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_ID_START: Final = re.compile(r"[0-9a-f]{8,32}", re.IGNORECASE | re.ASCII)
+_ID_PARTS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 _JSON_LITERALS: Final = frozenset({"true", "false", "null"})
 _SCHEMA_FIELDS: Final[dict[str, Any]] = {
     "id": str,
@@ -89,6 +92,21 @@ def identifier(text: str, name: str = "scratch_id") -> str:
     return text.lower()
 
 
+def id_start(text: str, name: str = "scratch_id") -> str:
+    """Normalize the UUID of something that exists, or its first 8 or more digits.
+
+    Raises InvalidArgument (INVALID_ID) for any other text.
+    """
+    digits = text.replace("-", "").lower()
+    if not _ID_START.fullmatch(digits):
+        raise InvalidArgument(
+            f"{name} must be a UUID, or the beginning of one; got {value_preview(text)}",
+            code="INVALID_ID",
+            hint=f"Send {name} as the scratch tools answer it, or its first 8 or more digits.",
+        )
+    return "-".join(digits[start:end] for start, end in _ID_PARTS if digits[start:end])
+
+
 def name(text: object, what: str, longest: int = MAX_NAME_LENGTH) -> str:
     """Trim a name of 1 to `longest` characters."""
     if not isinstance(text, str):
@@ -117,10 +135,9 @@ def cell_selection(
     tags: Sequence[str] | None = None,
     namespaces: Sequence[str] | None = None,
 ) -> CellSelection:
-    """Check which cells of which pads a caller asks for; an empty list filters nothing."""
-    ids = tuple(dict.fromkeys(identifier(text, "cell_ids") for text in cell_ids or ()))
+    """Check which cells of which pads a caller asks for, by whole ids; [] filters nothing."""
     return CellSelection(
-        ids or None,
+        tuple(dict.fromkeys(cell_ids or ())) or None,
         tuple(dict.fromkeys(indices or ())) or None,
         check_names(list(tags or ()), "tags"),
         check_names(list(namespaces or ()), "namespaces"),

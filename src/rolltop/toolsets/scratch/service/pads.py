@@ -18,6 +18,7 @@ from rolltop.toolsets.scratch.models import (
 from rolltop.toolsets.scratch.models.records import Draft, PadWrite
 from rolltop.toolsets.scratch.service import schemas
 from rolltop.toolsets.scratch.service.cell_input import (
+    ID_LENGTH,
     capacity_error,
     check_metadata_size,
     id_conflict,
@@ -54,6 +55,8 @@ CELL_KIND: Final = "scratch_cell"
 KINDS: Final = (PAD_KIND, CELL_KIND)
 _INDEX_BATCH_SIZE: Final = 200  # cells
 _NOT_FOUND_MESSAGE: Final = "Scratchpad not found"
+_MAX_CANDIDATES: Final = 5  # ids that an error names
+_NO_ID: Final = str(uuid.UUID(int=0))
 _MAX_POSITION: Final = 1 << 31  # no database counts cells further than that
 
 
@@ -317,6 +320,28 @@ def delete_schema(tx: Tx, scratch_id: str, schema_id: str) -> None:
     pad_rows.touch_pad(tx, pad)
 
 
+def find_ids(
+    tx: Tx, scratch_id: str, cell_ids: Sequence[str], *, trashed: bool = False
+) -> list[str]:
+    """Find the ids of a pad, in the trash or outside, and of its cells, given by their beginnings.
+
+    Raises NotFound for the beginning of no cell, INVALID_ID for one of several ids. That of no pad
+    is filled up to an id, so that each tool answers as it does for a pad that is missing.
+    """
+    candidates = pad_rows.ids_starting(tx, scratch_id, _MAX_CANDIDATES, trashed=trashed)
+    pad_id = (
+        _only_id("scratch_id", scratch_id, candidates) or scratch_id + _NO_ID[len(scratch_id) :]
+    )
+    known = cell_rows.cell_summaries(tx, pad_id) if candidates and cell_ids else ()
+    found: list[str] = []
+    for given in cell_ids:
+        some = [cell.cell_id for cell in known if cell.cell_id.startswith(given)]
+        found.append(_only_id("cell_id", given, some) or given)
+    if known and (unknown := [one for one in found if len(one) < ID_LENGTH]):
+        raise cells_not_found(unknown)
+    return [pad_id, *(one + _NO_ID[len(one) :] for one in found)]
+
+
 def get_pad(tx: Tx, scratch_id: str, namespaces: Sequence[str] = ()) -> Pad:
     """Read the caller's pad.
 
@@ -471,6 +496,16 @@ def _pad_write(tx: Tx, pad: Pad, written: Sequence[Cell]) -> PadWrite:
     else:
         tags = pad_rows.cell_tags_of(tx, pad.scratch_id)
     return PadWrite(pad, tuple(listed), _content_hashes(written), tuple(tags))
+
+
+def _only_id(what: str, given: str, found: Sequence[str]) -> str | None:
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"{what} {given} is the beginning of several ids: {', '.join(found[:_MAX_CANDIDATES])}",
+            code="INVALID_ID",
+            hint=f"Send one of them as {what}.",
+        )
+    return found[0] if found else None
 
 
 def _content_hashes(written: Sequence[Cell]) -> dict[str, str]:

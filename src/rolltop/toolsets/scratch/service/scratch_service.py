@@ -131,13 +131,13 @@ class ScratchService:
                 "Nothing to update: give metadata, tags or namespace",
                 "Call scratch_update again with what to change.",
             )
-        pad_id = cell_input.identifier(scratch_id)
+        (pad_id,) = await self._find_ids(call, scratch_id)
         written = await call.write(pads.update_pad, pad_id, change, if_version)
         return self._write_answer(call, written)
 
     async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
         """Move a pad to the trash."""
-        pad_id = cell_input.identifier(scratch_id)
+        (pad_id,) = await self._find_ids(call, scratch_id)
         deleted = await call.write(pads.delete_pad, pad_id)
         if deleted:
             _notify_pad(call, pad_id)
@@ -146,7 +146,7 @@ class ScratchService:
     async def restore_pad(self, call: CallContext, scratch_id: str | None) -> Page | JsonObject:
         """Restore a pad, or list the trash."""
         if scratch_id is not None:
-            pad_id = cell_input.identifier(scratch_id)
+            (pad_id,) = await self._find_ids(call, scratch_id, trashed=True)
             reads = self.pending_access_times(call.principal.user_id)
             written = await call.write(pads.restore_pad, pad_id, self.limits, reads)
             return self._write_answer(call, written)
@@ -164,7 +164,7 @@ class ScratchService:
         self, call: CallContext, scratch_id: str, cell: CellInput, if_version: int | None
     ) -> JsonObject:
         """Append a cell to a pad."""
-        pad_id = cell_input.identifier(scratch_id)
+        (pad_id,) = await self._find_ids(call, scratch_id)
         draft, results = await self._validate_draft(
             call, pad_id, await self._parse_cell(call, cell)
         )
@@ -181,18 +181,23 @@ class ScratchService:
         if_version: int | None,
     ) -> JsonObject:
         """Replace a cell, named by its id or its index."""
-        pad_id = cell_input.identifier(scratch_id)
         cell_id, position = which
         if (cell_id is None) == (position is None):
             raise cell_input.invalid_value(
                 "Give either cell_id or index", "scratch_list_cells shows both for each cell."
             )
-        named = None if cell_id is None else cell_input.identifier(cell_id, "cell_id")
+        pad_id, *named = await self._find_ids(call, scratch_id, [cell_id] if cell_id else [])
         draft, results = await self._validate_draft(
             call, pad_id, await self._parse_cell(call, cell)
         )
         written = await call.write(
-            pads.replace_cell, pad_id, named, position, draft, new_position, if_version
+            pads.replace_cell,
+            pad_id,
+            named[0] if named else None,
+            position,
+            draft,
+            new_position,
+            if_version,
         )
         return self._write_answer(call, written, results, one=True)
 
@@ -209,8 +214,7 @@ class ScratchService:
         The edits apply to the cell as it is when it is written: if another call overtakes this
         one, they are applied and validated again, and in the end without validation.
         """
-        pad_id = cell_input.identifier(scratch_id)
-        named = cell_input.identifier(cell_id, "cell_id")
+        pad_id, named = await self._find_ids(call, scratch_id, [cell_id])
         edits = cell_input.parse_edits(given)
         results: Results = []
         for _ in range(_MAX_ATTEMPTS):
@@ -233,8 +237,7 @@ class ScratchService:
         self, call: CallContext, scratch_id: str, cell_id: str, if_version: int | None
     ) -> JsonObject:
         """Delete a cell."""
-        pad_id = cell_input.identifier(scratch_id)
-        named = cell_input.identifier(cell_id, "cell_id")
+        pad_id, named = await self._find_ids(call, scratch_id, [cell_id])
         written = await call.write(pads.delete_cell, pad_id, named, if_version)
         call.app.notify_changed(call.principal, f"rolltop://cell/{named}")
         deleted: JsonObject = {"cell_id": named, "deleted": True}
@@ -252,7 +255,8 @@ class ScratchService:
         with_header: bool = True,
     ) -> Page | TextPage:
         """Read a pad with some of its cells; `with_header` False leaves its own fields out."""
-        pad_id, selection = cell_input.identifier(scratch_id), cell_input.cell_selection(*selector)
+        pad_id, *ids = await self._find_ids(call, scratch_id, selector[0])
+        selection = cell_input.cell_selection(ids, *selector[1:])
         kind = filtered_kind(
             read_response.KIND, pad_id, selection.cell_ids, selection.indices, selection.tags
         )
@@ -293,8 +297,8 @@ class ScratchService:
         tags: Sequence[str] | None,
     ) -> Page:
         """List a pad's cells without content."""
-        pad_id = cell_input.identifier(scratch_id)
-        selection = cell_input.cell_selection(cell_ids, None, tags)
+        pad_id, *ids = await self._find_ids(call, scratch_id, cell_ids)
+        selection = cell_input.cell_selection(ids, None, tags)
         kind = filtered_kind("outline", pad_id, selection.cell_ids, selection.tags)
         position = cursors.parse_position(kind, call.cursor)
         pad, at, found = await call.read(pads.list_cells, pad_id, selection)
@@ -365,8 +369,8 @@ class ScratchService:
         indices: Sequence[int] | None,
     ) -> Page:
         """Validate stored cells."""
-        pad_id = cell_input.identifier(scratch_id)
-        selection = cell_input.cell_selection(cell_ids, indices)
+        pad_id, *ids = await self._find_ids(call, scratch_id, cell_ids)
+        selection = cell_input.cell_selection(ids, indices)
         kind = filtered_kind("results", pad_id, selection.cell_ids, selection.indices)
         position = cursors.parse_position(kind, call.cursor)
         first, results = await self.validation.validate_cells(call, pad_id, selection, position)
@@ -409,7 +413,7 @@ class ScratchService:
         given: SchemaInput | None,
     ) -> Page | JsonObject:
         """List, read, write or delete a pad's schemas."""
-        pad_id = cell_input.identifier(scratch_id)
+        (pad_id,) = await self._find_ids(call, scratch_id)
         if action == "list":
             kind = filtered_kind("schemas", pad_id)
             position = cursors.parse_position(kind, call.cursor)
@@ -518,6 +522,21 @@ class ScratchService:
 
     def _note_access(self, call: CallContext, scratch_id: str, moment: datetime) -> None:
         self._access_times.setdefault(call.principal.user_id, {})[scratch_id] = moment
+
+    async def _find_ids(
+        self,
+        call: CallContext,
+        scratch_id: str,
+        cell_ids: Sequence[str] | None = None,
+        *,
+        trashed: bool = False,
+    ) -> list[str]:
+        """Check the ids of a pad and of its cells; look up those of which only a beginning came."""
+        given = cell_input.id_start(scratch_id)
+        of_cells = [cell_input.id_start(one, "cell_id") for one in cell_ids or ()]
+        if all(len(one) == cell_input.ID_LENGTH for one in (given, *of_cells)):
+            return [given, *of_cells]
+        return await call.read(pads.find_ids, given, of_cells, trashed=trashed)
 
     async def _parse_cell(self, call: CallContext, cell: CellInput) -> Draft:
         return await _run_sized(

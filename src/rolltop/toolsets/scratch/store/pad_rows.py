@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
@@ -106,6 +107,17 @@ def get_pads(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     wanted = list(scratch_ids)
     found = _GET_MANY.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
     return {row[0]: _pad_of_row(*row) for row in found}
+
+
+def ids_starting(tx: Tx, digits: str, limit: int, *, trashed: bool) -> list[str]:
+    """List up to `limit` ids of the caller's pads that start so, in the trash or outside."""
+    whole = str(UUID(int=0))
+    low = digits + whole[len(digits) :]
+    high = digits + whole[len(digits) :].replace("0", "f")
+    found = select(pads.c.scratch_id).where(
+        *(_restorable(tx) if trashed else _visible(tx)), pads.c.scratch_id.between(low, high)
+    )
+    return list(tx.execute(found.order_by(pads.c.scratch_id).limit(limit)).scalars())
 
 
 def insert_pad(
