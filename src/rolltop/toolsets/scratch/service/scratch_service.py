@@ -15,11 +15,10 @@ from rolltop.core.expiry import purge_expired
 from rolltop.core.pagination import Page
 from rolltop.core.principal import Principal
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
-from rolltop.toolsets.scratch.models.records import PadChange, PadLimits, format_timestamp
+from rolltop.toolsets.scratch.models.records import PadChange, PadLimits
 from rolltop.toolsets.scratch.service import (
     cell_input,
     cursors,
-    namespaces,
     pad_search,
     pads,
     read_response,
@@ -450,48 +449,6 @@ class ScratchService:
         shown = write_response.truncatable(vars(entry), "schema", call.budget)
         return {"ok": True, "schema": shown}
 
-    async def manage_namespace(
-        self,
-        call: CallContext,
-        action: Literal["create", "delete"],
-        namespace: str | None,
-        *,
-        with_pads: bool,
-    ) -> JsonObject:
-        """Create or delete a namespace."""
-        named = _require_namespace(namespace, "namespace")
-        if action == "create":
-            created = await call.write(pad_rows.register_namespace, named)
-            return {"ok": True, "namespace": named, "created": created}
-        deleted, removed = await call.write(namespaces.delete_namespace, named, with_pads=with_pads)
-        outcome = {"deleted": deleted, "removed_scratchpads": removed}
-        return {"ok": True, "namespace": named, **outcome}
-
-    async def rename_namespace(
-        self, call: CallContext, old: str | None, new: str | None, *, migrate: bool
-    ) -> JsonObject:
-        """Rename a namespace."""
-        before = _require_namespace(old, "old_namespace")
-        after = _require_namespace(new, "new_namespace")
-        moved = await call.write(namespaces.rename_namespace, before, after, migrate=migrate)
-        return {"ok": True, "namespace": after, "migrated_count": moved}
-
-    async def list_namespaces(self, call: CallContext) -> Page:
-        """List namespaces."""
-        kind = "namespaces"
-        after = cursors.parse_time_cursor(kind, call.cursor)
-        found, more = await call.read(namespaces.list_namespaces, after, MAX_PAGE_SIZE)
-        items = [
-            {"namespace": name, "scratchpad_count": used, "created_at": format_timestamp(created)}
-            for name, used, created in found
-        ]
-        return Page(
-            items,
-            lambda some: {"ok": True, "namespaces": some},
-            lambda at: cursors.time_cursor(kind, found[at][2], cursors.name_id(found[at][0])),
-            more,
-        )
-
     async def purge_trash(self) -> None:
         """Delete what went into any user's trash 30 days ago or earlier."""
         await purge_expired(self._app, "pads in the trash", pad_rows.purge_trash)
@@ -585,12 +542,6 @@ def _log_evicted(policy: str, user_id: str, count: int) -> None:
 
 def _notify_pad(call: CallContext, scratch_id: str) -> None:
     call.app.notify_changed(call.principal, f"rolltop://pad/{scratch_id}")
-
-
-def _require_namespace(given: str | None, what: str) -> str:
-    if given is None:
-        raise cell_input.invalid_value(f"{what} is required", f"Retry with {what}.")
-    return cell_input.name(given, what)
 
 
 def _pad_page(found: Sequence[Pad], limit: int, cursor_after: Callable[[Pad, int], str]) -> Page:
