@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema fix bench campaigns nightly \
-	conformance faults browsers syscalls lock clean
+	conformance faults browsers syscalls release lock clean
 
 python := .venv/bin/python
 pytest := $(python) -m pytest -n 2 --dist loadgroup
@@ -76,6 +76,9 @@ browsers: setup ## pages in Chromium, and processes behind nginx; as root it ins
 	@sh scripts/browsers.sh
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/browsers.txt
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/browsers
+
+release: setup ## build and try what a release consists of, in dist/: make release REPOSITORY=https://…
+	@$(python) scripts/release.py $(REPOSITORY)
 
 lock: setup ## compile requirements/*.txt from pyproject.toml
 	@sh scripts/lock.sh

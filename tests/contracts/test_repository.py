@@ -82,6 +82,12 @@ def test_node_packages_are_pinned_without_an_address() -> None:
     assert [name for name, entry in packages.items() if name and "integrity" not in entry] == []
 
 
+def test_the_registry_takes_the_description_of_the_server() -> None:
+    server = json.loads((ROOT / "packaging" / "server.json").read_text("utf-8"))
+    assert 1 <= len(server["description"]) <= 100
+    assert [package["identifier"] for package in server["packages"]] == [PROJECT["name"]]
+
+
 def test_the_test_command_of_the_readme_is_the_one_that_is_checked() -> None:
     assert re.search(
         r"^ *make test\b|`make test`", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
