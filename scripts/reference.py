@@ -132,6 +132,8 @@ def tool_section(offer: RegisteredTool) -> Iterator[str]:
     }
     said = ", ".join(hint for hint, holds in hints.items() if holds) or "writes"
     yield f"*{offer.title}*: {said}; {cost([offer]):,} tokens."
+    if tool.other_names:
+        yield f"Also called {', '.join(map(code, tool.other_names))}; never listed so."
     for seed in tool.aliases:
         fixed = ", ".join(f"{name}={value}" for name, value in seed.fixed_arguments.items())
         yield f"Also called {code(seed.name)}{f' (fixes {fixed})' if fixed else ''}."

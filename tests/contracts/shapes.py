@@ -75,7 +75,7 @@ def _within(value: object, part: JsonObject, schema: JsonObject) -> Any:
             k: _as_text(_within(v, fields[k], schema), fields[k], schema)
             for k, v in cast("JsonObject", value).items()
         }
-    return value
+    return cast("object", value)
 
 
 def _as_float(value: Any) -> Any:
@@ -92,4 +92,4 @@ def _renamed(value: object, own: str, other: str) -> Any:
         return [_renamed(entry, own, other) for entry in cast("list[Any]", value)]
     if isinstance(value, dict) and other not in value:
         return {other if k == own else k: v for k, v in cast("JsonObject", value).items()}
-    return value
+    return cast("object", value)

@@ -334,12 +334,57 @@ def test_the_status_of_tasks_may_be_asked_for_as_their_state(stage: Stage) -> No
     assert "INVALID_STATUS" in answer.text
 
 
-def test_no_tool_is_named_that_does_something_else(stage: Stage) -> None:
-    registry = ToolRegistry(TOOLSETS)
-    for wrong in ("finish_task", "remove_task", "get_task", "create_task", "read_file"):
-        with pytest.raises(UnknownTool) as caught:
-            registry.find(wrong, stage.scope)
-        assert caught.value.suggestion is None
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("finish_task", "complete_task"),
+        ("remove_task", "delete_task"),
+        ("create_task", "add_task"),
+        ("createTask", "add_task"),
+        ("todo_write", None),
+        ("read_file", "repo_open_file or repo_get_snippet or smart_read"),
+        ("search_notes", "note_list"),
+        ("create_note", "note_save"),
+        ("create_scratchpad", "scratch_create"),
+        ("add_cell", "scratch_append_cell"),
+        ("search_code", "repo_search or repo_smart_search"),
+        ("list_directory", "repo_list_dir"),
+        ("count_tokens", "estimate_tokens"),
+        ("get_weather", None),
+        ("update", None),
+        ("", None),
+        ("x" * 100_000, None),
+    ],
+)
+def test_another_servers_name_is_answered_with_the_tool_that_does_it(
+    stage: Stage, asked: str, named: str | None
+) -> None:
+    with pytest.raises(UnknownTool) as caught:
+        ToolRegistry(TOOLSETS).find(asked, stage.scope)
+    assert caught.value.suggestion == named
+
+
+@pytest.mark.parametrize("selection", [ToolSelection(), ToolSelection(use_aliases=True)])
+def test_the_names_of_the_predecessors_code_are_taken(
+    stage: Stage, selection: ToolSelection
+) -> None:
+    desk = make_desk(stage.desk.database, roots=stage.desk.roots, selection=selection)
+    note = stage.note()
+    patch = [{"operation": "mod", "line_number": 1, "value": "# Quay"}]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("list_notes", {"lim": 2, "date_after": "2001-01-01", "date_before": "2999-01-01"}),
+        ("get_note", {"id": note, "l_ver": 2}),
+        ("get_notes", {"id": note}),
+        ("save_note", {"id": note, "l_ver": 2, "text_patch": patch}),
+        ("save_notes", {"txt": "new"}),
+        ("manage_note", {"act": "trash", "id": note, "l_ver": 3}),
+        ("manage_notes", {"act": "get_stats"}),
+    ]
+    listed = {offer.name for offer in desk.registry.list_tools(stage.scope)}
+    for name, arguments in calls:
+        answer = call_tool(desk, stage.scope, name, **arguments)
+        assert not answer.is_error, (name, answer.text)
+        assert name not in listed
 
 
 def test_read_only_lists_reading_tools_only() -> None:

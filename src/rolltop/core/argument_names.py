@@ -85,6 +85,38 @@ _GENERIC_WORDS = frozenset({"count", "end", "id", "include", "max", "min", "new"
 _ALL_SYNONYMS = frozenset(PARAMETER_SYNONYMS).union(*PARAMETER_SYNONYMS.values())
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
+_SUBJECTS = tuple(
+    frozenset(words.split())
+    for words in (
+        "task todo",
+        "note memo",
+        "scratch pad scratchpad notebook",
+        "cell block",
+        "file document doc",
+        "section heading outline chapter",
+        "directory dir folder",
+        "token",
+        "code repo repository codebase",
+        "schema",
+        "namespace",
+    )
+)
+_ACTIONS = tuple(
+    frozenset(words.split())
+    for words in (
+        "add create new make insert append save write store put",
+        "delete remove drop destroy",
+        "complete finish done close",
+        "update edit modify change set",
+        "restore undelete recover",
+        "read get open view show fetch load list search find query lookup",
+    )
+)
+_SAME_MEANING = {word: words for words in (*_SUBJECTS, *_ACTIONS) for word in words}
+_SUBJECT_SCORE = 4
+"""More than any two actions that are alike: a tool about something else is not meant."""
+_MAX_TOOLS = 3
+
 
 def canonical_names(
     name: str, known: Iterable[str], synonyms: Mapping[str, tuple[str, ...]]
@@ -135,6 +167,37 @@ def suggest_field(name: str, known: Iterable[str]) -> str | None:
         if found:
             return found[0] if len(found) == 1 else None
     return close
+
+
+def suggest_tools(name: str, known: Mapping[str, str]) -> list[str]:
+    """Return the tools that do what another server's tool of that name would do, at most three.
+
+    `known` are the tools' names with their titles. A name says what a tool is about, and mostly
+    what it does with that.
+    """
+    asked = _tool_words(name[:_MAX_NAME_CHARACTERS])
+    scores = {tool: _shared_words(asked, _tool_words(f"{tool}_{known[tool]}")) for tool in known}
+    best = max(scores.values(), default=0)
+    found = [tool for tool, score in scores.items() if score == best]
+    return found if best > _SUBJECT_SCORE and len(found) <= _MAX_TOOLS else []
+
+
+def _tool_words(text: str) -> dict[str, frozenset[str]]:
+    """Return the words of a tool's name, singular, each with the words that mean the same."""
+    words = {word.lower() for word in _WORD.findall(text)}
+    singular = {
+        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in words
+    }
+    return {word: _SAME_MEANING.get(word, frozenset({word})) for word in singular}
+
+
+def _shared_words(asked: Mapping[str, frozenset[str]], own: Mapping[str, frozenset[str]]) -> int:
+    """Return how much of what was asked for a tool's own words say."""
+    score = 0
+    for word, meaning in asked.items():
+        if not meaning.isdisjoint(own):
+            score += _SUBJECT_SCORE if meaning in _SUBJECTS else 2 if word in own else 1
+    return score
 
 
 def _is_abbreviation(name: str, own: str) -> bool:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from rolltop.core import logging, pagination
-from rolltop.core.argument_names import suggest_name
+from rolltop.core.argument_names import suggest_name, suggest_tools
 from rolltop.core.arguments import Parameters, value_preview
 from rolltop.core.context import CallContext, ProgressCallback, ignore_progress
 from rolltop.core.errors import (
@@ -38,7 +38,7 @@ _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 
 
 class UnknownTool(LookupError):
-    """No tool of that name is listed; `suggestion` is the closest one that is, if any.
+    """No tool of that name is listed; `suggestion` names the closest that are, if any.
 
     `exists` says that there is such a tool, which the settings or the caller's rights leave out.
     """
@@ -120,6 +120,11 @@ class ToolRegistry:
             for tool in toolset.tools
             for name in (tool.name, *(seed.name for seed in tool.aliases))
         }
+        self._other_names = {
+            other: tool.aliases[0].name if self._selection.use_aliases else tool.name
+            for tool in tools
+            for other in tool.other_names
+        }
         self.toolsets = tuple(t for t in toolsets if chosen is None or t.name in chosen)
         self._read_only_tools = self._register_tools(read_only=True)
         self._all_tools = (
@@ -169,15 +174,18 @@ class ToolRegistry:
 
         """
         registered_tools = self._tools_for(principal)
+        name = self._other_names.get(name, name)
         if name in registered_tools:
             return registered_tools[name]
         close = suggest_name(name, registered_tools)
         tool = registered_tools[close].tool if close else None
-        names = [
-            registered.name for registered in self.list_tools(principal) if registered.tool is tool
-        ]
+        listed = self.list_tools(principal)
+        names = [registered.name for registered in listed if registered.tool is tool]
         if close not in names:
             close = names[0] if names else None
+        if close is None:
+            alike = suggest_tools(name, {each.name: each.title for each in listed})
+            close = " or ".join(alike) or None
         raise UnknownTool(name, close, exists=name in self._known_names)
 
     def _tools_for(self, principal: Principal) -> dict[str, RegisteredTool]:

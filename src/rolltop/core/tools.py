@@ -62,6 +62,7 @@ class Tool:
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
+    `other_names` are accepted in calls and never listed.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Tool:
     )
     argument_hints: Mapping[str, str] = field(default_factory=dict[str, str])
     blank_values: frozenset[str] = frozenset()
+    other_names: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:

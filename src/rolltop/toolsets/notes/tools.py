@@ -163,6 +163,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         aliases=(Alias("list"),),
+        other_names=("list_notes",),
     ),
     Tool(
         "note_get",
@@ -173,6 +174,7 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         aliases=(Alias("get"),),
+        other_names=("get_note", "get_notes"),
         argument_errors={
             "range_line_start": _RANGE_FAULT,
             "range_line_count": _RANGE_FAULT,
@@ -191,6 +193,7 @@ TOOLS: Final = (
         open_world=True,
         accepts_max_tokens=True,
         aliases=(Alias("save"),),
+        other_names=("save_note", "save_notes"),
         argument_errors={
             "text_patch": ArgumentErrorCode("INVALID_PATCH", when=_INVALID_KINDS),
             "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
@@ -207,6 +210,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         aliases=(Alias("manage"),),
+        other_names=("manage_note", "manage_notes"),
         actions=Actions("action", ("get_stats", "history")),
     ),
 )
