@@ -341,7 +341,7 @@ def test_the_status_of_tasks_may_be_asked_for_as_their_state(stage: Stage) -> No
         ("remove_task", "delete_task"),
         ("create_task", "add_task"),
         ("createTask", "add_task"),
-        ("todo_write", None),
+        ("todo_write", "add_task"),
         ("read_file", "repo_open_file or repo_get_snippet or smart_read"),
         ("search_notes", "note_list"),
         ("create_note", "note_save"),
