@@ -26,6 +26,7 @@ class Seen(TypedDict, total=False):
     user: str
     actor: str
     project: str
+    budget: int
     rights: list[str]
     steps: int
     nothing: None
@@ -45,6 +46,7 @@ async def who_am_i(call: CallContext) -> dict[str, Any]:
         "user": scope.user_id,
         "actor": scope.actor,
         "project": scope.project,
+        "budget": call.budget,
         "rights": sorted(scope.permissions),
         "nothing": None,
     }

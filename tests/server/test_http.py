@@ -237,6 +237,20 @@ def test_a_refused_request_is_logged_by_its_status_and_never_by_its_words(tmp_pa
         assert not any("private" in line for line in server.stderr.seen)
 
 
+@pytest.mark.parametrize(
+    ("agent", "budget"),
+    [("codex_cli_rs/0.147.0", 2_400), ("claude-code/2.1 (cli)", 9_000), ("curl/8", 9_000)],
+)
+def test_a_client_without_a_name_is_known_by_its_user_agent(
+    server: HttpServer, agent: str, budget: int
+) -> None:
+    params: dict[str, Any] = {"name": "who_am_i", "arguments": {}}
+    for era, expected in ((LEGACY, budget), (MODERN, 20_000)):  # which carries the client's name
+        body, headers = rpc_request("tools/call", params, era=era)
+        answer = server.ask("POST", "/mcp", body, {**headers, "user-agent": agent})[2]
+        assert sse_or_json(answer)["result"]["structuredContent"]["budget"] == expected
+
+
 def test_there_is_no_stream_to_open_and_no_session_to_end(server: HttpServer) -> None:
     for method in ("GET", "DELETE", "PUT"):
         status, headers, _ = server.ask(method, "/mcp")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import PromptReference, ResourceTemplateReference, TextContent
+from mcp_types import Implementation, PromptReference, ResourceTemplateReference, TextContent
 
 from rolltop.core import accounts, token_counter
 from rolltop.core.db import SYSTEM
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
 
 
-def talk(app: ServerApp, era: str, conversation: Callable[[Client], Awaitable[Any]]) -> Any:
-    """Return what a conversation with the application came to."""
+def talk(
+    app: ServerApp, era: str, conversation: Callable[[Client], Awaitable[Any]], name: str = "mcp"
+) -> Any:
+    """Return what a conversation of a client of that name with the application came to."""
+    info = Implementation(name=name, version="1")
 
     async def meet() -> Any:
         mode: Any = "legacy" if era == LEGACY else MODERN
-        async with Client(app.server, mode=mode) as client:
+        async with Client(app.server, mode=mode, client_info=info) as client:
             # Raised inside, an error would come out wrapped in groups.
             [outcome] = await asyncio.gather(conversation(client), return_exceptions=True)
         if isinstance(outcome, BaseException):
@@ -102,6 +105,55 @@ def test_nulls_of_an_answer_reach_the_client(tmp_path: Path, era: str) -> None:
     assert seen.structured_content["nothing"] is None
     assert seen.structured_content["rights"] == ["act_as", "read", "write"]
     assert seen.structured_content["actor"]
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        ("codex-mcp-client", 2_400),
+        ("Codex", 2_400),
+        ("claude-code", 9_000),
+        ("Claude Code", 9_000),
+        ("claude-ai", 20_000),
+        ("gemini-cli-mcp-client", 20_000),
+        ("Visual Studio Code", 20_000),
+        ("my-codex", 20_000),
+        ("", 9_000),
+    ],
+)
+def test_an_answer_is_no_larger_than_its_host_takes(
+    tmp_path: Path, era: str, name: str, budget: int
+) -> None:
+    def ask(**settings: Any) -> int:
+        app = make_app(tmp_path, **settings)
+        seen = talk(app, era, lambda client: client.call_tool("who_am_i", {}), name)
+        return seen.structured_content["budget"]
+
+    assert ask() == budget
+    assert ask(max_result_tokens=12_345) == 12_345
+    assert ask(max_result_tokens=0) == 0
+
+
+@ERAS
+def test_a_host_gets_its_own_bound_for_resources_errors_and_what_a_call_asks_for(
+    tmp_path: Path, era: str
+) -> None:
+    async def ask(client: Client) -> None:
+        saved = await client.call_tool("note_save", {"text": "some words of a note\n" * 4000})
+        for result in (
+            saved,
+            await client.call_tool("note_get", {"id": saved.structured_content["id"]}),
+            await client.call_tool(
+                "note_get", {"id": saved.structured_content["id"], "max_tokens": 9000}
+            ),
+            await client.call_tool("note_get", {"id": "n" * 100_000}),
+        ):
+            assert token_counter.count(text(result)) <= 2_400
+        note: Any = await client.read_resource(f"rolltop://note/{saved.structured_content['id']}")
+        assert token_counter.count(note.contents[0].text) <= 2_400
+
+    talk(make_app(tmp_path), era, ask, "codex-mcp-client")
 
 
 @ERAS

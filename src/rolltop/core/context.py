@@ -137,7 +137,8 @@ def ignore_progress(_done: float, _total: float | None, _message: str) -> None:
 class CallContext:
     """One call of one tool.
 
-    `budget` is in tokens, 0 for none; `cursor` is as the caller sent it.
+    `budget` is in tokens, as is `max_budget`, the largest that the caller may ask for; 0 is none.
+    `cursor` is as the caller sent it.
     """
 
     app: AppContext
@@ -146,6 +147,7 @@ class CallContext:
     budget: int
     cursor: str | None = None
     report_progress: ProgressCallback = ignore_progress
+    max_budget: int = 0
 
     async def read(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs

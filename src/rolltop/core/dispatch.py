@@ -310,25 +310,33 @@ async def dispatch(
     *,
     report: ProgressCallback = ignore_progress,
     request_id: str = "",
+    max_result_tokens: int | None = None,
 ) -> Answer:
     """Return the answer of the tool `name`, within its budget and its deadline.
+
+    `max_result_tokens` is the largest answer of this caller's host; None is the setting.
 
     Raises:
         UnknownTool: no tool of that name is offered to this caller.
 
     """
     registered = app.registry.find(name, principal)
+    most: int = app.settings["max_result_tokens"]
+    if max_result_tokens is not None:
+        most = max_result_tokens
     started = perf_counter()
     outcome, error = "cancelled", None
     result: JsonObject = {}
     try:
-        answer = await _run_tool(app, registered, principal, arguments, report)
+        answer = await _run_tool(app, registered, principal, arguments, report, most)
     except RolltopError as failure:
         outcome, error = "error", _explain_deleted_user(app, principal, failure)
-        return error_answer(app, registered.toolset, error, _requested_budget(arguments))
+        limit = _effective_budget(most, _requested_budget(arguments))
+        return error_answer(app, registered.toolset, error, limit)
     except Exception as failure:  # noqa: BLE001  # the one guard of every tool
         outcome, error = "fault", internal_error(failure, request_id)
-        return error_answer(app, registered.toolset, error, _requested_budget(arguments))
+        limit = _effective_budget(most, _requested_budget(arguments))
+        return error_answer(app, registered.toolset, error, limit)
     else:
         outcome, result = "ok", answer.structured
         return answer
@@ -355,14 +363,15 @@ def internal_error(failure: Exception, request_id: str = "") -> RolltopError:
 
 
 def error_answer(
-    app: AppContext, toolset: Toolset, error: RolltopError, max_tokens: int | None = None
+    app: AppContext, toolset: Toolset, error: RolltopError, limit: int | None = None
 ) -> Answer:
-    """Return an error as an answer in the toolset's own shape, within the budget.
+    """Return an error as an answer in the toolset's own shape, within `limit`, else the setting.
 
     Its texts are cut where they are too long for that, then its details left out.
     """
     code = _toolset_code(toolset, error)
-    limit = _effective_budget(app.settings["max_result_tokens"], max_tokens)
+    most: int = app.settings["max_result_tokens"]
+    limit = most if limit is None else limit
     shaped: JsonObject = {}
     for data in (error.data, None):
         hint = app.registry.use_listed_names(error.hint)
@@ -394,15 +403,16 @@ async def _run_tool(
     principal: Principal,
     arguments: object,
     report: ProgressCallback,
+    most: int,
 ) -> Answer:
-    """Return the tool's result within its budget."""
+    """Return the tool's result within its budget, which is never over `most`."""
     if app.is_stopping:
         raise ShuttingDown
     given = registered.parameters.validate(arguments)
     checked: dict[str, Any] = {**given, **registered.fixed_arguments}
-    limit = _effective_budget(app.settings["max_result_tokens"], checked.pop("max_tokens", None))
+    limit = _effective_budget(most, checked.pop("max_tokens", None))
     call = CallContext(
-        app, principal, registered.tool.name, limit, checked.pop("cursor", None), report
+        app, principal, registered.tool.name, limit, checked.pop("cursor", None), report, most
     )
     allowed = app.settings["call_timeout"]
     deadline = asyncio.timeout(allowed)
@@ -423,7 +433,7 @@ async def _run_tool(
         ) from None
     finally:
         app.call_deadlines.discard(deadline)
-    return _fit_result(app, result, registered, given, limit)
+    return _fit_result(app, result, registered, given, (limit, most))
 
 
 def _fit_result(
@@ -431,13 +441,13 @@ def _fit_result(
     result: object,
     registered: RegisteredTool,
     given: Mapping[str, Any],
-    limit: int,
+    budgets: tuple[int, int],
 ) -> Answer:
     """Return the result whole where it fits, else cut to its budget, with how it goes on."""
     if not isinstance(result, dict | pagination.Page | pagination.TextPage):
         raise TypeError(f"{registered.tool.name} answered {type(result).__name__}, not an object")
     made = cast("JsonObject | pagination.Page | pagination.TextPage", result)
-    most: int = app.settings["max_result_tokens"]
+    limit, most = budgets
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         arguments = {**given, **changed}

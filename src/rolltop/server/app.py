@@ -15,7 +15,7 @@ from rolltop.app import build_context
 from rolltop.core import gc_control, logging, token_counter
 from rolltop.core.errors import IncompatibleStore, RolltopError, Unavailable
 from rolltop.core.lazy_imports import LazyModule, load_module
-from rolltop.server import mcp_server
+from rolltop.server import hosts, mcp_server
 from rolltop.server.identity import LocalUser
 from rolltop.server.subscriptions import Subscriptions
 from rolltop.toolsets import TOOLSETS
@@ -47,7 +47,7 @@ def build_server_app(
         context: ServerRequestContext[Any, Any], *, needed: bool = True
     ) -> Principal:
         caller = mcp_server.token_principal(context)
-        return caller or await user.principal(mcp_server.client_name(context), needed=needed)
+        return caller or await user.principal(hosts.client_name(context), needed=needed)
 
     watchers = Subscriptions(context, identify)
     server = mcp_server.build_server(context, identify, watchers, http=http)

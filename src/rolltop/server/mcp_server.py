@@ -12,7 +12,6 @@ from mcp_types import (
     PROTOCOL_VERSION_META_KEY,
     CallToolRequestParams,
     CallToolResult,
-    Implementation,
     JSONRPCError,
     JSONRPCRequest,
     JSONRPCResponse,
@@ -31,6 +30,7 @@ from rolltop.core.arguments import output_schema
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
+from rolltop.server import hosts
 from rolltop.server.client_roots import ClientRoots
 from rolltop.server.error_middleware import (
     Route,
@@ -183,6 +183,7 @@ class _ToolHandlers:
             params.arguments or {},
             report=progress.report,
             request_id=identifier,
+            max_result_tokens=hosts.max_result_tokens(self._app, context),
         )
 
     def _refuse_call(
@@ -274,13 +275,6 @@ def _log_failed_call(context: Context, *, tool: str, code: str) -> None:
         code=code,
         request_id=request_id(context),
     )
-
-
-def client_name(context: Context) -> str:
-    """Return the name the client gives itself; empty where the connection carries none."""
-    params = context.session.client_params
-    client: Implementation | None = params.client_info if params else None
-    return client.name if client else ""
 
 
 def token_principal(context: Context) -> Principal | None:

@@ -32,6 +32,7 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound
 from rolltop.core.tools import ResourceContents
+from rolltop.server import hosts
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
@@ -200,8 +201,9 @@ class ResourceHandlers:
         scope = await self._identify(context, needed=needed)
         if reference.kind in self._in_roots:
             await self._client_roots.resolve(context)
-        limit: int = self._desk.settings["max_result_tokens"]
-        return CallContext(self._desk, scope, f"resource {reference.kind}", limit)
+        limit = hosts.max_result_tokens(self._desk, context)
+        name = f"resource {reference.kind}"
+        return CallContext(self._desk, scope, name, limit, max_budget=limit)
 
     async def _with_deadline(self, work: Awaitable[T]) -> T:
         allowed = self._desk.settings["call_timeout"]

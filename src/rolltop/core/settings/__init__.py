@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from rolltop.core.settings.core import CORE_SETTINGS, LEVELS, user_directory
+from rolltop.core.settings.core import (
+    CORE_SETTINGS,
+    HOST_RESULT_TOKENS,
+    LEVELS,
+    UNKNOWN_HOST_RESULT_TOKENS,
+    user_directory,
+)
 from rolltop.core.settings.load import load, unknown_name_error
 from rolltop.core.settings.settings import DEFAULT_SOURCE, Setting, SettingKind, Settings
 
 __all__ = [
     "CORE_SETTINGS",
     "DEFAULT_SOURCE",
+    "HOST_RESULT_TOKENS",
     "LEVELS",
+    "UNKNOWN_HOST_RESULT_TOKENS",
     "Setting",
     "SettingKind",
     "Settings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 STORE_NAME: Final = "desk.db"
 _DATABASES_COUNT: Final = 24 * 86400
 """Seconds: databases count milliseconds in 31 bits."""
+HOST_RESULT_TOKENS: Final = MappingProxyType({"codex": 2_400, "claude-code": 9_000})
+"""The largest answer that a host takes whole, by how its client's name begins.
+
+Codex cuts results in the middle at 10 KiB, Claude Code warns at 10,000 tokens.
+"""
+UNKNOWN_HOST_RESULT_TOKENS: Final = 9_000
+_DEFAULT_RESULT_TOKENS: Final = 20_000
 LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
 
 
@@ -124,8 +132,13 @@ _ANSWERS: Final = (
     Setting(
         "max_result_tokens",
         "integer",
-        20_000,
+        _DEFAULT_RESULT_TOKENS,
         "The largest answer, in tokens of cl100k_base; longer ones are cut and say how to go on.",
+        computed=(
+            ", ".join(f"{limit:,} for {host}" for host, limit in HOST_RESULT_TOKENS.items())
+            + f" (how the client's name, else the User-Agent, begins), {_DEFAULT_RESULT_TOKENS:,}"
+            f" for other clients, {UNKNOWN_HOST_RESULT_TOKENS:,} for those without a name"
+        ),
         minimum=200,
         unlimited=0,
         untrusted="down",

@@ -280,7 +280,7 @@ class ScratchService:
             position=position,
             offset=offset,
             budget=call.budget,
-            max_budget=call.app.settings["max_result_tokens"],
+            max_budget=call.max_budget,
             with_header=with_header and position is None,
             with_metadata=with_metadata,
         )
