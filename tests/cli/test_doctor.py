@@ -62,7 +62,7 @@ def test_a_fresh_user_is_told_how_to_start_and_nothing_is_made(shell: Shell) -> 
     assert outcome.code == 0
     assert "the first start makes it" in found["store"][0]
     assert found["clients"] == ["note none is set up to start Rolltop"]
-    assert "claude mcp add rolltop -- " in outcome.out
+    assert "`rolltop install CLIENT`" in outcome.out
     assert found["roots"] == [f"ok code is {shell.folder} (the project it was started in)"]
     assert found["tools"][0].startswith("ok ")
     assert not shell.data.exists()
@@ -137,18 +137,20 @@ def test_a_user_that_is_not_known(shell: Shell) -> None:
 
 
 def test_clients_that_start_it(shell: Shell) -> None:
-    client(shell.home / ".claude.json", {"rolltop": {"command": sys.executable}})
+    start = ["-m", "rolltop", "serve"]
+    entry = {"command": sys.executable, "args": start}
+    client(shell.home / ".claude.json", {"rolltop": entry})
     client(shell.home / ".cursor" / "mcp.json", {"desk": {"command": "/gone/rolltop"}})
     client(shell.folder / ".vscode" / "mcp.json", {"other": {"command": "x"}}, key="servers")
     (shell.home / ".gemini").mkdir()
     (shell.home / ".gemini" / "settings.json").write_text('{"mcpServers": {"rolltop": ')
     (shell.home / ".codex").mkdir()
     (shell.home / ".codex" / "config.toml").write_text(
-        f"[mcp_servers.rolltop]\ncommand = '{sys.executable}'\n"
+        f"[mcp_servers.rolltop]\ncommand = '{sys.executable}'\nargs = {start}\n"
     )
     outcome = shell("doctor")
     assert outcome.code == 1
-    clients = findings(outcome.out)["clients"]
+    clients = [line for line in findings(outcome.out)["clients"] if not line.startswith("note")]
     assert [line.split()[:2] for line in clients] == [
         ["ok", "Claude"],
         ["wrong", "Cursor"],
@@ -159,13 +161,76 @@ def test_clients_that_start_it(shell: Shell) -> None:
     assert "cannot be parsed" in clients[3]
 
 
+def test_what_a_client_will_see_is_read_from_its_entry(shell: Shell) -> None:
+    docs = shell.folder / "docs"
+    docs.mkdir()
+    shell.set("DOCS_ROOT", str(shell.home))  # a variable of this shell, which no client has
+    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve"]}
+    entries: dict[str, dict[str, Any]] = {
+        ".claude.json": start,
+        ".cursor/mcp.json": {**start, "env": {"CODE_ROOT": str(docs), "ROLLTOP_TOKEN": "x"}},
+        ".gemini/settings.json": {**start, "env": {"DOCS_ROOT": "/gone", "CODE_ROOT": "${x}"}},
+        ".config/Claude/claude_desktop_config.json": start,
+        ".config/Code/User/mcp.json": {**start, "cwd": str(docs)},
+    }
+    for name, entry in entries.items():
+        key = "servers" if "Code" in name else "mcpServers"
+        client(shell.home / name, {"rolltop": entry}, key=key)
+    outcome = shell("doctor")
+    found = findings(outcome.out)["clients"]
+    for said in (
+        f"ok Claude Code starts {sys.executable} ({shell.home}/.claude.json); code is the project",
+        f"note Claude Code keeps its data in sqlite:///{shell.home}",
+        f"ok Cursor starts {sys.executable} ({shell.home}/.cursor/mcp.json); code is {docs}",
+        "note Cursor: Ignored: ",
+        "wrong Gemini CLI",
+        "note Claude Desktop tells servers no folder",
+        f"ok VS Code starts {sys.executable} ({shell.home}/.config/Code/User/mcp.json); code is",
+    ):
+        assert any(line.startswith(said) for line in found), (said, found)
+    assert "`rolltop install claude-desktop --code FOLDER`" in outcome.out
+    assert "'docs' is set to '/gone', which does not exist" in outcome.out
+    assert str(shell.data) in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "said"),
+    [
+        ([], {}, "without `serve`"),
+        (["serve", "--nonsense"], {}, "its arguments are refused"),
+        (["serve", "--set", "output=xml"], {}, "cannot be 'xml'"),
+        (["serve"], {"ROLLTOP_OUTPUT": "xml"}, "cannot be 'xml'"),
+    ],
+)
+def test_an_entry_that_starts_no_server_is_wrong(
+    shell: Shell, args: list[str], environment: dict[str, str], said: str
+) -> None:
+    entry = {"command": sys.executable, "args": args, "env": environment}
+    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
+    outcome = shell("doctor")
+    assert outcome.code == 1
+    assert said in findings(outcome.out)["clients"][0]
+
+
+def test_a_command_in_a_cache_is_wrong(shell: Shell) -> None:
+    program = shell.home / ".cache" / "uv" / "archive-v0" / "x" / "bin" / "rolltop"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    client(shell.home / ".cursor" / "mcp.json", {"d": {"command": str(program), "args": ["serve"]}})
+    outcome = shell("doctor")
+    assert outcome.code == 1
+    assert "in a cache" in outcome.out
+    assert "`rolltop install cursor` mends it" in outcome.out
+
+
 def test_comments_in_a_clients_file_are_allowed(shell: Shell) -> None:
     path = shell.folder / ".vscode" / "mcp.json"
     path.parent.mkdir()
     path.write_text(
         '{ // mine\n"servers": {"rolltop": {"command": "'
         + sys.executable
-        + '", "url": "http://x"} /* ok */ }}'
+        + '", "args": ["serve"], "url": "http://x"} /* ok */ }}'
     )
     assert findings(shell("doctor").out)["clients"][0].startswith("ok VS Code starts")
 

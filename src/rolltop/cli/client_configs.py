@@ -1,87 +1,225 @@
-"""Where MCP clients keep their configuration, and whether it starts Rolltop."""
+"""Where MCP clients keep their configuration, what starts Rolltop there, and how it is changed."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
-import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from rolltop.cli import jsonc
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    import tomllib
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rolltop.cli import toml_tables
 else:
-    tomllib = lazy("tomllib")
+    toml_tables = lazy("rolltop.cli.toml_tables")
 
 SERVER_NAME: Final = "rolltop"
-_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers")
+_SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")
+_TOML: Final = ".toml"
+
+
+@dataclass(frozen=True)
+class Client:
+    """An MCP client: where its user's servers are configured, and what an entry needs there.
+
+    `in_project` is the file of a project that it reads as well. Most clients start servers in the
+    project that is open, or tell its folder when asked; `knows_project` is False for the others.
+    """
+
+    name: str
+    title: str
+    path: Path
+    table: str = "mcpServers"
+    in_project: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
+    knows_project: bool = True
+
+    def make_entry(
+        self, environment: Mapping[str, str], old: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the entry that starts this program; what an old one says besides is kept."""
+        command, *prefix = own_command()
+        known = _entry(self, self.path, {"command": command, **(old or {})})
+        options = known.args[known.args.index("serve") + 1 :] if "serve" in known.args else ()
+        variables = {**known.environment, **environment}
+        made = {**self.fields, "command": command, "args": [*prefix, "serve", *options]}
+        made |= {"env": variables} if variables else {}
+        return made | {key: value for key, value in (old or {}).items() if key not in made}
+
+    def render_entry(self, entry: Mapping[str, Any]) -> str:
+        """Return what a configuration with nothing else in it says."""
+        return self.set_entry("", entry)
+
+    def find_entry(self, text: str) -> dict[str, Any] | None:
+        """Return the entry of Rolltop's own name. Raises InvalidConfig."""
+        table = self._parse(text).get(self.table)
+        entry = cast("dict[str, Any]", table).get(SERVER_NAME) if isinstance(table, dict) else None
+        return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
+
+    def set_entry(self, text: str, entry: Mapping[str, Any]) -> str:
+        """Return the configuration with this entry. Raises InvalidConfig."""
+        if self.find_entry(text) == entry:
+            return text
+        wanted = self._parse(text)
+        servers = wanted.setdefault(self.table, {})
+        if isinstance(servers, dict):
+            servers[SERVER_NAME] = dict(entry)
+        edit = toml_tables.set_table if self._is_toml else jsonc.set_member
+        return self._edit(lambda: edit(text, self.table, SERVER_NAME, entry), wanted)
+
+    def remove_entry(self, text: str) -> str:
+        """Return the configuration without that entry. Raises InvalidConfig."""
+        wanted = self._parse(text)
+        servers = wanted.get(self.table)
+        if isinstance(servers, dict):
+            cast("dict[str, Any]", servers).pop(SERVER_NAME, None)
+        edit = toml_tables.remove_table if self._is_toml else jsonc.remove_member
+        return self._edit(lambda: edit(text, self.table, SERVER_NAME), wanted)
+
+    @property
+    def _is_toml(self) -> bool:
+        return self.path.suffix == _TOML
+
+    def _parse(self, text: str) -> dict[str, Any]:
+        try:
+            document = _parse_document(text, self.path.suffix)
+        except ValueError as error:
+            raise self._refusal(str(error)) from None
+        if not isinstance(document, dict):
+            raise self._refusal("is no object")
+        return cast("dict[str, Any]", document)
+
+    def _edit(self, edit: Callable[[], str], wanted: dict[str, Any]) -> str:
+        """Return the edited text, if it says what is wanted and nothing else changed."""
+        try:
+            text = edit()
+        except ValueError as error:
+            raise self._refusal(str(error)) from None
+        if _without_empty_table(self._parse(text), self.table) != _without_empty_table(
+            wanted, self.table
+        ):
+            raise self._refusal("is written in a way that this command cannot edit")
+        return text
+
+    def _refusal(self, problem: str) -> InvalidConfig:
+        return InvalidConfig(
+            f"{self.path} {problem}, so it was left as it is",
+            hint=f"Fix it, or edit it by hand: `rolltop install {self.name} --print` shows the "
+            "entry.",
+        )
+
+
+def clients() -> list[Client]:
+    """Return the clients that can be set up, with the paths that they have on this platform."""
+    home, support = Path.home(), _support_directory()
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    zed = support if sys.platform == "win32" else _config_directory()
+    stdio = {"type": "stdio"}
+    desktop = support / "Claude" / "claude_desktop_config.json"
+    code = support / "Code" / "User" / "mcp.json"
+    settings = zed / ("Zed" if sys.platform == "win32" else "zed") / "settings.json"
+    return [
+        Client(
+            "claude-code", "Claude Code", claude / ".claude.json", "mcpServers", ".mcp.json", stdio
+        ),
+        Client("claude-desktop", "Claude Desktop", desktop, knows_project=False),
+        Client("cursor", "Cursor", home / ".cursor" / "mcp.json", "mcpServers", ".cursor/mcp.json"),
+        Client("vscode", "VS Code", code, "servers", ".vscode/mcp.json", stdio),
+        Client("codex", "Codex", codex / "config.toml", "mcp_servers", ".codex/config.toml"),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            home / ".gemini" / "settings.json",
+            "mcpServers",
+            ".gemini/settings.json",
+        ),
+        Client(
+            "zed", "Zed", settings, "context_servers", ".zed/settings.json", {"source": "custom"}
+        ),
+    ]
 
 
 @dataclass(frozen=True)
 class ClientEntry:
-    """A client that is told to start Rolltop, or whose configuration cannot be read."""
+    """What tells a client to start Rolltop; with a `problem` its file cannot be read."""
 
-    client: str
+    client: Client
     path: Path
-    command: str
+    command: str = ""
+    args: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    directory: str = ""
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class ClientFile:
-    """One configuration file of one client; it need not exist."""
-
-    client: str
-    path: Path
-
-    def read(self) -> list[ClientEntry]:
-        """Return the file's entries about Rolltop, if any."""
-        try:
-            text = self.path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError):
-            return []
-        if SERVER_NAME not in text:
-            return []
-        try:
-            document = _parse_document(text, self.path.suffix)
-        except (ValueError, RecursionError):
-            return [
-                ClientEntry(self.client, self.path, "", "mentions Rolltop but cannot be parsed")
-            ]
-        commands = dict.fromkeys(_commands(document))
-        return [ClientEntry(self.client, self.path, command) for command in commands]
-
-
-def client_files(working_directory: Path) -> list[ClientFile]:
-    """Return the files in which known clients look for servers, here and for the user."""
-    home, support = Path.home(), _support_directory()
-    return [
-        ClientFile("Claude Code", home / ".claude.json"),
-        ClientFile("Claude Code", working_directory / ".mcp.json"),
-        ClientFile("Claude Desktop", support / "Claude" / "claude_desktop_config.json"),
-        ClientFile("Cursor", home / ".cursor" / "mcp.json"),
-        ClientFile("Cursor", working_directory / ".cursor" / "mcp.json"),
-        ClientFile("VS Code", support / "Code" / "User" / "mcp.json"),
-        ClientFile("VS Code", working_directory / ".vscode" / "mcp.json"),
-        ClientFile("Codex", home / ".codex" / "config.toml"),
-        ClientFile("Gemini CLI", home / ".gemini" / "settings.json"),
-    ]
+def find_entries(working_directory: Path) -> Iterator[ClientEntry]:
+    """Yield the entries about Rolltop in the configuration of the user and of a project."""
+    for client in clients():
+        yield from _read_entries(client, client.path)
+        if client.in_project:
+            yield from _read_entries(client, working_directory / client.in_project)
 
 
 def own_command() -> tuple[str, ...]:
-    """Return this program as a client would have to start it."""
+    """Return this program as a client has to start it, now and tomorrow.
+
+    Raises:
+        InvalidConfig: it runs from a folder that somebody will delete.
+
+    """
     started = Path(sys.argv[0])
-    if started.name == SERVER_NAME and started.exists():
-        return (str(started.absolute()),)
     found = shutil.which(SERVER_NAME)
-    return (found,) if found else (sys.executable, "-m", SERVER_NAME)
+    for path in (
+        started.absolute() if started.stem == SERVER_NAME else None,
+        found and Path(found),
+    ):
+        if path and path.exists() and not is_temporary(path):
+            return (str(path),)
+    if not is_temporary(Path(sys.executable)):
+        return (sys.executable, "-m", SERVER_NAME)
+    runners = {"uv": ("uvx", "--from"), "pipx": ("pipx", "run", "--spec")}
+    for cache, (runner, *arguments) in runners.items():
+        program = shutil.which(runner)
+        if program is not None and cache in Path(sys.prefix).parts:
+            return (program, *arguments, install_source(), SERVER_NAME)
+    raise InvalidConfig(
+        f"Rolltop runs from {sys.prefix}, which is not kept",
+        hint="Install it to stay: `uv tool install` or `pipx install`, or make setup in a clone.",
+    )
+
+
+def install_source() -> str:
+    """Return what this program was installed from, as installers name it."""
+    distribution = importlib.metadata.distribution(SERVER_NAME)
+    direct = json.loads(distribution.read_text("direct_url.json") or "{}")
+    version_control = direct.get("vcs_info", {}).get("vcs")
+    url = direct.get("url", "")
+    return f"{version_control}+{url}" if version_control else url or SERVER_NAME
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a program lies in a cache, as those that uvx and pipx run make."""
+    caches = [
+        os.environ.get("UV_CACHE_DIR"),
+        os.environ.get("XDG_CACHE_HOME"),
+        Path.home() / ".cache",
+        Path.home() / "Library" / "Caches",
+    ]
+    local = os.environ.get("LOCALAPPDATA")
+    caches += [Path(local) / "uv" / "cache"] if local else []
+    real = Path(os.path.realpath(path.parent))
+    places = [Path(os.path.realpath(cache)) for cache in caches if cache]
+    return ".cache" in real.parts or any(real.is_relative_to(place) for place in places)
 
 
 def _support_directory() -> Path:
@@ -90,35 +228,73 @@ def _support_directory() -> Path:
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
         return Path(os.environ.get("APPDATA", Path.home()))
+    return _config_directory()
+
+
+def _config_directory() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
+def _read_entries(client: Client, path: Path) -> Iterator[ClientEntry]:
+    try:
+        text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError):
+        return
+    if SERVER_NAME not in text:
+        return
+    try:
+        document = _parse_document(text, path.suffix)
+    except ValueError:
+        yield ClientEntry(client, path, problem="mentions Rolltop but cannot be parsed")
+        return
+    seen: list[ClientEntry] = []
+    for server in _servers(document):
+        entry = _entry(client, path, server)
+        if entry not in seen:
+            seen.append(entry)
+            yield entry
+
+
 def _parse_document(text: str, suffix: str) -> object:
-    """Return the document; comments in JSON are allowed, as some clients write them."""
-    if suffix == ".toml":
-        return tomllib.loads(text)
-    return json.loads(_COMMENT.sub(lambda found: found[1] or "", text))
+    """Return what a configuration says, nothing for a blank one. Raises ValueError."""
+    if suffix == _TOML:
+        return toml_tables.parse(text)
+    return jsonc.parse(text).value if text.strip("\ufeff \t\r\n") else {}
 
 
-def _commands(document: object) -> Iterator[str]:
-    """Yield the command of each server that is Rolltop, wherever the document lists servers."""
+def _servers(document: object) -> Iterator[dict[str, Any]]:
+    """Yield each server that is Rolltop, wherever the document lists servers."""
     if isinstance(document, list):
         for part in cast("list[object]", document):
-            yield from _commands(part)
+            yield from _servers(part)
     if not isinstance(document, dict):
         return
     for key, part in cast("dict[str, Any]", document).items():
         if key in _SERVER_TABLES and isinstance(part, dict):
-            for name, server in cast("dict[str, Any]", part).items():
-                yield from _server_command(name, server)
+            for name, listed in cast("dict[str, object]", part).items():
+                server = cast("dict[str, Any]", listed) if isinstance(listed, dict) else {}
+                command = server.get("command")
+                if isinstance(command, str) and (
+                    SERVER_NAME in name.lower() or Path(command).stem == SERVER_NAME
+                ):
+                    yield server
         else:
-            yield from _commands(part)
+            yield from _servers(part)
 
 
-def _server_command(name: str, server: object) -> Iterator[str]:
-    if isinstance(server, dict):
-        command = cast("dict[str, Any]", server).get("command")
-        if isinstance(command, str) and (
-            SERVER_NAME in name.lower() or Path(command).stem == SERVER_NAME
-        ):
-            yield command
+def _entry(client: Client, path: Path, server: Mapping[str, Any]) -> ClientEntry:
+    args, variables, directory = server.get("args"), server.get("env"), server.get("cwd")
+    return ClientEntry(
+        client,
+        path,
+        server["command"],
+        tuple(map(str, cast("list[object]", args))) if isinstance(args, list) else (),
+        {name: str(value) for name, value in cast("dict[str, object]", variables).items()}
+        if isinstance(variables, dict)
+        else {},
+        directory if isinstance(directory, str) else "",
+    )
+
+
+def _without_empty_table(document: Mapping[str, Any], table: str) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != table or value != {}}

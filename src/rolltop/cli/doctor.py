@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.cli import client_configs, options
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator
 
-    from rolltop import app
+    from rolltop import app, workspace
+    from rolltop.cli.client_configs import ClientEntry
     from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
     from rolltop.core.db import revisions, sqlite
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 else:
     accounts = lazy("rolltop.core.accounts")
     app = lazy("rolltop.app")
+    workspace = lazy("rolltop.workspace")
     db = lazy("rolltop.core.db")
     sqlite = lazy("rolltop.core.db.sqlite")
     revisions = lazy("rolltop.core.db.revisions")
@@ -219,38 +221,75 @@ def _check_tools(app: AppContext) -> Iterator[DoctorResult]:
 
 def _check_clients(settings: Settings) -> Iterator[DoctorResult]:
     """Look into the configuration of the clients that are known to be here."""
-    entries = [
-        entry
-        for file in client_configs.client_files(options.working_directory())
-        for entry in file.read()
-    ]
+    entries = [*client_configs.find_entries(options.working_directory())]
     for entry in entries:
-        if entry.problem:
-            yield DoctorResult("wrong", "clients", f"{entry.client}: {entry.path} {entry.problem}")
-        elif shutil.which(entry.command) is None:
-            yield DoctorResult(
-                "wrong",
-                "clients",
-                f"{entry.client} ({entry.path}) starts {entry.command}, which is not there",
-                f"Let it start {' '.join(client_configs.own_command())}.",
-            )
-        else:
-            yield DoctorResult(
-                "ok", "clients", f"{entry.client} starts {entry.command} ({entry.path})"
-            )
+        yield from _check_entry(entry, settings)
     if not entries:
-        command, *rest = client_configs.own_command()
-        started = {
-            "mcpServers": {
-                client_configs.SERVER_NAME: {"command": command, "args": [*rest, "serve"]}
-            }
-        }
         address = f"http://{settings['http.host']}:{settings['http.port']}/mcp"
+        names = ", ".join(client.name for client in client_configs.clients())
         yield DoctorResult(
             "note",
             "clients",
             "none is set up to start Rolltop",
-            f"Claude Code: claude mcp add rolltop -- {' '.join((command, *rest))} serve\n"
-            f"         others: {json.dumps(started)}\n"
+            f"`rolltop install CLIENT` does that, for {names}\n"
+            "         others: `rolltop install --print` shows what their configuration needs\n"
             f"         over HTTP, after `rolltop serve --http`: {address}",
         )
+
+
+def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
+    """Say what a server that this entry starts reads, and what is wrong with it."""
+    title, install = entry.client.title, f"`rolltop install {entry.client.name}` mends it."
+    if entry.problem:
+        yield DoctorResult("wrong", "clients", f"{title}: {entry.path} {entry.problem}")
+        return
+    started = f"{title} ({entry.path}) starts {entry.command}"
+    if shutil.which(entry.command) is None:
+        yield DoctorResult("wrong", "clients", f"{started}, which is not there", install)
+        return
+    if client_configs.is_temporary(Path(entry.command)):
+        said = f"{started} in a cache, which will be cleared"
+        yield DoctorResult("wrong", "clients", said, install)
+        return
+    if "serve" not in entry.args:
+        yield DoctorResult("wrong", "clients", f"{started} without `serve`", install)
+        return
+    try:
+        read = options.read_entry(entry.args, entry.environment, entry.directory)
+        roots = _entry_roots(entry, read)
+    except RolltopError as error:
+        yield DoctorResult("wrong", "clients", f"{started}: {error.message}", error.hint)
+        return
+    yield DoctorResult("ok", "clients", f"{title} starts {entry.command} ({entry.path}){roots}")
+    if not roots:
+        yield DoctorResult(
+            "note",
+            "clients",
+            f"{title} tells servers no folder, so none can be searched or read",
+            f"`rolltop install {entry.client.name} --code FOLDER` names one.",
+        )
+    for notice in read.notices:
+        yield DoctorResult("note", "clients", f"{title}: {notice.text}")
+    if read["database_url"] != own["database_url"]:
+        yield DoctorResult(
+            "note",
+            "clients",
+            f"{title} keeps its data in {read.masked_text('database_url')}, and commands here in "
+            f"{own.masked_text('database_url')}",
+            "Set the same DATABASE_URL or ROLLTOP_DATA_DIR in its entry, or in neither place.",
+        )
+
+
+def _entry_roots(entry: ClientEntry, read: Settings) -> str:
+    """Say which folders a server of the entry reads; empty for none. Raises RootError."""
+    start = Path(entry.directory or "/")
+    named: dict[str, str | Path] = read["retrieval.roots"]
+    # What has a variable in it is filled in by the client.
+    plain = {name: path for name, path in named.items() if "$" not in str(path)}
+    workspace.Roots.open(plain, base=start)
+    if named:
+        return "; " + ", ".join(f"{name} is {path}" for name, path in named.items())
+    if entry.directory and "$" not in entry.directory:
+        project = workspace.find_project(start)
+        return f"; code is {project}" if project is not None else ""
+    return "; code is the project that is open in it" if entry.client.knows_project else ""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rolltop.core import settings
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rolltop import toolsets
     from rolltop.core import logging
@@ -107,6 +109,41 @@ def read_settings(arguments: Namespace, *, serving: bool = False, **more: str) -
     return read
 
 
+def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: str) -> Settings:
+    """Return the settings of a server that a client starts with these arguments and variables.
+
+    Of ours, it sees the variables that the client's entry sets and no others. `directory` is the
+    one it is started in, if that is known.
+
+    Raises:
+        InvalidConfig: the server would not start.
+
+    """
+    parser = _EntryParser(allow_abbrev=False)
+    import_module("rolltop.cli.serve").configure(parser)
+    parsed = parser.parse_args(arguments[arguments.index("serve") + 1 :])
+    declared = declared_settings()
+    ours = {name for one in declared for name in (*one.environment, *(n for n, _ in one.entries))}
+    others = {
+        name: text
+        for name, text in os.environ.items()
+        if name not in ours and not name.startswith("ROLLTOP_")
+    }
+    return settings.load(
+        declared,
+        environment={**others, **given},
+        command_line=dict(_option_values(parsed)),
+        working_directory=Path(directory or settings.user_directory()),
+        user_directory=settings.user_directory(),
+        config=parsed.config,
+    )
+
+
+class _EntryParser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidConfig(f"its arguments are refused: {message}", hint="Fix the entry.")
+
+
 def working_directory() -> Path:
     """Return the folder this process was started in. Raises InvalidConfig if it is gone."""
     try:
@@ -131,6 +168,12 @@ def format_table(rows: list[tuple[str, ...]]) -> Iterator[str]:
             for cell, width in zip(row, widths, strict=True)
         )
         yield "  ".join(cells).rstrip()
+
+
+def paint(text: str, color: str) -> str:
+    """Return a text in a colour of the terminal (its SGR code), where stdout shows colours."""
+    shows = color and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return f"\x1b[{color}m{text}\x1b[0m" if shows else text
 
 
 def is_terminal() -> bool:

@@ -1,0 +1,190 @@
+"""`rolltop install` and `uninstall`: Rolltop in the configuration of MCP clients."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import secrets
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rolltop.cli import client_configs, options
+from rolltop.core.errors import InvalidArgument, InvalidConfig
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+    from rolltop import workspace
+    from rolltop.cli.client_configs import Client
+else:
+    workspace = lazy("rolltop.workspace")
+
+_VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
+_GREEN, _RED = "32", "31"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments of the command that was chosen."""
+    names = [client.name for client in client_configs.clients()]
+    is_install = parser.get_default("command") == "install"
+    parser.add_argument(
+        "client",
+        metavar="CLIENT",
+        nargs="?" if is_install else None,
+        help=", ".join(names) + ("; --print for any other" if is_install else ""),
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    if is_install:
+        parser.add_argument(
+            "--print", action="store_true", help="print the entry and change nothing"
+        )
+        for name, variable in _VARIABLES.items():
+            about = f"let it read this folder as the root {name} ({variable} in the entry)"
+            parser.add_argument(f"--{name}", metavar="FOLDER", type=Path, help=about)
+
+
+def run(arguments: Namespace) -> int:
+    """Change the configuration, or print the entry; return 1 if the answer was no."""
+    if arguments.command == "uninstall":
+        client = _find_client(arguments.client)
+        return _change(client, "", client.remove_entry, sure=arguments.yes)
+    if arguments.print:
+        _print_entry(arguments)
+        return 0
+    client = _find_client(arguments.client)
+    variables = _variables(arguments, client)
+
+    def set_entry(text: str) -> str:
+        old = client.find_entry(text)
+        if old is not None and "url" in old:
+            raise InvalidConfig(
+                f"{client.title} reaches Rolltop over HTTP already, at {old['url']}",
+                hint=f"`rolltop uninstall {client.name}` takes that out first.",
+            )
+        return client.set_entry(text, client.make_entry(variables, old))
+
+    if not client.path.parent.is_dir():
+        options.print_line(f"{client.path.parent} is not there: is {client.title} installed?")
+    code = _change(client, "starts Rolltop", set_entry, sure=arguments.yes)
+    if not client.knows_project and not variables:
+        options.print_line(
+            f"{client.title} tells servers no folder. To let Rolltop read one, add --code FOLDER."
+        )
+    return code
+
+
+def _find_client(name: str | None) -> Client:
+    clients = {client.name: client for client in client_configs.clients()}
+    if name not in clients:
+        near = difflib.get_close_matches(name or "", clients, 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise InvalidArgument(
+            f"Unknown client {name!r}" if name else "No client is named",
+            hint=f"{meant}There are {', '.join(clients)}; --print shows the entry for any other.",
+        )
+    return clients[name]
+
+
+def _variables(arguments: Namespace, client: Client) -> dict[str, str]:
+    """Return the variables that the entry sets: roots, where the client has none to give."""
+    roots: dict[str, Path] = {
+        name: folder for name in _VARIABLES if (folder := getattr(arguments, name)) is not None
+    }
+    for folder in roots.values():
+        if not folder.is_dir():
+            raise InvalidArgument(f"{folder} is no folder", hint="Name one that is there.")
+    if not roots and not client.knows_project:
+        project = workspace.find_project(options.working_directory())
+        roots = {} if project is None else {"code": project}
+    return {_VARIABLES[name]: str(folder.resolve()) for name, folder in roots.items()}
+
+
+def _print_entry(arguments: Namespace) -> None:
+    """Print the entry for a client, in JSON as most have it for one that is not known."""
+    known = {client.name: client for client in client_configs.clients()}
+    client = known.get(arguments.client)
+    shown = client or known["cursor"]
+    entry = shown.make_entry(_variables(arguments, shown))
+    options.print_line(shown.render_entry(entry).rstrip())
+    if client is not None:
+        print(f"This belongs into {client.path}", file=sys.stderr)  # noqa: T201  # beside the answer
+
+
+def _change(client: Client, state: str, edit: Callable[[str], str], *, sure: bool) -> int:
+    """Show what changes in the configuration, ask, keep a copy, and write it."""
+    path = Path(os.path.realpath(client.path))
+    before = _read(path)
+    after = edit(before or "")
+    if after == (before or ""):
+        nothing = (
+            f"{client.title} {state} already" if state else f"{client.title} does not start it"
+        )
+        options.print_line(f"{nothing} ({client.path}). Nothing was changed.")
+        return 0
+    for line in _diff(client.path, before or "", after):
+        options.print_line(line)
+    if not sure:
+        if not options.is_terminal():
+            raise InvalidArgument(
+                f"Nobody is here to confirm the change of {client.path}",
+                hint="Add --yes to change it without being asked.",
+            )
+        if input("Write this? [y/N] ").strip().lower() not in {"y", "yes"}:
+            options.print_line("Nothing was changed.")
+            return 1
+    if _read(path) != before:
+        raise InvalidConfig(f"{client.path} was changed meanwhile", hint="Start again.")
+    copy = _write(path, after)
+    kept = f" The file as it was is {copy}." if copy else ""
+    options.print_line(f"Wrote {client.path}.{kept} Restart {client.title}.")
+    return 0
+
+
+def _diff(path: Path, before: str, after: str) -> list[str]:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""
+    )
+    colors = {"+": _GREEN, "-": _RED}
+    return [options.paint(line, colors.get(line[:1], "")) for line in lines]
+
+
+def _read(path: Path) -> str | None:
+    """Return the file's text with its own line ends; None for no file. Raises InvalidConfig."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidConfig(
+            f"{path} cannot be read, so it was left as it is", hint=f"{error}"
+        ) from None
+
+
+def _write(path: Path, text: str) -> Path | None:
+    """Write the file in one step; return the copy of the one it replaces, if there was one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    copy = None
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, part)
+            copy = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+            while copy.exists():
+                copy = copy.with_suffix(f".{secrets.token_hex(2)}.bak")
+            shutil.copy2(path, copy)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InvalidConfig(
+            f"{path} cannot be written ({error.strerror})", hint="Nothing was changed."
+        ) from None
+    return copy

@@ -1,0 +1,282 @@
+"""`rolltop install` and `uninstall` in a home of the tests' own."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
+
+import pytest
+
+from rolltop.cli import client_configs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Shell
+
+USER_FILES = {
+    "claude-code": ".claude.json",
+    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "cursor": ".cursor/mcp.json",
+    "vscode": ".config/Code/User/mcp.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "zed": ".config/zed/settings.json",
+}
+TABLES = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers"}
+CLIENTS = pytest.mark.parametrize("client", USER_FILES)
+
+
+@pytest.fixture(autouse=True)
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The program as an installer leaves it."""
+    path = tmp_path / "bin" / "rolltop"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "UV_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return path
+
+
+def config(shell: Shell, client: str) -> Path:
+    path = shell.home / USER_FILES[client]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def servers(path: Path, client: str) -> dict[str, Any]:
+    parse = tomllib.loads if path.suffix == ".toml" else json.loads
+    return parse(path.read_text())[TABLES.get(client, "mcpServers")]
+
+
+@CLIENTS
+def test_a_client_without_a_configuration_gets_one(
+    shell: Shell, client: str, program: Path
+) -> None:
+    path = config(shell, client)
+    outcome = shell("install", client, "--yes")
+    assert outcome.code == 0, outcome.err
+    entry = servers(path, client)["rolltop"]
+    assert (entry["command"], entry["args"]) == (str(program), ["serve"])
+    # Claude Desktop starts servers in no project and tells no folder.
+    assert ("env" in entry) == (client == "claude-desktop")
+    assert str(path) in outcome.out
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = shell("install", client, "--yes")
+    assert "Nothing was changed" in again.out
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert shell("doctor").out.count(f" starts {program}") == 1
+
+
+@CLIENTS
+def test_what_else_is_in_the_file_stays_and_uninstall_gives_it_back(
+    shell: Shell, client: str, program: Path
+) -> None:
+    path = config(shell, client)
+    table = TABLES.get(client, "mcpServers")
+    text = f'{{\n    "theme": "dark",\n    "{table}": {{"other": {{"command": "x"}}}}\n}}\n'
+    if client in {"vscode", "zed"}:
+        text = "// mine\n" + text.replace('"dark",', '"dark", // at night')
+    if client == "codex":
+        text = 'model = "o9" # the best\n\n[mcp_servers.other]\ncommand = "x"\n'
+    path.write_bytes(text.encode())
+    path.chmod(0o640)
+    outcome = shell("install", client, "--yes")
+    assert outcome.code == 0, outcome.err
+    changed = path.read_text()
+    assert json.dumps(str(program)) in changed
+    assert all(line in changed for line in text.splitlines() if "//" in line or "#" in line)
+    assert any(line.startswith("+") and "rolltop" in line for line in outcome.out.splitlines())
+    [copy] = path.parent.glob("*.bak")
+    assert (copy.read_text(), str(copy) in outcome.out) == (text, True)
+    assert shell("uninstall", client, "--yes").code == 0
+    assert path.read_bytes() == text.encode()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert "Nothing was changed" in shell("uninstall", client, "--yes").out
+
+
+def test_it_asks_and_takes_no_for_an_answer(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(shell, "cursor")
+    refused = shell("install", "cursor")
+    assert (refused.code, path.exists()) == (1, False)
+    assert "--yes" in refused.err
+    monkeypatch.setattr("rolltop.cli.options.is_terminal", Mock(return_value=True))
+    answers = ["n", "y"]
+
+    def answer(_question: str) -> str:
+        if not answers:
+            path.write_text("{}")
+        return answers.pop(0) if answers else "y"
+
+    monkeypatch.setattr("builtins.input", answer)
+    assert shell("install", "cursor").code == 1
+    assert not path.exists()
+    assert shell("install", "cursor").code == 0
+    assert "changed meanwhile" in shell("uninstall", "cursor").err
+
+
+@CLIENTS
+def test_a_file_that_cannot_be_parsed_is_left_alone(shell: Shell, client: str) -> None:
+    path = config(shell, client)
+    for text in (b'{"rolltop" ', b"\xff\xfe{}", b"[]"):
+        path.write_bytes(text)
+        for command in ("install", "uninstall"):
+            if (path.suffix, text) == (".toml", b"[]"):
+                continue
+            outcome = shell(command, client, "--yes")
+            assert (outcome.code, path.read_bytes()) == (2, text)
+            assert str(path) in outcome.err
+    assert len([*path.parent.glob("*.bak")]) == 0
+
+
+def test_an_entry_that_is_there_is_mended_and_keeps_the_users_own(
+    shell: Shell, program: Path
+) -> None:
+    path = config(shell, "vscode")
+    old = {
+        "command": "/gone/rolltop",
+        "args": ["serve", "--read-only"],
+        "env": {"DOCS_ROOT": "/docs"},
+        "disabled": True,
+    }
+    path.write_text(json.dumps({"servers": {"rolltop": old}}))
+    assert shell("install", "vscode", "--yes", "--code", str(shell.folder)).code == 0
+    assert servers(path, "vscode")["rolltop"] == {
+        "type": "stdio",
+        "command": str(program),
+        "args": ["serve", "--read-only"],
+        "env": {"DOCS_ROOT": "/docs", "CODE_ROOT": str(shell.folder)},
+        "disabled": True,
+    }
+    path.write_text(json.dumps({"servers": {"rolltop": {"url": "http://desk.example.org/mcp"}}}))
+    assert "over HTTP already" in shell("install", "vscode", "--yes").err
+
+
+def test_a_link_stays_a_link(shell: Shell) -> None:
+    real = shell.home / "dotfiles" / "mcp.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    path = config(shell, "cursor")
+    path.symlink_to(real)
+    assert shell("install", "cursor", "--yes").code == 0
+    assert path.is_symlink()
+    assert "rolltop" in real.read_text()
+
+
+def test_printing_changes_nothing_and_serves_any_client(shell: Shell, program: Path) -> None:
+    for client in ("", *USER_FILES, "cline"):
+        outcome = shell("install", *([client] if client else []), "--print")
+        assert outcome.code == 0, outcome.err
+        assert str(program) in outcome.out
+        if client != "codex":
+            json.loads(outcome.out)
+        assert (USER_FILES.get(client, "?") in outcome.err) == (client in USER_FILES)
+    assert not (shell.home / ".cursor").exists()
+    unknown = shell("install", "cline")
+    assert (unknown.code, "--print" in unknown.err) == (1, True)
+    assert "Did you mean claude-code" in shell("uninstall", "clade-code").err
+
+
+def test_claude_desktop_is_told_the_project(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(shell, "claude-desktop")
+    monkeypatch.chdir(shell.home)
+    outcome = shell("install", "claude-desktop", "--yes")
+    assert "--code FOLDER" in outcome.out
+    monkeypatch.chdir(shell.folder)
+    assert shell("install", "claude-desktop", "--yes").code == 0
+    entry = servers(path, "claude-desktop")["rolltop"]
+    assert entry["env"] == {"CODE_ROOT": str(shell.folder)}
+    assert shell("install", "cursor", "--docs", "gone").code == 1
+
+
+def test_clients_that_were_moved_are_found(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, client, name in (
+        ("CODEX_HOME", "codex", "config.toml"),
+        ("CLAUDE_CONFIG_DIR", "claude-code", ".claude.json"),
+    ):
+        monkeypatch.setenv(variable, str(tmp_path / client))
+        (tmp_path / client).mkdir()
+        assert shell("install", client, "--yes").code == 0
+        assert (tmp_path / client / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("platform", "client", "path"),
+    [
+        ("darwin", "vscode", "Library/Application Support/Code/User/mcp.json"),
+        (
+            "darwin",
+            "claude-desktop",
+            "Library/Application Support/Claude/claude_desktop_config.json",
+        ),
+        ("darwin", "zed", ".config/zed/settings.json"),
+        ("win32", "vscode", "AppData/Roaming/Code/User/mcp.json"),
+        ("win32", "claude-desktop", "AppData/Roaming/Claude/claude_desktop_config.json"),
+        ("win32", "zed", "AppData/Roaming/Zed/settings.json"),
+        ("win32", "cursor", ".cursor/mcp.json"),
+    ],
+)
+def test_where_other_systems_keep_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, platform: str, client: str, path: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setenv("APPDATA", str(shell.home / "AppData" / "Roaming"))
+    [found] = [one.path for one in client_configs.clients() if one.name == client]
+    assert found == shell.home / path
+
+
+@pytest.mark.parametrize(
+    ("cache", "runner", "command"),
+    [
+        (".cache/uv/archive-v0/x1", "uvx", ["--from", "rolltop", "rolltop", "serve"]),
+        (".local/pipx/.cache/x1", "pipx", ["run", "--spec", "rolltop", "rolltop", "serve"]),
+        (".cache/uv/archive-v0/x1", "", []),
+    ],
+)
+def test_a_caches_path_is_never_written(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, cache: str, runner: str, command: list[str]
+) -> None:
+    prefix = shell.home / cache
+    programs = shell.home / "programs"
+    for path in (prefix / "bin" / "rolltop", prefix / "bin" / "python", programs / (runner or "x")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(prefix / "bin" / "rolltop")])
+    monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setenv("PATH", f"{prefix / 'bin'}:{programs}")
+    monkeypatch.setattr(client_configs, "install_source", Mock(return_value="rolltop"))
+    path = config(shell, "cursor")
+    outcome = shell("install", "cursor", "--yes")
+    if runner:
+        entry = servers(path, "cursor")["rolltop"]
+        assert (entry["command"], entry["args"]) == (str(programs / runner), command)
+    else:
+        assert (outcome.code, path.exists()) == (2, False)
+        assert "uv tool install" in outcome.err
+    assert str(prefix) not in shell("doctor").out
+
+
+def test_what_it_was_installed_from_is_named_as_installers_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    directs: list[tuple[dict[str, Any] | None, str]] = [
+        (None, "rolltop"),
+        (
+            {"url": "https://example.org/r.git", "vcs_info": {"vcs": "git"}},
+            "git+https://example.org/r.git",
+        ),
+        ({"url": "file:///home/ann/rolltop", "dir_info": {}}, "file:///home/ann/rolltop"),
+    ]
+    for direct, source in directs:
+        found = Mock(read_text=Mock(return_value=direct and json.dumps(direct)))
+        monkeypatch.setattr("importlib.metadata.distribution", Mock(return_value=found))
+        assert client_configs.install_source() == source
