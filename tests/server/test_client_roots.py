@@ -24,7 +24,7 @@ from tests.server.processes import (
 from tests.workspace.trees import git
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
 ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
@@ -51,12 +51,14 @@ class Desktop:
         era: str,
         start: Path,
         conversation: Callable[[Client], Awaitable[Any]],
+        *,
+        arguments: Sequence[str] = ("serve",),
         **environment: str,
     ) -> Any:
         """Return what a conversation with a server that is started there came to."""
         server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "rolltop", "serve"],
+            args=["-m", "rolltop", *arguments],
             cwd=start,
             env={
                 "HOME": str(self.home),
