@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ def build_context(
     )
     registry = ToolRegistry(toolsets, selection)
     roots = _roots(settings, database, http=http)
-    return AppContext(settings, database, roots, registry, _project(settings, http=http))
+    project, session = _project(settings, http=http), "" if http else secrets.token_hex(3)
+    return AppContext(settings, database, roots, registry, project, session)
 
 
 def _project(settings: Settings, *, http: bool) -> str:

@@ -130,6 +130,7 @@ def write_long_document(path: Path) -> None:
 SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "add_task": lambda _: {"title": "Write it down"},
     "list_tasks": lambda _: {},
+    "get_task": lambda stage: {"task_id": stage.task()},
     "complete_task": lambda stage: {"task_id": stage.task()},
     "update_task": lambda stage: {"task_id": stage.task(), "title": "Another"},
     "delete_task": lambda stage: {"task_id": stage.task()},

@@ -39,6 +39,7 @@ class AppContext:
         roots: Roots,
         registry: ToolRegistry,
         project: str = "",
+        session: str = "",
     ) -> None:
         """Open nothing and start nothing."""
         self.settings = settings
@@ -47,6 +48,8 @@ class AppContext:
         self.registry = registry
         self.project = project
         """The project of every connection; empty for none."""
+        self.session = session
+        """What tells this process's one connection from others; empty where it has many."""
         self.is_stopping = False
         self.change_listeners: list[Callable[[Principal, str], None]] = []
         self.idle = threading.Event()

@@ -11,6 +11,7 @@ IMPERSONATE = "act_as"
 """May name another existing user: only callers of an unauthenticated server hold it."""
 
 MAX_PROJECT_LENGTH: Final = 100
+MAX_LABEL_LENGTH: Final = 100
 ALL_PROJECTS: Final = "*"
 """Stands for every project where one is asked for, and so names none."""
 
@@ -24,7 +25,8 @@ def is_project_name(text: str) -> bool:
 class Principal:
     """The caller of one call. Tenant and user are one thing: both hold the user's id.
 
-    `project` is the connection's, empty for none.
+    `project` is the connection's and `session` tells it from the others of its client; each is
+    empty for none.
     """
 
     user_id: str
@@ -33,6 +35,7 @@ class Principal:
     permissions: frozenset[str] = frozenset({READ, WRITE})
     token_id: str = ""
     project: str = ""
+    session: str = ""
 
     @classmethod
     def for_user(
@@ -42,6 +45,7 @@ class Principal:
         actor: str = "",
         permissions: frozenset[str] | None = None,
         project: str = "",
+        session: str = "",
     ) -> Principal:
         """Return the principal of a user."""
         return cls(
@@ -50,4 +54,11 @@ class Principal:
             actor,
             frozenset({READ, WRITE}) if permissions is None else permissions,
             project=project,
+            session=session,
         )
+
+    @property
+    def label(self) -> str:
+        """The client's name and session, as they are shown to others."""
+        name = "".join(filter(str.isprintable, self.actor))[:MAX_LABEL_LENGTH].strip() or "unknown"
+        return f"{name} ({self.session})" if self.session else name

@@ -44,6 +44,7 @@ class LocalUser:
         self._database = app.database
         self._email: str = app.settings["user"]
         self._project = app.project
+        self._session = app.session
         self._id = ""
         self._asked_at = 0.0
 
@@ -83,7 +84,11 @@ class LocalUser:
                 async with asyncio.timeout(_LOOKUP_TIMEOUT):
                     self._remember(await self._find())
         return Principal.for_user(
-            self._id, actor=actor, permissions=_PERMISSIONS, project=self._project
+            self._id,
+            actor=actor,
+            permissions=_PERMISSIONS,
+            project=self._project,
+            session=self._session,
         )
 
     def _may_ask_store(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,6 +25,13 @@ class Refused(Exception):
         self.code = code
 
 
+class Access(NamedTuple):
+    """What a caller shows to write a claimed task."""
+
+    token: str | None = None
+    force: bool = False
+
+
 @dataclass
 class Entry:
     """One task, with what it keeps while it or its targets are in the trash."""
@@ -38,6 +45,9 @@ class Entry:
     deleted: datetime | None = None
     token: str | None = None
     until: datetime | None = None
+    holder: str | None = None
+    project: str | None = None
+    comments: list[str] = field(default_factory=list[str])
     title: str = ""
     priority: int | None = None
     tags: set[str] = field(default_factory=set[str])
@@ -88,9 +98,20 @@ class Model:
         """Whether the task may be begun."""
         return not (entry.completed or self.is_claimed(entry) or self.is_blocked(entry))
 
-    def best(self, owner: str) -> str | None:
+    def shown(self, owner: str, project: str | None) -> list[Entry]:
+        """Return what a connection of the project sees unasked, newest first; None sees all."""
+        return [e for e in self.living(owner) if project is None or e.project in (project, None)]
+
+    def waiting(self, owner: str, project: str | None) -> tuple[int, int]:
+        """Count pending tasks that are claimed, and those that are only blocked."""
+        pending = [e for e in self.shown(owner, project) if not e.completed]
+        claimed = [e for e in pending if self.is_claimed(e)]
+        blocked = [e for e in pending if self.is_blocked(e) and not self.is_claimed(e)]
+        return len(claimed), len(blocked)
+
+    def best(self, owner: str, project: str | None) -> str | None:
         """Return the id that next_task answers."""
-        ready = [e for e in self.living(owner) if self.is_ready(e)]
+        ready = [e for e in self.shown(owner, project) if self.is_ready(e)]
         order = sorted(
             ready,
             key=lambda e: (NEVER_SET if e.priority is None else e.priority, e.created, e.id),
@@ -110,10 +131,22 @@ class Model:
             if task:
                 self.find(owner, task)
 
-    def update(self, owner: str, task: str, fields: dict[str, Any], version: int | None) -> Entry:
-        """Change fields; those that show as they are given are left alone."""
+    def update(
+        self,
+        owner: str,
+        task: str,
+        fields: dict[str, Any],
+        version: int | None,
+        access: Access | None = None,
+    ) -> Entry:
+        """Change fields; those that show as they are given are left alone. Note the comment."""
         entry = self._at(owner, task, version)
+        lines = self._open(entry, access)
+        fields = dict(fields)
+        if comment := fields.pop("comment", None):
+            lines.append(comment)
         shown = {
+            "project": entry.project,
             "title": entry.title,
             "priority": entry.priority,
             "tags": entry.tags,
@@ -126,48 +159,70 @@ class Model:
             raise Refused("CYCLE")
         if changed.get("parent") and self._reaches([changed["parent"]], task, self._above):
             raise Refused("CYCLE")
-        if changed:
+        if changed or comment:
             self._put(entry, changed)
-            self._touch(entry)
+            self._touch(entry, lines)
         return entry
 
-    def complete(self, owner: str, task: str, version: int | None, token: str | None) -> Entry:
+    def complete(
+        self, owner: str, task: str, version: int | None, access: Access | None = None
+    ) -> Entry:
         """Complete; with a token only while its claim runs, or again afterwards."""
         entry = self._at(owner, task, version)
-        holds = token == entry.token
-        if token is not None and not (holds and (entry.completed or self.is_claimed(entry))):
-            raise Refused("CONFLICT")
+        lines = self._open(entry, access)
         if not entry.completed:
             entry.completed = True
-            self._touch(entry)
+            self._touch(entry, lines)
         return entry
 
     def reopen(self, owner: str, task: str, version: int | None) -> Entry:
         """Make pending and unclaimed."""
         entry = self._at(owner, task, version)
         if entry.completed:
-            entry.completed, entry.token, entry.until = False, None, None
+            entry.completed, entry.token, entry.until, entry.holder = False, None, None, None
             self._touch(entry)
         return entry
 
-    def claim(self, owner: str, task: str, token: str | None) -> Entry:
+    def claim(self, owner: str, task: str, access: Access) -> Entry:
         """Refuse, or return the entry to be claimed."""
         entry = self.find(owner, task)
-        mine = token is not None and token == entry.token and not entry.completed
-        if not (mine if token is not None else self.is_ready(entry)):
+        allowed = self.is_ready(entry)
+        if access.force:
+            allowed = not entry.completed and not self.is_blocked(entry)
+        elif access.token is not None:
+            allowed = access.token == entry.token and not entry.completed
+        if not allowed:
             raise Refused("CONFLICT")
         return entry
 
-    def claimed(self, entry: Entry, token: str, lease: float) -> None:
+    def claimed(self, entry: Entry, access: Access, token: str, lease: float, holder: str) -> None:
         """Note a claim."""
+        lines = self._open(entry, access) if access.force else []
         entry.token, entry.until = token, self.now() + timedelta(seconds=lease)
-        self._touch(entry)
+        entry.holder = holder
+        self._touch(entry, lines)
 
-    def discard(self, owner: str, task: str, version: int | None) -> None:
+    def discard(
+        self, owner: str, task: str, version: int | None, access: Access | None = None
+    ) -> None:
         """Put into the trash."""
         entry = self._at(owner, task, version)
+        lines = self._open(entry, access)
         entry.deleted = self.now()
-        self._touch(entry)
+        self._touch(entry, lines)
+
+    def _open(self, entry: Entry, access: Access | None) -> list[str]:
+        """Refuse who does not hold a claimed task; return what is noted of a take-over."""
+        token, force = access or Access()
+        if force:
+            taken = self.is_claimed(entry) and token != entry.token
+            return [f"took over the claim of {entry.holder}"] if taken else []
+        held = self.is_claimed(entry)
+        if (token is None and held) or (
+            token is not None and not (token == entry.token and (entry.completed or held))
+        ):
+            raise Refused("CONFLICT")
+        return []
 
     def restore(self, owner: str, task: str) -> Entry:
         """Take out of the trash, without what would now close a cycle."""
@@ -202,7 +257,9 @@ class Model:
             raise Refused("CONFLICT")
         return entry
 
-    def _touch(self, entry: Entry) -> None:
+    def _touch(self, entry: Entry, lines: list[str] | None = None) -> None:
+        if lines:
+            entry.comments.append("\n".join(lines))
         entry.version += 1
         entry.updated = self.now()
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
     from tests.databases import Clock
-    from tests.toolsets.tasks.caller import Caller
 
 
 def test_a_claimed_task_is_not_ready_and_nobody_else_gets_it(mine: Caller) -> None:
@@ -17,7 +22,20 @@ def test_a_claimed_task_is_not_ready_and_nobody_else_gets_it(mine: Caller) -> No
     assert mine.ok("next_task") is None
     error = mine.fails("claim_task", task_id=task)
     assert error["code"] == "CONFLICT"
-    assert error["data"]["claim"] == {"expires_at": claimed["claim"]["expires_at"]}
+    shown = {"expires_at": claimed["claim"]["expires_at"], "by": "unknown"}
+    assert error["data"]["claim"] == shown
+    assert mine.task(task)["claim"] == mine.ok("get_task", task_id=task)["claim"] == shown
+
+
+def test_who_holds_a_task_is_stamped_by_the_server(mine: Caller, desk: AppContext) -> None:
+    client = Caller(desk, replace(mine.scope, actor="agent\x1b[1m smith" + "x" * 200, session="7f"))
+    task = client.add()
+    by = client.ok("claim_task", task_id=task)["claim"]["by"]
+    assert by == ("agent[1m smith" + "x" * 200)[:100] + " (7f)"
+    assert mine.task(task)["claim"]["by"] == by
+    error = mine.fails("claim_task", task_id=task)
+    assert by in error["error"]
+    assert "2026-01-31T12:15:00.123456Z" in error["error"]
 
 
 def test_only_the_answer_of_the_claim_shows_the_token(mine: Caller) -> None:
@@ -26,7 +44,9 @@ def test_only_the_answer_of_the_claim_shows_the_token(mine: Caller) -> None:
     shown = [
         mine.whole("list_tasks"),
         mine.fails("claim_task", task_id=task),
-        mine.whole("update_task", task_id=task, title="x"),
+        mine.whole("update_task", task_id=task, title="x", token=token),
+        mine.whole("get_task", task_id=task),
+        mine.fails("update_task", task_id=task, title="y"),
         mine.whole("complete_task", task_id=task, token=token),
     ]
     assert token not in str(shown)
@@ -37,7 +57,8 @@ def test_the_holder_renews_and_completes_with_the_token(mine: Caller, clock: Clo
     token = mine.ok("claim_task", task_id=task, lease_seconds=60)["claim"]["token"]
     clock.advance(seconds=59)
     renewed = mine.ok("claim_task", task_id=task, lease_seconds=60, token=token)
-    assert renewed["claim"] == {"token": token, "expires_at": "2026-01-31T12:01:59.123456Z"}
+    ends = "2026-01-31T12:01:59.123456Z"
+    assert renewed["claim"] == {"token": token, "expires_at": ends, "by": "unknown"}
     clock.advance(seconds=59)
     done = mine.ok("complete_task", task_id=task, token=token)
     assert done["status"] == "completed"
@@ -53,7 +74,7 @@ def test_an_expired_claim_returns_to_ready_with_the_reason(mine: Caller, clock: 
     ready = mine.ok("next_task")
     assert ready["task_id"] == task
     assert "claim" not in ready
-    assert ready["released"] == "lease expired at 2026-01-31T12:01:00.123456Z"
+    assert ready["released"] == "lease of unknown expired at 2026-01-31T12:01:00.123456Z"
     assert mine.titles(ready=True) == ["a task"]
     assert "released" not in mine.ok("claim_task", task_id=task)
 
@@ -83,12 +104,104 @@ def test_a_claim_that_ran_out_is_taken_up_again_if_nobody_took_the_task(
     assert mine.ok("complete_task", task_id=task, token=token)["status"] == "completed"
 
 
-def test_completing_without_a_token_is_allowed(mine: Caller) -> None:
+def test_an_unclaimed_task_needs_no_token(mine: Caller, clock: Clock) -> None:
+    assert mine.ok("complete_task", task_id=mine.add())["status"] == "completed"
+    lapsed = mine.add()
+    mine.ok("claim_task", task_id=lapsed, lease_seconds=1)
+    clock.advance(seconds=1)
+    assert mine.ok("update_task", task_id=lapsed, title="x")["title"] == "x"
+    assert mine.ok("complete_task", task_id=lapsed)["status"] == "completed"
+
+
+WRITES: dict[str, dict[str, Any]] = {
+    "update_task": {"title": "theirs"},
+    "complete_task": {},
+    "delete_task": {},
+    "claim_task": {},
+}
+
+
+@pytest.mark.parametrize("tool", WRITES)
+def test_a_claim_protects_its_task_from_who_has_no_token(
+    mine: Caller, clock: Clock, tool: str
+) -> None:
+    task = mine.add("ours")
+    held = mine.ok("claim_task", task_id=task, lease_seconds=60)
+    token, shown = held["claim"].pop("token"), held
+    for wrong in ({}, {"token": f"{token}x"}):
+        error = mine.fails(tool, task_id=task, **WRITES[tool], **wrong)
+        assert (error["code"], error["data"]) == ("CONFLICT", shown)
+    assert "force" in mine.fails(tool, task_id=task, **WRITES[tool])["hint"]
+    assert mine.task(task) == shown
+    clock.advance(seconds=60)
+    if tool != "claim_task":
+        assert mine.code(tool, task_id=task, **WRITES[tool], token=token) == "CONFLICT"
+    mine.ok(tool, task_id=task, **WRITES[tool])
+
+
+@pytest.mark.parametrize("tool", WRITES)
+def test_the_token_opens_the_task_and_force_takes_it_over_and_says_so(
+    mine: Caller, tool: str
+) -> None:
+    opened, taken = mine.add("ours"), mine.add("ours")
+    token = mine.ok("claim_task", task_id=opened)["claim"]["token"]
+    mine.ok(tool, task_id=opened, **WRITES[tool], token=token)
+    mine.ok("claim_task", task_id=taken)
+    mine.ok(tool, task_id=taken, **WRITES[tool], force=True)
+    for task in (opened, taken):
+        if tool == "delete_task":
+            mine.ok("restore_task", task_id=task)
+    assert "comments" not in mine.ok("get_task", task_id=opened)
+    (line,) = mine.ok("get_task", task_id=taken)["comments"]
+    assert line == {
+        "at": "2026-01-31T12:00:00.123456Z",
+        "by": "unknown",
+        "text": "took over the claim of unknown",
+    }
+
+
+def test_force_changes_nothing_of_what_else_is_refused(mine: Caller) -> None:
+    blocker = mine.add("blocker")
+    blocked, done = mine.add("blocked", blocked_by=[blocker]), mine.add("done")
+    mine.ok("complete_task", task_id=done)
+    for task in (blocked, done):
+        assert mine.code("claim_task", task_id=task, force=True) == "CONFLICT"
+    assert mine.code("update_task", task_id=done, title="x", if_version=1, force=True) == "CONFLICT"
+    mine.ok("claim_task", task_id=blocker, force=True)
+    assert "comments" not in mine.ok("get_task", task_id=blocker)
+
+
+def test_after_a_takeover_the_old_token_is_good_for_nothing(mine: Caller) -> None:
     task = mine.add()
-    token = mine.ok("claim_task", task_id=task)["claim"]["token"]
-    done = mine.ok("complete_task", task_id=task)
-    assert done["status"] == "completed"
-    assert mine.ok("complete_task", task_id=task, token=token) == done
+    old = mine.ok("claim_task", task_id=task)["claim"]["token"]
+    new = mine.ok("claim_task", task_id=task, force=True)["claim"]["token"]
+    for tool, more in WRITES.items():
+        assert mine.code(tool, task_id=task, token=old, **more) == "CONFLICT"
+    assert mine.ok("complete_task", task_id=task, token=new)["status"] == "completed"
+
+
+def test_nothing_ready_is_not_nothing_to_do(mine: Caller, clock: Clock) -> None:
+    assert mine.whole("next_task") == {"success": True, "data": None}
+    first, second = mine.add("first", due_at="2026-01-30"), mine.add("second")
+    mine.add("third", blocked_by=[first], due_at="2026-02-01", tags=["x"])
+    mine.ok("complete_task", task_id=mine.add("done", due_at="2026-01-01"))
+    assert "waiting" not in mine.whole("next_task")
+    mine.ok("claim_task", task_id=first, lease_seconds=60)
+    mine.ok("claim_task", task_id=second, lease_seconds=30)
+    assert mine.whole("next_task") == {
+        "success": True,
+        "data": None,
+        "waiting": {
+            "claimed": 2,
+            "blocked": 1,
+            "overdue": 1,
+            "lease_ends": "2026-01-31T12:00:30.123456Z",
+        },
+    }
+    tagged = mine.whole("next_task", tag="x")
+    assert tagged["waiting"] == {"claimed": 0, "blocked": 1, "overdue": 0}
+    clock.advance(seconds=30)
+    assert mine.ok("next_task")["title"] == "second"
 
 
 def test_reopening_ends_a_claim(mine: Caller) -> None:
@@ -111,7 +224,7 @@ def test_a_blocked_task_cannot_be_claimed_but_its_holder_renews(mine: Caller) ->
     assert "blocked_by" in error["error"]
     held = mine.add("held")
     token = mine.ok("claim_task", task_id=held)["claim"]["token"]
-    mine.ok("update_task", task_id=held, blocked_by=[blocker])
+    mine.ok("update_task", task_id=held, blocked_by=[blocker], token=token)
     assert mine.ok("claim_task", task_id=held, token=token)["claim"]["token"] == token
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ import pytest
 from rolltop.core import cursor as cursors
 from rolltop.core import token_counter
 from rolltop.core.principal import Principal
-from rolltop.toolsets.tasks import service as task_service
 from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.input_checks import task_filters
 from rolltop.toolsets.tasks.models import FilterInput, TaskSortKey
 from tests.contracts.statements import watched
 from tests.desks import make_desk
@@ -235,6 +236,7 @@ def test_a_cursor_shows_nothing_of_anothers_tasks(mine: Caller, theirs: Caller) 
         FilterInput(tag="x"),
         FilterInput(parent_id="00000000-0000-4000-8000-000000000000"),
         FilterInput(due_before="2026-05-01T00:00:00Z"),
+        FilterInput(project="kite"),
     ],
 )
 def test_every_page_is_read_along_an_index_in_its_order(
@@ -245,7 +247,10 @@ def test_every_page_is_read_along_an_index_in_its_order(
     def plan(tx: Tx) -> list[str]:
         after = TaskSortKey(tx.now, "00000000-0000-4000-8000-000000000000")
         with watched() as statements:
-            store.read_page(tx, tx.scope.user_id, task_service.task_filters(filters), after, 50)
+            wanted = replace(
+                task_filters(filters, lambda text, _name: text), own_project=filters.project
+            )
+            store.read_page(tx, tx.scope.user_id, wanted, after, 50)
         statement, parameters = statements.sent[-1]
         rows = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", tuple(parameters))
         return [row[3] for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, settings
@@ -26,7 +27,7 @@ from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.models import FilterInput, Task, TaskInput
 from rolltop.toolsets.tasks.service import TaskService
 from tests.campaign import examples
-from tests.toolsets.tasks.model import Entry, Model, Refused
+from tests.toolsets.tasks.model import Access, Entry, Model, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
     from tests.databases import Clock
 
 TASKS = TaskService()
-USERS = st.sampled_from(["me", "me", "me", "them"])
+CONNECTIONS = {"me": ("me", "kite"), "also me": ("me", "swift"), "them": ("them", "")}
+USERS = st.sampled_from(["me", "me", "also me", "them"])
+PROJECTS = st.sampled_from([None, "", "kite", "swift"])
 TITLES = st.sampled_from(["a", "b", "ß", "😀"])
 PRIORITIES = st.sampled_from([-1, 0, 4])
 TAGS = st.lists(st.sampled_from(["x", "X", "y z"]), max_size=3)
 NOTHING: MultipleResults[str] = multiple()
+COMMENTS = st.sampled_from([None, None, "", " done so far\n"])
+FORCE = st.sampled_from([False, False, True])
 VERSIONS = st.sampled_from(["none", "none", "right", "stale"])
 
 
@@ -53,11 +58,12 @@ def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
         return refusal.code
 
 
-def seen(tx: Tx) -> tuple[list[Task], Task | None]:
-    """Return all that a user sees."""
-    found, more = TASKS.list_tasks(tx, FilterInput(), limit=200)
+def seen(tx: Tx, project: str | None) -> tuple[list[Task], Task | None, dict[str, Any] | None]:
+    """Return all that a connection sees of a project."""
+    found, more = TASKS.list_tasks(tx, FilterInput(project=project), limit=200)
     assert not more
-    return found, TASKS.next_task(tx)
+    best = TASKS.next_task(tx, project=project)
+    return found, best, TASKS.count_waiting(tx, project=project)
 
 
 class Histories(RuleBasedStateMachine):
@@ -71,15 +77,23 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.model = Model(self.clock)
-        self.users = {name: self._new_user() for name in ("me", "them")}
+        owners = {name: self._new_user() for name in ("me", "them")}
+        self.users = {
+            name: Principal.for_user(owners[owner], actor=name, project=project, session="ab")
+            for name, (owner, project) in CONNECTIONS.items()
+        }
 
-    def _new_user(self) -> Principal:
-        address = f"{uuid.uuid4()}@example.org"
-        return Principal.for_user(self.database.write_sync(SYSTEM, add_user, address).id)
+    def _new_user(self) -> str:
+        return self.database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id
 
-    def write(self, user: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def owner(self, user: str) -> str:
+        """Return whose connection it is."""
+        return CONNECTIONS[user][0]
+
+    def write(self, user: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Return what the product answers, or its code."""
-        return outcome(self.database.write_sync, self.users[user], function, *arguments)
+        call = partial(self.database.write_sync, self.users[user], function, *arguments, **named)
+        return outcome(call)
 
     def version(self, task: str, choice: str) -> int | None:
         """Return the if_version that a choice stands for."""
@@ -111,6 +125,8 @@ class Histories(RuleBasedStateMachine):
             blocked_by=tuple(sorted(self.model.blockers(entry))),
             claimed_until=entry.until if claimed else None,
             lapsed_at=entry.until if pending and not claimed else None,
+            claimed_by=entry.holder if pending else None,
+            project=entry.project,
         )
 
     @rule(
@@ -121,8 +137,9 @@ class Histories(RuleBasedStateMachine):
         tags=TAGS,
         parent=st.none() | ids,
         blockers=st.lists(ids, max_size=2),
+        project=PROJECTS,
     )
-    def add(
+    def add(  # drawn
         self,
         user: str,
         title: str,
@@ -130,9 +147,15 @@ class Histories(RuleBasedStateMachine):
         tags: list[str],
         parent: str | None,
         blockers: list[str],
+        project: str | None,
     ) -> Any:
         given = TaskInput(
-            title, priority=priority, tags=tags, parent_id=parent or "", blocked_by=blockers
+            title,
+            priority=priority,
+            tags=tags,
+            parent_id=parent or "",
+            blocked_by=blockers,
+            project=project,
         )
         fields = {
             "title": title,
@@ -140,51 +163,94 @@ class Histories(RuleBasedStateMachine):
             "tags": set(tags),
             "parent": parent,
             "blockers": set(blockers),
+            "project": project or CONNECTIONS[user][1] or None,
         }
+        owner = self.owner(user)
         real = self.write(user, TASKS.add_task, given)
-        refusal = outcome(self.model.require, user, fields)
+        refusal = outcome(self.model.require, owner, fields)
         if refusal is not None:
             assert real == refusal
             return NOTHING
-        self.same_task(real, self.model.add(user, real.id, fields))
+        self.same_task(real, self.model.add(owner, real.id, fields))
         return real.id
 
-    @rule(user=USERS, task=ids, title=TITLES, priority=PRIORITIES, tags=TAGS, version=VERSIONS)
-    def update(
-        self, user: str, task: str, title: str, priority: int, tags: list[str], version: str
+    @rule(
+        user=USERS,
+        task=ids,
+        title=TITLES,
+        priority=PRIORITIES,
+        tags=TAGS,
+        project=PROJECTS,
+        comment=COMMENTS,
+        version=VERSIONS,
+        token=st.none() | tokens,
+        force=FORCE,
+    )
+    def update(  # noqa: PLR0913, PLR0917  # drawn
+        self,
+        user: str,
+        task: str,
+        title: str,
+        priority: int,
+        tags: list[str],
+        project: str | None,
+        comment: str | None,
+        version: str,
+        token: str | None,
+        force: bool,  # noqa: FBT001  # drawn
     ) -> None:
         at = self.version(task, version)
-        given = TaskInput(title=title, priority=priority, tags=tags)
-        fields = {
+        given = TaskInput(title=title, priority=priority, tags=tags, project=project)
+        fields: dict[str, Any] = {
             "title": title,
             "priority": None if priority < 0 else priority,
             "tags": set(tags),
+            "comment": (comment or "").strip(),
         }
-        expected = outcome(self.model.update, user, task, fields, at)
-        self.same(self.write(user, TASKS.update_task, task, given, None, at), expected)
+        if project is not None:
+            fields["project"] = project or None
+        access = Access(token, force)
+        expected = outcome(self.model.update, self.owner(user), task, fields, at, access)
+        real = self.write(
+            user, TASKS.update_task, task, given, None, at, token, comment, force=force
+        )
+        self.same(real, expected)
+
+    @rule(user=USERS, task=ids, comment=COMMENTS)
+    def note(self, user: str, task: str, comment: str | None) -> None:
+        line = (comment or "").strip()
+        expected = "NOTHING_TO_UPDATE"
+        if line:
+            fields = {"comment": line}
+            expected = outcome(self.model.update, self.owner(user), task, fields, None)
+        real = self.write(user, TASKS.update_task, task[:8], TaskInput(), comment=comment)
+        self.same("NOTHING_TO_UPDATE" if not line and real == "NOT_FOUND" else real, expected)
 
     @rule(user=USERS, task=ids, blockers=st.lists(ids, max_size=3))
     def wait_for(self, user: str, task: str, blockers: list[str]) -> None:
-        expected = outcome(self.model.update, user, task, {"blockers": set(blockers)}, None)
+        expected = outcome(
+            self.model.update, self.owner(user), task, {"blockers": set(blockers)}, None
+        )
         given = TaskInput(blocked_by=blockers)
         self.same(self.write(user, TASKS.update_task, task, given), expected)
 
     @rule(user=USERS, task=ids, parent=st.none() | ids)
     def move(self, user: str, task: str, parent: str | None) -> None:
-        expected = outcome(self.model.update, user, task, {"parent": parent}, None)
+        expected = outcome(self.model.update, self.owner(user), task, {"parent": parent}, None)
         given = TaskInput(parent_id=parent or "")
         self.same(self.write(user, TASKS.update_task, task, given), expected)
 
-    @rule(user=USERS, task=ids, version=VERSIONS, token=st.none() | tokens)
-    def complete(self, user: str, task: str, version: str, token: str | None) -> None:
-        at = self.version(task, version)
-        expected = outcome(self.model.complete, user, task, at, token)
-        self.same(self.write(user, TASKS.complete_task, task, None, at, token), expected)
+    @rule(user=USERS, task=ids, version=VERSIONS, token=st.none() | tokens, force=FORCE)
+    def complete(self, user: str, task: str, version: str, token: str | None, force: bool) -> None:  # noqa: FBT001  # drawn
+        at, access = self.version(task, version), Access(token, force)
+        expected = outcome(self.model.complete, self.owner(user), task, at, access)
+        real = self.write(user, TASKS.complete_task, task[:13], None, at, token, force=force)
+        self.same(real, expected)
 
     @rule(user=USERS, task=ids, version=VERSIONS)
     def reopen(self, user: str, task: str, version: str) -> None:
         at = self.version(task, version)
-        expected = outcome(self.model.reopen, user, task, at)
+        expected = outcome(self.model.reopen, self.owner(user), task, at)
         self.same(self.write(user, TASKS.reopen_task, task, None, at), expected)
 
     @rule(
@@ -193,29 +259,31 @@ class Histories(RuleBasedStateMachine):
         task=ids,
         lease=st.sampled_from([1, 60, 86_400]),
         token=st.none() | tokens,
+        force=FORCE,
     )
-    def claim(self, user: str, task: str, lease: int, token: str | None) -> Any:
-        expected = outcome(self.model.claim, user, task, token)
-        real = self.write(user, TASKS.claim_task, task, lease, None, token)
+    def claim(self, user: str, task: str, lease: int, token: str | None, force: bool) -> Any:  # noqa: FBT001  # drawn
+        access = Access(token, force)
+        expected = outcome(self.model.claim, self.owner(user), task, access)
+        real = self.write(user, TASKS.claim_task, task, lease, None, token, force=force)
         if isinstance(expected, str):
             assert real == expected
             return NOTHING
         assert token is None or real.token == token
-        self.model.claimed(expected, real.token, lease)
+        self.model.claimed(expected, access, real.token, lease, f"{user} (ab)")
         self.same_task(real.task, expected)
         return real.token
 
-    @rule(user=USERS, task=ids, version=VERSIONS)
-    def delete(self, user: str, task: str, version: str) -> None:
-        at = self.version(task, version)
-        expected = outcome(self.model.discard, user, task, at)
-        real = self.write(user, TASKS.delete_task, task, None, at)
+    @rule(user=USERS, task=ids, version=VERSIONS, token=st.none() | tokens, force=FORCE)
+    def delete(self, user: str, task: str, version: str, token: str | None, force: bool) -> None:  # noqa: FBT001  # drawn
+        at, access = self.version(task, version), Access(token, force)
+        expected = outcome(self.model.discard, self.owner(user), task, at, access)
+        real = self.write(user, TASKS.delete_task, task, None, at, token, force=force)
         assert real == (expected or task)
 
     @rule(user=USERS, task=ids)
     def restore(self, user: str, task: str) -> None:
-        expected = outcome(self.model.restore, user, task)
-        self.same(self.write(user, TASKS.restore_task, task), expected)
+        expected = outcome(self.model.restore, self.owner(user), task)
+        self.same(self.write(user, TASKS.restore_task, task[:18]), expected)
 
     @rule(seconds=st.sampled_from([1, 59, 60, 15 * 86_400, 30 * 86_400]))
     def wait(self, seconds: float) -> None:
@@ -231,7 +299,7 @@ class Histories(RuleBasedStateMachine):
     def page_through(self, user: str, tag: str | None, ready: bool, limit: int) -> None:  # noqa: FBT001  # drawn
         expected = [
             entry.id
-            for entry in self.model.living(user)
+            for entry in self.model.shown(self.owner(user), CONNECTIONS[user][1] or None)
             if (tag is None or tag in entry.tags) and (not ready or self.model.is_ready(entry))
         ]
         filters, cursor, shown = FilterInput(tag=tag, ready=ready), None, list[str]()
@@ -246,14 +314,23 @@ class Histories(RuleBasedStateMachine):
         assert shown == expected
 
     @invariant()
-    def both_users_see_what_the_model_says(self) -> None:
+    def everybody_sees_what_the_model_says(self) -> None:
         for user, scope in self.users.items():
-            found, best = self.database.read_sync(scope, seen)
-            expected = self.model.living(user)
-            assert [task.id for task in found] == [entry.id for entry in expected]
+            owner, project = CONNECTIONS[user]
+            for asked, of in ((None, project or None), ("*", None)):
+                found, best, waiting = self.database.read_sync(scope, seen, asked)
+                expected = self.model.shown(owner, of)
+                assert [task.id for task in found] == [entry.id for entry in expected]
+                assert (best.id if best else None) == self.model.best(owner, of)
+                counts = self.model.waiting(owner, of)
+                assert (waiting is None) == (counts == (0, 0))
+                if waiting:
+                    assert (waiting["claimed"], waiting["blocked"]) == counts
             for task, entry in zip(found, expected, strict=True):
                 self.same_task(task, entry)
-            assert (best.id if best else None) == self.model.best(user)
+                if entry.comments:
+                    details = self.database.read_sync(scope, TASKS.get_details, entry.id)
+                    assert [line["text"] for line in details["comments"]] == entry.comments
 
 
 def test_any_history_of_tasks_is_the_model_s(database: Database, clock: Clock) -> None:

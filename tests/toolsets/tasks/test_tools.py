@@ -39,7 +39,7 @@ def test_a_new_task_is_pending_and_holds_what_was_given(mine: Caller) -> None:
 
 
 def test_a_blank_description_is_none(mine: Caller) -> None:
-    assert mine.ok("add_task", title="t", description=" \n ")["description"] is None
+    assert "description" not in mine.ok("add_task", title="t", description=" \n ")
 
 
 def test_completing_twice_changes_nothing_the_second_time(mine: Caller, clock: Clock) -> None:
@@ -131,6 +131,53 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
     assert mine.ok("complete_task", task_id=task.upper())["task_id"] == task
 
 
+def test_the_beginning_of_an_id_stands_for_it_wherever_one_is_taken(
+    mine: Caller, theirs: Caller
+) -> None:
+    task, other = mine.add("task"), mine.add("other")
+    for length in range(8, 36):
+        assert mine.ok("get_task", task_id=task[:length])["task_id"] == task
+        assert theirs.code("get_task", task_id=task[:length]) == "NOT_FOUND"
+    assert mine.ok("get_task", task_id=task.replace("-", "")[:31].upper())["task_id"] == task
+    changed = mine.ok("update_task", task_id=task[:8], parent_id=other[:8], blocked_by=[other[:9]])
+    assert (changed["parent_id"], changed["blocked_by"]) == (other, [other])
+    assert mine.titles(parent_id=other[:8]) == ["task"]
+    claimed = mine.ok("claim_task", task_id=other[:8])
+    token = claimed["claim"]["token"]
+    mine.ok("complete_task", task_id=other[:13], token=token)
+    mine.ok("reopen_task", task_id=other[:13])
+    assert mine.ok("delete_task", task_id=other[:18])["task_id"] == other
+    assert mine.code("delete_task", task_id=other[:18]) == "NOT_FOUND"
+    assert mine.ok("restore_task", task_id=other[:8])["task_id"] == other
+    assert mine.code("restore_task", task_id=other[:8]) == "NOT_FOUND"
+
+
+def test_a_beginning_of_several_ids_names_them(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [uuid.UUID(f"abcdef01-0000-4000-8000-00000000000{n}") for n in range(7)]
+    monkeypatch.setattr(uuid, "uuid4", iter(ids).__next__)
+    for n in range(7):
+        mine.add(str(n))
+    error = mine.fails("complete_task", task_id="abcdef01")
+    assert (error["code"], error["error"]) == ("INVALID_ID", "Invalid ID format")
+    assert all(str(task) in error["hint"] for task in ids[:5])
+    assert mine.ok("complete_task", task_id=str(ids[6])[:-1] + "6")["title"] == "6"
+
+
+def test_a_date_is_the_end_of_its_day_as_due_and_its_beginning_as_a_bound(mine: Caller) -> None:
+    task = mine.ok("add_task", title="t", due_at="2026-03-01")
+    assert task["due_at"] == "2026-03-01T23:59:59.999999Z"
+    assert mine.titles(due_before="2026-03-01") == []
+    assert mine.titles(due_before="2026-03-02") == ["t"]
+    assert mine.ok("update_task", task_id=task["task_id"], due_at="9999-12-31")["due_at"]
+
+
+def test_links_may_lead_into_the_web(mine: Caller) -> None:
+    links = ["rolltop://note/1", "https://a.example/b?c#d", "http://localhost:80", "HTTPS://a.b/ü"]
+    assert mine.ok("add_task", title="t", links=links)["links"] == links
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "code", "text"),
     [
@@ -155,6 +202,7 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
         ("update_task", {"task_id": UNKNOWN, "title": ""}, "TITLE_REQUIRED", None),
         ("update_task", {"task_id": UNKNOWN, "title": "x" * 201}, "TITLE_TOO_LONG", None),
         ("update_task", {"task_id": UNKNOWN.replace("-", ""), "title": "x"}, "INVALID_ID", None),
+        ("update_task", {"task_id": UNKNOWN + "0", "title": "x"}, "INVALID_ID", None),
         (
             "update_task",
             {"task_id": UNKNOWN},
@@ -191,10 +239,21 @@ def test_ids_are_taken_in_any_case_and_answered_in_lower_case(mine: Caller) -> N
         ("add_task", {"title": "x", "tags": ["two\nlines"]}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "x", "tags": ["t" * 51]}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "x", "tags": ["t"] * 51}, "INVALID_ARGUMENT", None),
-        ("add_task", {"title": "x", "links": ["https://a.example"]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "links": ["ftp://a.example"]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "links": ["https://"]}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "project": "*"}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "project": "x" * 101}, "INVALID_ARGUMENT", None),
+        ("list_tasks", {"project": "two\nlines"}, "INVALID_ARGUMENT", None),
+        ("update_task", {"task_id": UNKNOWN, "comment": " \n"}, "NOTHING_TO_UPDATE", None),
+        ("update_task", {"task_id": UNKNOWN, "comment": "x" * 2001}, "INVALID_ARGUMENT", None),
+        ("update_task", {"task_id": UNKNOWN, "comment": "\x00"}, "INVALID_TEXT", None),
+        ("update_task", {"task_id": UNKNOWN[:8], "title": "x"}, "NOT_FOUND", None),
+        ("complete_task", {"task_id": UNKNOWN[:7]}, "INVALID_ID", "Invalid ID format"),
+        ("get_task", {"task_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
         ("add_task", {"title": "x", "priority": 5}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "x", "priority": True}, "INVALID_ARGUMENT", None),
-        ("add_task", {"title": "x", "due_at": "2026-03-01"}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "due_at": "2026-03-01T10:00:00"}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "due_at": "2026-02-30"}, "INVALID_ARGUMENT", None),
         (
             "add_task",
             {"title": "x", "due_at": "0001-01-01T00:00:00+14:00"},
@@ -303,7 +362,7 @@ def test_every_text_comes_back_as_it_was_sent_apart_from_white_space_around_it(
     task = mine.ok("add_task", title=f" {title}\n", description=f"\t{description} ", tags=[tag])
     assert mine.ok("list_tasks", tag=tag) == [task]
     mine.ok("delete_task", task_id=task["task_id"])
-    assert (task["title"], task["description"] or "") == (title, description)
+    assert (task["title"], task.get("description", "")) == (title, description)
     assert task["tags"] == [tag]
 
 

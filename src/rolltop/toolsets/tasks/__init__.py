@@ -60,7 +60,7 @@ TOOLSET: Final = Toolset(
         "TITLE_REQUIRED": "The title is missing or blank.",
         "TITLE_TOO_LONG": "The title has more than 200 characters.",
         "DESCRIPTION_TOO_LONG": "The description has more than 2000 characters.",
-        "INVALID_ID": "An id is not a UUID.",
+        "INVALID_ID": "An id is not a UUID, or begins several ids.",
         "NOT_FOUND": "The task, user, parent or blocker does not exist, or is another user's.",
         "NOTHING_TO_UPDATE": "update_task was given no field to change.",
         "INVALID_STATUS": "The status is not one of all, pending, completed.",

@@ -22,7 +22,10 @@ LOWEST_PRIORITY: Final = 4
 MAX_TAG_LENGTH: Final = 50
 MAX_LINK_LENGTH: Final = 500
 MAX_LIST_LENGTH: Final = 50
-"""The most tags, links or blockers of one task."""
+"""The most tags, links or blockers of one task, and tasks of one call."""
+MAX_COMMENT_LENGTH: Final = 2000
+MAX_COMMENTS_SHOWN: Final = 50
+MAX_AUTHOR_LENGTH: Final = 200
 MAX_PAGE_SIZE: Final = 200
 MAX_LEASE_SECONDS: Final = 86_400
 """Seconds."""
@@ -43,6 +46,7 @@ class TaskInput:
     parent_id: str | None = None
     blocked_by: list[str] | None = None
     links: list[str] | None = None
+    project: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,23 +58,49 @@ class FilterInput:
     ready: bool = False
     parent_id: str | None = None
     due_before: str | None = None
+    project: str | None = None
+    q: str | None = None
 
     def cursor_kind(self, user_id: str | None = None) -> str:
         """Return the kind of the cursors of a list of that user's tasks with these conditions."""
         status = None if self.status == "all" else self.status
         given = (status, self.tag, self.ready, self.parent_id, self.due_before, user_id)
-        return cursor.filtered_kind(CURSOR, *given)
+        return cursor.filtered_kind(CURSOR, *given, self.project, self.q)
 
 
 @dataclass(frozen=True)
 class TaskFilters:
-    """Filters that were checked."""
+    """Filters that were checked; `own_project` lets tasks without a project pass as well."""
 
     status: Status | None = None
     tag: str | None = None
     ready: bool = False
     parent_id: str | None = None
     due_before: datetime | None = None
+    project: str | None = None
+    own_project: str | None = None
+
+
+@dataclass(frozen=True)
+class ClaimAccess:
+    """What a caller shows to write a task that may be claimed: its token's hash, or force."""
+
+    claim_hash: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A line that was noted on a task."""
+
+    created_at: datetime
+    author: str
+    text: str
+
+    @property
+    def data(self) -> JsonObject:
+        """The comment as get_task shows it."""
+        return {"at": format_timestamp(self.created_at), "by": self.author, "text": self.text}
 
 
 @dataclass(frozen=True)
@@ -96,7 +126,7 @@ class Task:
     """One task as its owner sees it now; what is in the trash shows neither here nor in it.
 
     `tags` and `blocked_by` are sorted. `claimed_until` is set while a claim runs, `lapsed_at`
-    after one ran out unfinished.
+    after one ran out unfinished, and `claimed_by` in both cases.
     """
 
     id: str
@@ -114,6 +144,8 @@ class Task:
     links: tuple[str, ...] = ()
     claimed_until: datetime | None = None
     lapsed_at: datetime | None = None
+    claimed_by: str | None = None
+    project: str | None = None
 
     @property
     def sort_key(self) -> TaskSortKey:
@@ -124,25 +156,40 @@ class Task:
     def data(self) -> JsonObject:
         """The task as TaskData: the optional fields only where they are set."""
         optional = {
+            "description": self.description,
+            "project": self.project,
             "priority": self.priority,
             "due_at": self.due_at and format_timestamp(self.due_at),
             "tags": list(self.tags) or None,
             "parent_id": self.parent_id,
             "blocked_by": list(self.blocked_by) or None,
             "links": list(self.links) or None,
-            "claim": self.claimed_until and {"expires_at": format_timestamp(self.claimed_until)},
-            "released": self.lapsed_at and f"lease expired at {format_timestamp(self.lapsed_at)}",
+            "claim": self._claim,
+            "released": self._release_reason,
         }
         return {
             "task_id": self.id,
             "title": self.title,
-            "description": self.description,
             "status": self.status,
             "created_at": format_timestamp(self.created_at),
             "updated_at": format_timestamp(self.updated_at),
             "version": self.version,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    @property
+    def _claim(self) -> JsonObject | None:
+        if self.claimed_until is None:
+            return None
+        until = {"expires_at": format_timestamp(self.claimed_until)}
+        return {**until, "by": self.claimed_by} if self.claimed_by else until
+
+    @property
+    def _release_reason(self) -> str | None:
+        if self.lapsed_at is None:
+            return None
+        holder = f" of {self.claimed_by}" if self.claimed_by else ""
+        return f"lease{holder} expired at {format_timestamp(self.lapsed_at)}"
 
 
 @dataclass(frozen=True)
@@ -169,6 +216,7 @@ class ClaimData(TypedDict):
 
     token: NotRequired[str]
     expires_at: str
+    by: NotRequired[str]
 
 
 class TaskData(TypedDict):
@@ -176,11 +224,12 @@ class TaskData(TypedDict):
 
     task_id: str
     title: str
-    description: str | None
+    description: NotRequired[str]
     status: Status
     created_at: str
     updated_at: str
     version: int
+    project: NotRequired[str]
     priority: NotRequired[int]
     due_at: NotRequired[str]
     tags: NotRequired[list[str]]
@@ -199,19 +248,68 @@ class TaskAnswer(TypedDict):
     truncated: NotRequired[bool]
 
 
+class AddedTask(TypedDict):
+    """One of several new tasks."""
+
+    task_id: str
+
+
+class TaskAddedAnswer(TypedDict):
+    """A new task, or several in the order they were sent."""
+
+    success: Literal[True]
+    data: TaskData | list[AddedTask]
+    truncated: NotRequired[bool]
+
+
+class CommentData(TypedDict):
+    """A line that was noted on a task."""
+
+    at: str
+    by: str
+    text: str
+
+
+class TaskDetails(TaskData):
+    """A task with what was noted on it, oldest first."""
+
+    comments: NotRequired[list[CommentData]]
+    earlier_comments: NotRequired[int]
+
+
+class TaskDetailsAnswer(TypedDict):
+    """One task with its comments."""
+
+    success: Literal[True]
+    data: TaskDetails
+    truncated: NotRequired[bool]
+    next: NotRequired[NextCall]
+
+
+class Waiting(TypedDict):
+    """How many pending tasks are not ready, by why, and when the first lease ends."""
+
+    claimed: int
+    blocked: int
+    overdue: int
+    lease_ends: NotRequired[str]
+
+
 class NextTaskAnswer(TypedDict):
     """One task, or null where none is ready."""
 
     success: Literal[True]
     data: TaskData | None
+    waiting: NotRequired[Waiting]
     truncated: NotRequired[bool]
 
 
 class TaskListAnswer(TypedDict):
-    """Tasks, newest first."""
+    """Tasks, newest first, or those that answer `q` best first."""
 
     success: Literal[True]
     data: list[TaskData]
+    hint: NotRequired[str]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
     next: NotRequired[NextCall]

@@ -10,28 +10,28 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core import cursor as cursors
-from rolltop.core.arguments import require_storable, value_preview
-from rolltop.core.errors import Conflict, InvalidArgument, NotFound, UserDeleted
-from rolltop.core.principal import IMPERSONATE
-from rolltop.toolsets.tasks import store
+from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
+from rolltop.toolsets.tasks import errors, input_checks, store
 from rolltop.toolsets.tasks.models import (
-    MAX_DESCRIPTION_LENGTH,
-    MAX_LINK_LENGTH,
-    MAX_LIST_LENGTH,
-    MAX_TAG_LENGTH,
-    MAX_TITLE_LENGTH,
     Claim,
+    ClaimAccess,
+    Comment,
     FilterInput,
+    JsonObject,
     Task,
     TaskFilters,
     TaskInput,
-    TaskSortKey,
+    format_timestamp,
 )
+from rolltop.toolsets.tasks.store import graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,17 +39,24 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
+    from rolltop.toolsets.tasks import ranking
+else:
+    ranking = lazy("rolltop.toolsets.tasks.ranking")
 
 UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 """The owner that nobody is."""
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_LINK: Final = re.compile(r"rolltop://[a-z]+/\S+")
+_ID_PREFIX: Final = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
+    r"|[0-9a-f]{8,31}",
+    re.IGNORECASE | re.ASCII,
+)
+_DIGITS_OF_ID: Final = 32
+_INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
+_MAX_CANDIDATES: Final = 5
 _TOKEN_BYTES: Final = 12
 _MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
-_NEXT_TASK_HINT: Final = "next_task answers a task that is ready."
-_OWN_TASK_HINT: Final = "Call again without user_id: then it is about your own tasks."
 
 
 def resolve_owner(principal: Principal, user_id: str | None) -> str:
@@ -71,17 +78,60 @@ class TaskService:
     not the caller's, Conflict with the task as it is now.
     """
 
-    def __init__(self, _app: AppContext | None = None) -> None:
-        """Keep nothing: all of the state is in the store."""
+    def __init__(self, app: AppContext | None = None) -> None:
+        """Keep nothing but what the settings say: all of the state is in the store."""
+        self._has_projects = app is None or app.settings["names"] != "seed"
 
     def add_task(self, tx: Tx, task_input: TaskInput, user_id: str | None = None) -> Task:
         """Return the new task. Raises InvalidArgument, or NotFound for a user or another task."""
         owner = resolve_owner(tx.scope, user_id)
-        fields = task_fields(task_input)
+        return self._insert(tx, owner, task_input, user_id, _id_finder(tx, owner))
+
+    def add_tasks(
+        self, tx: Tx, task_inputs: Sequence[TaskInput], user_id: str | None = None
+    ) -> list[Task]:
+        """Return the new tasks, all or none; an index stands for an earlier one's id.
+
+        Raises as add_task does, naming the one that is wrong.
+        """
+        owner = resolve_owner(tx.scope, user_id)
+        find_id, added = _id_finder(tx, owner), list[Task]()
+
+        def find_id_or_index(text: str, name: str) -> str:
+            if not _INDEX.fullmatch(text):
+                return find_id(text, name)
+            if int(text) < len(added):
+                return added[int(text)].id
+            raise InvalidArgument(
+                f"{name} {text} is no index of an earlier task",
+                hint="Indexes count from 0; put a task after those it waits for.",
+            )
+
+        for index, task_input in enumerate(task_inputs):
+            try:
+                added.append(self._insert(tx, owner, task_input, user_id, find_id_or_index))
+            except (InvalidArgument, NotFound) as error:
+                error.hint = f"tasks[{index}]: {error.hint} No task was added."
+                raise
+        return added
+
+    def _insert(
+        self,
+        tx: Tx,
+        owner: str,
+        task_input: TaskInput,
+        user_id: str | None,
+        find_id: Callable[[str, str], str],
+    ) -> Task:
+        fields = input_checks.task_fields(
+            replace(task_input, title=task_input.title or ""), find_id
+        )
+        if fields.get("project") is None and user_id is None and self._has_projects:
+            fields["project"] = tx.scope.project or None
         _require_existing(tx, owner, fields)
         added = store.insert_task(tx, owner, fields)
         if added is None:
-            raise _user_not_found(user_id)
+            raise errors.user_not_found(user_id)
         return added
 
     def list_tasks(
@@ -96,66 +146,156 @@ class TaskService:
 
         Raises InvalidArgument, or NotFound for an unknown user or parent.
         """
-        owner, wanted = resolve_owner(tx.scope, user_id), task_filters(filters)
-        after = None if cursor is None else sort_key(cursor, filters.cursor_kind(user_id))
-        if wanted.parent_id is not None and not store.existing_ids(tx, owner, [wanted.parent_id]):
-            raise _not_found("parent_id")
+        owner, wanted = self._filters(tx, filters, user_id)
+        kind = filters.cursor_kind(user_id)
+        after = None if cursor is None else input_checks.sort_key(cursor, kind)
         found = store.read_page(tx, owner, wanted, after, limit + 1)
         if not found and not store.user_exists(tx, owner):
-            raise _user_not_found(user_id)
+            raise errors.user_not_found(user_id)
         return found[:limit], len(found) > limit
+
+    def search_tasks(
+        self,
+        tx: Tx,
+        filters: FilterInput,
+        user_id: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> tuple[list[Task], int, int, int]:
+        """Return up to `limit` tasks that answer `filters.q`, best first.
+
+        With the place of the first of them, how many answer it and how many were searched.
+        Raises as list_tasks does.
+        """
+        owner, wanted = self._filters(tx, filters, user_id)
+        start = input_checks.offset(cursor, filters.cursor_kind(user_id))
+        texts = store.read_texts(tx, owner, wanted)
+        ranked, searched = ranking.rank_tasks(texts, filters.q or "")
+        if not searched and not store.user_exists(tx, owner):
+            raise errors.user_not_found(user_id)
+        found = store.read_tasks(tx, owner, ranked[start : start + limit])
+        return found, start, len(ranked), searched
+
+    def _filters(
+        self, tx: Tx, filters: FilterInput, user_id: str | None
+    ) -> tuple[str, TaskFilters]:
+        """Return whose tasks are asked for, and by which conditions."""
+        owner = resolve_owner(tx.scope, user_id)
+        wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
+        parent_id = wanted.parent_id
+        if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
+            raise errors.not_found("parent_id")
+        return owner, self._in_project(tx, wanted, filters.project, user_id)
+
+    def _in_project(
+        self, tx: Tx, wanted: TaskFilters, project: str | None, user_id: str | None
+    ) -> TaskFilters:
+        """Add the project's condition: the one that is named, else the connection's own.
+
+        What is asked for by an id or a user is not filtered by a project that nobody named.
+        """
+        if project == ALL_PROJECTS:
+            return wanted
+        if project:
+            return replace(wanted, project=input_checks.project(project))
+        if wanted.parent_id is not None or user_id is not None or not self._has_projects:
+            return wanted
+        return replace(wanted, own_project=tx.scope.project or None)
 
     def get_task(self, tx: Tx, task_id: str, user_id: str | None = None) -> Task:
         """Return one task. Raises NotFound."""
-        found = store.get_task(tx, resolve_owner(tx.scope, user_id), identifier(task_id))
-        if found is None:
-            raise _not_found()
-        return found
-
-    def next_task(self, tx: Tx, user_id: str | None = None) -> Task | None:
-        """Return the best ready task: the most urgent, then the first due, then the oldest."""
         owner = resolve_owner(tx.scope, user_id)
-        found = store.best_ready_task(tx, owner)
+        return _get_or_raise(tx, owner, _id_finder(tx, owner)(task_id, "task_id"))
+
+    def get_details(self, tx: Tx, task_id: str, user_id: str | None = None) -> JsonObject:
+        """Return one task's data with its comments. Raises NotFound."""
+        task = self.get_task(tx, task_id, user_id)
+        comments, earlier = store.read_comments(tx, resolve_owner(tx.scope, user_id), task.id)
+        data = task.data
+        if comments:
+            data["comments"] = [comment.data for comment in comments]
+        return {**data, "earlier_comments": earlier} if earlier else data
+
+    def next_task(
+        self,
+        tx: Tx,
+        user_id: str | None = None,
+        project: str | None = None,
+        tag: str | None = None,
+    ) -> Task | None:
+        """Return the best ready task: the most urgent, then the first due, then the oldest."""
+        owner, wanted = self._filters(tx, FilterInput(project=project, tag=tag), user_id)
+        found = store.best_ready_task(tx, owner, wanted)
         if found is None and not store.user_exists(tx, owner):
-            raise _user_not_found(user_id)
+            raise errors.user_not_found(user_id)
         return found
 
-    def update_task(
+    def count_waiting(
+        self,
+        tx: Tx,
+        user_id: str | None = None,
+        project: str | None = None,
+        tag: str | None = None,
+    ) -> JsonObject | None:
+        """Return how many pending tasks next_task passes over, by why; None if there are none."""
+        owner, wanted = self._filters(tx, FilterInput(project=project, tag=tag), user_id)
+        claimed, blocked, overdue, until = store.count_waiting(tx, owner, wanted)
+        if not claimed and not blocked:
+            return None
+        waiting: JsonObject = {"claimed": claimed, "blocked": blocked, "overdue": overdue}
+        return {**waiting, "lease_ends": format_timestamp(until)} if until else waiting
+
+    def update_task(  # noqa: PLR0913  # every choice is the caller's
         self,
         tx: Tx,
         task_id: str,
         task_input: TaskInput,
         user_id: str | None = None,
         if_version: int | None = None,
+        token: str | None = None,
+        comment: str | None = None,
+        *,
+        force: bool = False,
     ) -> Task:
         """Return the task with the given fields; equal values change nothing.
+
+        A comment is noted beside them.
 
         Raises:
             InvalidArgument: a field is wrong, none is given, or this closes a cycle (CYCLE).
             NotFound: the task, its new parent or a new blocker is not the caller's.
-            Conflict: the task is not at `if_version`.
+            Conflict: the task is not at `if_version`, or another holds it.
 
         """
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
-        fields = task_fields(task_input)
-        if not fields:
+        owner = resolve_owner(tx.scope, user_id)
+        find_id = _id_finder(tx, owner)
+        wanted_id = find_id(task_id, "task_id")
+        fields = input_checks.task_fields(task_input, find_id)
+        noted = input_checks.comment(comment or "")
+        if not fields and noted is None:
             raise InvalidArgument(
                 "At least one field (title or description) must be provided",
                 code="NOTHING_TO_UPDATE",
-                hint="Call update_task again with the fields to change.",
+                hint="Call update_task again with the fields to change, or a comment.",
             )
         if {"parent_id", "blocked_by"} & fields.keys():
-            store.lock_graph(tx, owner)
+            graph.lock_graph(tx, owner)
         task = store.get_for_update(tx, owner, wanted_id)
         if task is None:
-            raise _not_found()
-        _require_version(task, if_version)
+            raise errors.not_found()
+        errors.require_version(task, if_version)
+        access = _access(token, force=force)
+        _require_access(tx, owner, task, access)
         changed = {name: value for name, value in fields.items() if getattr(task, name) != value}
-        if not changed:
+        if not changed and noted is None:
             return task
         _require_existing(tx, owner, changed)
         _refuse_cycles(tx, owner, task, changed)
         store.update_fields(tx, owner, task.id, changed)
+        lines = [noted] if noted else []
+        if takeover := _takeover_line(tx, owner, task, access):
+            lines.insert(0, takeover)
+        _add_comment(tx, owner, task.id, task.version + 1, lines)
         return _get_or_raise(tx, owner, task.id)
 
     def complete_task(
@@ -165,41 +305,44 @@ class TaskService:
         user_id: str | None = None,
         if_version: int | None = None,
         token: str | None = None,
+        *,
+        force: bool = False,
     ) -> Task:
         """Return the task, completed now or before.
 
         Raises:
             NotFound: it is not the caller's.
-            Conflict: it is not at `if_version`, or the token's claim ran out or is another's.
+            Conflict: it is not at `if_version`, or another holds it, or the token's claim ran out
+                or is another's.
 
         """
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
-        claim_hash = None if token is None else _hash(token)
-        done = store.complete_task(tx, owner, wanted_id, if_version, claim_hash)
+        owner = resolve_owner(tx.scope, user_id)
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        access = _access(token, force=force)
+        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        done = store.complete_task(tx, owner, wanted_id, if_version, access)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
+            _note_takeover(tx, owner, before, access)
             return task
-        _require_version(task, if_version)
-        if claim_hash is not None and not store.is_claim_holder(tx, owner, wanted_id, claim_hash):
-            raise _wrong_token(task)
+        errors.require_version(task, if_version)
+        _require_access(tx, owner, task, access)
         if task.status == "completed":
             return task
-        if claim_hash is not None and task.claimed_until is None:
-            hint = "claim_task with the token takes the task up again."
-            raise _conflict(task, "The claim's lease expired", hint)
-        raise _concurrent_change(tx, owner, task)
+        raise errors.concurrent_change(tx, owner, task)
 
     def reopen_task(
         self, tx: Tx, task_id: str, user_id: str | None = None, if_version: int | None = None
     ) -> Task:
         """Return the task, pending; one that was completed loses its claim."""
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
+        owner = resolve_owner(tx.scope, user_id)
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         done = store.reopen_task(tx, owner, wanted_id, if_version)
         task = _get_or_raise(tx, owner, wanted_id)
         if not done:
-            _require_version(task, if_version)
+            errors.require_version(task, if_version)
             if task.status == "completed":
-                raise _concurrent_change(tx, owner, task)
+                raise errors.concurrent_change(tx, owner, task)
         return task
 
     def claim_task(
@@ -209,45 +352,71 @@ class TaskService:
         lease_seconds: int,
         user_id: str | None = None,
         token: str | None = None,
+        *,
+        force: bool = False,
     ) -> Claim:
         """Return the task, claimed until the lease ends; with a token, its claim renewed.
 
-        A claim that ran out is renewed as long as nobody else has claimed the task since.
+        A claim that ran out is renewed as long as nobody else has claimed the task since. With
+        force another's running claim is taken over.
 
         Raises:
             NotFound: it is not the caller's.
             Conflict: it is completed, blocked or claimed, or the token is another claim's.
 
         """
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
-        write = store.claim_task if token is None else store.renew_claim
+        owner = resolve_owner(tx.scope, user_id)
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         kept = token or secrets.token_urlsafe(_TOKEN_BYTES)
-        until = tx.now + timedelta(seconds=lease_seconds)
-        done = write(tx, owner, wanted_id, _hash(kept), until)
+        values = {
+            "claim_hash": _hash(kept),
+            "claimed_until": tx.now + timedelta(seconds=lease_seconds),
+            "claimed_by": tx.scope.label,
+        }
+        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        if token is None or force:
+            done = store.claim_task(tx, owner, wanted_id, values, force=force)
+        else:
+            done = store.renew_claim(tx, owner, wanted_id, values)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
+            _note_takeover(tx, owner, before, _access(token, force=force))
             return Claim(task, kept)
         if task.status == "completed":
-            raise _conflict(task, "The task is completed", "reopen_task makes it pending again.")
-        if token is not None:
-            raise _wrong_token(task)
-        if task.claimed_until is not None:
-            raise _conflict(task, "The task is claimed by another", _NEXT_TASK_HINT)
-        if task.blocked_by:
-            raise _conflict(
-                task, "The task waits for a pending task in blocked_by", _NEXT_TASK_HINT
+            raise errors.conflict(
+                task, "The task is completed", "reopen_task makes it pending again."
             )
-        raise _concurrent_change(tx, owner, task)
+        if token is not None and not force:
+            raise errors.wrong_token(task)
+        if task.claimed_until is not None and not force:
+            raise errors.claimed_by_another(task)
+        if task.blocked_by:
+            raise errors.conflict(
+                task, "The task waits for a pending task in blocked_by", errors.NEXT_TASK_HINT
+            )
+        raise errors.concurrent_change(tx, owner, task)
 
     def delete_task(
-        self, tx: Tx, task_id: str, user_id: str | None = None, if_version: int | None = None
+        self,
+        tx: Tx,
+        task_id: str,
+        user_id: str | None = None,
+        if_version: int | None = None,
+        token: str | None = None,
+        *,
+        force: bool = False,
     ) -> str:
         """Return the id of the task, which is in the trash now. Raises NotFound or Conflict."""
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
-        if not store.move_to_trash(tx, owner, wanted_id, if_version):
+        owner = resolve_owner(tx.scope, user_id)
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        access = _access(token, force=force)
+        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        if not store.move_to_trash(tx, owner, wanted_id, if_version, access):
             task = _get_or_raise(tx, owner, wanted_id)
-            _require_version(task, if_version)
-            raise _concurrent_change(tx, owner, task)
+            errors.require_version(task, if_version)
+            _require_access(tx, owner, task, access)
+            raise errors.concurrent_change(tx, owner, task)
+        _note_takeover(tx, owner, before, access)
         return wanted_id
 
     def restore_task(self, tx: Tx, task_id: str, user_id: str | None = None) -> Task:
@@ -255,16 +424,19 @@ class TaskService:
 
         What changed meanwhile wins: a parent or blocker that now hangs on the task is left out.
         """
-        owner, wanted_id = resolve_owner(tx.scope, user_id), identifier(task_id)
-        store.lock_graph(tx, owner)
+        owner = resolve_owner(tx.scope, user_id)
+        wanted_id = _id_finder(tx, owner, trash=True)(task_id, "task_id")
+        graph.lock_graph(tx, owner)
         if not store.restore_task(tx, owner, wanted_id):
-            raise _not_found(hint="restore_task finds what was deleted within the last 30 days.")
+            raise errors.not_found(
+                hint="restore_task finds what was deleted within the last 30 days."
+            )
         task = _get_or_raise(tx, owner, wanted_id)
-        closing = store.dependents(tx, owner, wanted_id, task.blocked_by)
+        closing = graph.dependents(tx, owner, wanted_id, task.blocked_by)
         if closing:
-            store.drop_blockers(tx, owner, wanted_id, closing)
-        if task.parent_id and store.descendants(tx, owner, wanted_id, [task.parent_id]):
-            store.drop_parent(tx, owner, wanted_id)
+            graph.drop_blockers(tx, owner, wanted_id, closing)
+        if task.parent_id and graph.descendants(tx, owner, wanted_id, [task.parent_id]):
+            graph.drop_parent(tx, owner, wanted_id)
         return _get_or_raise(tx, owner, wanted_id)
 
     def matching_ids(self, tx: Tx, prefix: str) -> list[str]:
@@ -284,10 +456,50 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _access(token: str | None, *, force: bool) -> ClaimAccess:
+    return ClaimAccess(None if token is None else _hash(token), force)
+
+
+def _require_access(tx: Tx, owner: str, task: Task, access: ClaimAccess) -> None:
+    """Raise Conflict where another holds the task, or the token's claim runs no more."""
+    if access.force:
+        return
+    if access.claim_hash is None:
+        if task.claimed_until is not None:
+            raise errors.claimed_by_another(task)
+    elif not store.is_claim_holder(tx, owner, task.id, access.claim_hash):
+        raise errors.wrong_token(task)
+    elif task.status == "pending" and task.claimed_until is None:
+        hint = "claim_task with the token takes the task up again."
+        raise errors.conflict(task, "The claim's lease expired", hint)
+
+
+def _takeover_line(tx: Tx, owner: str, before: Task | None, access: ClaimAccess) -> str | None:
+    """Return what to note where force overrode the running claim of another."""
+    if before is None or before.claimed_until is None or not access.force:
+        return None
+    held = access.claim_hash
+    if held is not None and store.is_claim_holder(tx, owner, before.id, held):
+        return None
+    return f"took over the claim of {before.claimed_by or 'another'}"
+
+
+def _note_takeover(tx: Tx, owner: str, before: Task | None, access: ClaimAccess) -> None:
+    line = _takeover_line(tx, owner, before, access)
+    if before is not None and line is not None:
+        _add_comment(tx, owner, before.id, before.version + 1, [line])
+
+
+def _add_comment(tx: Tx, owner: str, task_id: str, version: int, lines: Sequence[str]) -> None:
+    if lines:
+        comment = Comment(tx.now, tx.scope.label, "\n".join(lines))
+        store.add_comment(tx, owner, task_id, version, comment)
+
+
 def _get_or_raise(tx: Tx, owner: str, task_id: str) -> Task:
     task = store.get_task(tx, owner, task_id)
     if task is None:
-        raise _not_found()
+        raise errors.not_found()
     return task
 
 
@@ -298,20 +510,20 @@ def _require_existing(tx: Tx, owner: str, fields: dict[str, Any]) -> None:
         ids: Iterable[str] = (given,) if isinstance(given, str) else given or ()
         missing = set(ids) - (store.existing_ids(tx, owner, ids) if ids else set())
         if missing:
-            raise _not_found(f"{name}: {', '.join(sorted(missing))}")
+            raise errors.not_found(f"{name}: {', '.join(sorted(missing))}")
 
 
 def _refuse_cycles(tx: Tx, owner: str, task: Task, fields: dict[str, Any]) -> None:
     """Raise InvalidArgument (CYCLE) if a new parent or blocker depends on the task itself."""
     blockers, parent_id = fields.get("blocked_by"), fields.get("parent_id")
-    closing = store.dependents(tx, owner, task.id, blockers) if blockers else set[str]()
+    closing = graph.dependents(tx, owner, task.id, blockers) if blockers else set[str]()
     if closing:
         raise InvalidArgument(
             f"blocked_by makes a cycle: the task is, or holds up, {', '.join(sorted(closing))}",
             code="CYCLE",
             hint="Leave these out of blocked_by, or take this task out of theirs first.",
         )
-    if parent_id and store.descendants(tx, owner, task.id, [parent_id]):
+    if parent_id and graph.descendants(tx, owner, task.id, [parent_id]):
         raise InvalidArgument(
             f"parent_id makes a cycle: {parent_id} is the task itself or lies below it",
             code="CYCLE",
@@ -319,45 +531,34 @@ def _refuse_cycles(tx: Tx, owner: str, task: Task, fields: dict[str, Any]) -> No
         )
 
 
-def _require_version(task: Task, if_version: int | None) -> None:
-    if if_version is not None and task.version != if_version:
-        hint = f"data holds the task as it is now; call again with if_version {task.version}."
-        raise _conflict(task, f"if_version is {if_version}", hint)
+def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str], str]:
+    """Return the function that finds the owner's one task whose id begins with a text."""
+
+    def find_id(text: str, name: str) -> str:
+        given = text.strip()
+        if not _ID_PREFIX.fullmatch(given):
+            return identifier(text, name)
+        digits = given.replace("-", "").lower()
+        first, last = (digits.ljust(_DIGITS_OF_ID, edge) for edge in "0f")
+        found = store.ids_between(
+            tx, owner, _format_id(first), _format_id(last), _MAX_CANDIDATES, trash=trash
+        )
+        if len(found) > 1:
+            raise InvalidArgument(
+                "Invalid ID format",
+                code="INVALID_ID",
+                hint=f"{name} {given} begins several ids: {', '.join(found)}.",
+            )
+        if not found:
+            raise errors.not_found("" if name == "task_id" else name)
+        return found[0]
+
+    return find_id
 
 
-def _conflict(task: Task, message: str, hint: str) -> Conflict:
-    """Return the conflict with the task as it is now."""
-    return Conflict(
-        f"{message}; the task is at version {task.version}", hint=hint, data={"data": task.data}
-    )
-
-
-def _wrong_token(task: Task) -> Conflict:
-    """Return the conflict with a token of which no more is known than that it is another."""
-    hint = (
-        "Send the token as claim_task answered it; if another took the task since, "
-        f"{_NEXT_TASK_HINT}"
-    )
-    return _conflict(task, "The token is not that of the task's claim", hint)
-
-
-def _concurrent_change(tx: Tx, owner: str, task: Task) -> Conflict:
-    """Return the conflict of a call that another one overtook between two of its statements."""
-    current = store.get_task(tx, owner, task.id) or task
-    return _conflict(current, "Another call changed the task while this one ran", "Call again.")
-
-
-def _user_not_found(user_id: str | None) -> NotFound | UserDeleted:
-    """Return the refusal of a user who is not there: the one that was named, or the caller."""
-    return UserDeleted() if user_id is None else _not_found(hint=_OWN_TASK_HINT)
-
-
-def _not_found(what: str = "", hint: str = "") -> NotFound:
-    where = f"{what}: " if what else ""
-    return NotFound(
-        "Task not found or access denied",
-        hint=hint or f"{where}list_tasks answers the ids of your tasks.",
-    )
+def _format_id(digits: str) -> str:
+    """Return 32 hexadecimal digits as a UUID."""
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def identifier(text: str, name: str = "task_id") -> str:
@@ -369,124 +570,3 @@ def identifier(text: str, name: str = "task_id") -> str:
             hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
         )
     return text.lower()
-
-
-def title(text: str) -> str:
-    """Return a trimmed title of 1 to 200 characters."""
-    trimmed = require_storable(text, "title").strip()
-    if not trimmed:
-        raise InvalidArgument(
-            "Task title is required",
-            code="TITLE_REQUIRED",
-            hint=f"Call again with a title of 1 to {MAX_TITLE_LENGTH} characters.",
-        )
-    if len(trimmed) > MAX_TITLE_LENGTH:
-        raise InvalidArgument(
-            f"Task title must be {MAX_TITLE_LENGTH} characters or less",
-            code="TITLE_TOO_LONG",
-            hint=f"It has {len(trimmed)}; shorten it and put the rest into description.",
-        )
-    return trimmed
-
-
-def description(text: str) -> str | None:
-    """Return a trimmed description of up to 2000 characters; None for a blank one."""
-    trimmed = require_storable(text, "description").strip()
-    if len(trimmed) > MAX_DESCRIPTION_LENGTH:
-        raise InvalidArgument(
-            f"Task description must be {MAX_DESCRIPTION_LENGTH} characters or less",
-            code="DESCRIPTION_TOO_LONG",
-            hint=f"It has {len(trimmed)}; shorten it, or keep the text elsewhere and add a link.",
-        )
-    return trimmed or None
-
-
-def parse_due(text: str, name: str = "due_at") -> datetime:
-    """Return a moment in UTC from ISO 8601 with a time and an offset."""
-    try:
-        value = datetime.fromisoformat(text.strip())
-        if value.tzinfo is not None:
-            return value.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidArgument(
-        f"{name} must be a date and time with an offset; got {value_preview(text)}",
-        hint=f"Write {name} as in 2026-03-01T17:00:00Z or 2026-03-01T17:00:00+01:00.",
-    )
-
-
-def tag(text: str) -> str:
-    """Return a trimmed tag of 1 to 50 characters on one line."""
-    trimmed = require_storable(text, "tags").strip()
-    if not 1 <= len(trimmed) <= MAX_TAG_LENGTH or _CONTROL.search(trimmed):
-        raise InvalidArgument(
-            f"A tag has 1 to {MAX_TAG_LENGTH} characters on one line; got {value_preview(text)}",
-            hint="Call again with shorter tags, one word or phrase each.",
-        )
-    return trimmed
-
-
-def link(text: str) -> str:
-    """Return a reference `rolltop://kind/…` of up to 500 characters; its target is not read."""
-    trimmed = require_storable(text, "links").strip()
-    if len(trimmed) > MAX_LINK_LENGTH or not _LINK.fullmatch(trimmed):
-        raise InvalidArgument(
-            f"A link is rolltop://kind/… of up to {MAX_LINK_LENGTH} characters;"
-            f" got {value_preview(text)}",
-            hint="Send references as the other tools answer them, such as rolltop://task/<id>.",
-        )
-    return trimmed
-
-
-def task_fields(task_input: TaskInput) -> dict[str, Any]:
-    """Return the fields that were given, by their name in Task, checked and in Task's form."""
-    checks: dict[str, Callable[[Any], object]] = {
-        "title": title,
-        "description": description,
-        "priority": lambda value: None if value < 0 else value,
-        "due_at": lambda text: parse_due(text) if text else None,
-        "tags": lambda texts: tuple(sorted(set(_check_each(tag, texts, "tags")))),
-        "parent_id": lambda text: identifier(text, "parent_id") if text else None,
-        "blocked_by": lambda texts: tuple(
-            sorted(set(_check_each(_blocker_id, texts, "blocked_by")))
-        ),
-        "links": lambda texts: tuple(dict.fromkeys(_check_each(link, texts, "links"))),
-    }
-    present = {name: value for name, value in vars(task_input).items() if value is not None}
-    return {name: checks[name](value) for name, value in present.items()}
-
-
-def task_filters(filters: FilterInput) -> TaskFilters:
-    """Return a list's conditions."""
-    return TaskFilters(
-        status=None if filters.status == "all" else filters.status,
-        tag=None if filters.tag is None else tag(filters.tag),
-        ready=filters.ready,
-        parent_id=None if filters.parent_id is None else identifier(filters.parent_id, "parent_id"),
-        due_before=None
-        if filters.due_before is None
-        else parse_due(filters.due_before, "due_before"),
-    )
-
-
-def sort_key(text: str, kind: str) -> TaskSortKey:
-    """Return the sort key in a cursor. Raises InvalidArgument (INVALID_CURSOR)."""
-    values = cursors.decode(kind, text)
-    try:
-        (packed,) = values
-        return TaskSortKey.parse(packed)
-    except (ValueError, TypeError, OverflowError):
-        raise cursors.invalid_cursor("INVALID_CURSOR") from None
-
-
-def _blocker_id(text: str) -> str:
-    return identifier(text, "blocked_by")
-
-
-def _check_each(check: Callable[[str], str], texts: Sequence[str], name: str) -> list[str]:
-    if len(texts) > MAX_LIST_LENGTH:
-        raise InvalidArgument(
-            f"{name} holds {len(texts)} entries; at most {MAX_LIST_LENGTH} are allowed",
-            hint=f"Call again with at most {MAX_LIST_LENGTH} entries in {name}.",
-        )
-    return [check(text) for text in texts]

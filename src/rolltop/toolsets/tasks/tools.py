@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
 from rolltop.core import cursor as cursors
 from rolltop.core.context import CallContext
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.core.principal import Principal
-from rolltop.core.tools import MISSING, ArgumentErrorCode, ResourceTemplate, Tool
+from rolltop.core.tools import ArgumentErrorCode, ResourceTemplate, Tool
 from rolltop.toolsets.tasks.models import (
     LOWEST_PRIORITY,
     MAX_LEASE_SECONDS,
+    MAX_LIST_LENGTH,
     MAX_PAGE_SIZE,
     FilterInput,
     JsonObject,
     NextTaskAnswer,
     StatusFilter,
     Task,
+    TaskAddedAnswer,
     TaskAnswer,
     TaskDeletedAnswer,
+    TaskDetailsAnswer,
     TaskInput,
     TaskListAnswer,
 )
@@ -31,41 +35,107 @@ if TYPE_CHECKING:
     from rolltop.toolsets.tasks.service import TaskService
 
 SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
+_REFERENCES: Final = frozenset({"blockedby", "dependson", "dependencies", "parentid", "parent"})
+"""The fields of an entry of `tasks` in which an index may stand for an earlier one."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
-DueAt = Annotated[str | None, Field(description="ISO 8601 with offset")]
+DueAt = Annotated[str | None, Field(description="ISO date, or time with offset")]
+Links = Annotated[list[str] | None, Field(description="rolltop:// or web addresses")]
+Project = Annotated[str | None, Field(description="* is all")]
+Token = Annotated[str | None, Field(description="from claim_task")]
 
 
-async def add_task(
+async def add_task(  # each is a field
     call: CallContext,
-    title: str,
+    title: str | None = None,
     description: str | None = None,
     priority: Priority = None,
     due_at: DueAt = None,
     tags: list[str] | None = None,
     parent_id: str | None = None,
-    blocked_by: Annotated[list[str] | None, Field(description="task ids to finish first")] = None,
-    links: Annotated[list[str] | None, Field(description="rolltop://… references")] = None,
+    blocked_by: Annotated[list[str] | None, Field(description="ids to finish first")] = None,
+    links: Links = None,
+    project: str | None = None,
+    tasks: Annotated[
+        list[JsonObject] | None,
+        Field(
+            description="several at once, each with these fields;"
+            " blocked_by may hold indexes of earlier ones"
+        ),
+    ] = None,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Add a pending task to the caller's durable task list."""
-    given = TaskInput(title, description, priority, due_at, tags, parent_id, blocked_by, links)
-    return _write_answer(call, await call.write(_service(call).add_task, given, user_id), user_id)
+    """Add a pending task, or a whole plan, to the caller's durable task list."""
+    fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
+    given = TaskInput(*fields)
+    if tasks is None:
+        added = await call.write(_service(call).add_task, given, user_id)
+        return _write_answer(call, added, user_id)
+    if given != TaskInput():
+        raise InvalidArgument(
+            "tasks goes without other fields", hint="Put the fields into each entry of tasks."
+        )
+    several = await call.write(_service(call).add_tasks, _parse_entries(call, tasks), user_id)
+    for task in several:
+        _notify(call, task.id, user_id)
+    return {"success": True, "data": [{"task_id": task.id} for task in several]}
+
+
+def _parse_entries(call: CallContext, entries: list[JsonObject]) -> list[TaskInput]:
+    """Return the tasks of one call, each checked as if it were sent alone."""
+    if not 1 <= len(entries) <= MAX_LIST_LENGTH:
+        raise InvalidArgument(
+            f"tasks must hold 1 to {MAX_LIST_LENGTH} tasks; got {len(entries)}",
+            hint="Send the others in a second call.",
+        )
+    parameters = call.app.registry.find(call.tool, call.principal).parameters
+    parsed: list[TaskInput] = []
+    for index, entry in enumerate(entries):
+        try:
+            parsed.append(TaskInput(**parameters.validate(_name_indexes(entry))))
+        except TypeError:  # tasks or user_id, which are no fields of a task
+            raise InvalidArgument(
+                f"tasks[{index}] may not hold tasks or user_id", hint="No task was added."
+            ) from None
+        except InvalidArgument as error:
+            error.hint = f"tasks[{index}]: {error.hint} No task was added."
+            raise
+    return parsed
+
+
+def _name_indexes(entry: JsonObject) -> JsonObject:
+    """Return the entry with indexes as texts, as which ids are checked."""
+
+    def as_text(value: object) -> object:
+        return str(value) if type(value) is int else value
+
+    named = {
+        name: [as_text(one) for one in cast("list[object]", value)]
+        if isinstance(value, list)
+        else as_text(value)
+        for name, value in entry.items()
+        if name.replace("_", "").lower() in _REFERENCES
+    }
+    return {**entry, **named}
 
 
 async def list_tasks(
     call: CallContext,
     status: StatusFilter = "all",
+    q: Annotated[str | None, Field(description="words to search for")] = None,
     tag: str | None = None,
     ready: Annotated[bool, Field(description="only pending, not blocked, not claimed")] = False,
     parent_id: str | None = None,
     due_before: str | None = None,
+    project: Project = None,
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
     user_id: str | None = None,
 ) -> Page:
-    """List tasks, newest first."""
-    filters = FilterInput(status, tag, ready, parent_id, due_before)
+    """List or search tasks, newest or best first: this project's and those without one."""
+    filters = FilterInput(status, tag, ready, parent_id, due_before, project, q)
     kind = filters.cursor_kind(user_id)
+    if q and q.strip():
+        return await _search(call, filters, user_id, limit)
     found, more = await call.read(_service(call).list_tasks, filters, user_id, call.cursor, limit)
 
     def cursor_after(index: int) -> str:
@@ -75,19 +145,49 @@ async def list_tasks(
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)
 
 
+async def _search(call: CallContext, filters: FilterInput, user_id: str | None, limit: int) -> Page:
+    kind = filters.cursor_kind(user_id)
+    found, start, count, searched = await call.read(
+        _service(call).search_tasks, filters, user_id, call.cursor, limit
+    )
+    end = start + len(found)
+    envelope: JsonObject = {"success": True}
+    if not count:
+        envelope["hint"] = (
+            f"None of the {searched} tasks searched has a word of q;"
+            " project * and status all search more."
+        )
+    return Page(
+        [task.data for task in found],
+        lambda data: {**envelope, "data": data},
+        lambda index: cursors.encode(kind, [start + index + 1]),
+        end < count,
+    )
+
+
+async def get_task(call: CallContext, task_id: str, user_id: str | None = None) -> JsonObject:
+    """Get one task with its comments."""
+    return {
+        "success": True,
+        "data": await call.read(_service(call).get_details, task_id, user_id),
+    }
+
+
 async def complete_task(
     call: CallContext,
     task_id: str,
-    token: Annotated[str | None, Field(description="from claim_task")] = None,
+    token: Token = None,
+    force: bool = False,  # as the model sends it
     user_id: str | None = None,
     if_version: int | None = None,
 ) -> JsonObject:
     """Mark a task completed; safe to repeat."""
-    done = await call.write(_service(call).complete_task, task_id, user_id, if_version, token)
+    service = _service(call)
+    done = await call.write(service.complete_task, task_id, user_id, if_version, token, force=force)
     return _write_answer(call, done, user_id)
 
 
-async def update_task(
+async def update_task(  # each is a field
     call: CallContext,
     task_id: str,
     title: str | None = None,
@@ -98,29 +198,60 @@ async def update_task(
     parent_id: str | None = None,
     blocked_by: list[str] | None = None,
     links: list[str] | None = None,
+    project: str | None = None,
+    comment: Annotated[str | None, Field(description="progress, kept as a dated line")] = None,
+    token: Token = None,
+    force: bool = False,  # as the model sends it
     user_id: str | None = None,
     if_version: int | None = None,
 ) -> JsonObject:
     """Change the given fields of a task; "", [] and priority -1 clear."""
-    given = TaskInput(title, description, priority, due_at, tags, parent_id, blocked_by, links)
-    task = await call.write(_service(call).update_task, task_id, given, user_id, if_version)
+    fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
+    task = await call.write(
+        _service(call).update_task,
+        task_id,
+        TaskInput(*fields),
+        user_id,
+        if_version,
+        token,
+        comment,
+        force=force,
+    )
     return _write_answer(call, task, user_id)
 
 
 async def delete_task(
-    call: CallContext, task_id: str, user_id: str | None = None, if_version: int | None = None
+    call: CallContext,
+    task_id: str,
+    token: Token = None,
+    force: bool = False,  # as the model sends it
+    user_id: str | None = None,
+    if_version: int | None = None,
 ) -> JsonObject:
     """Delete a task; restore_task undoes it for 30 days."""
-    deleted = await call.write(_service(call).delete_task, task_id, user_id, if_version)
+    service = _service(call)
+    deleted = await call.write(
+        service.delete_task, task_id, user_id, if_version, token, force=force
+    )
     _notify(call, deleted, user_id)
     data = {"task_id": deleted, "message": "Task deleted successfully"}
     return {"success": True, "data": data}
 
 
-async def next_task(call: CallContext, user_id: str | None = None) -> JsonObject:
-    """Get the best ready task: most urgent, first due, oldest; null if none is ready."""
-    found = await call.read(_service(call).next_task, user_id)
-    return {"success": True, "data": None if found is None else found.data}
+async def next_task(
+    call: CallContext,
+    project: Project = None,
+    tag: str | None = None,
+    user_id: str | None = None,
+) -> JsonObject:
+    """Get the best ready task: most urgent, first due, oldest; null, with what waits, if none."""
+    service = _service(call)
+    found = await call.read(service.next_task, user_id, project, tag)
+    if found is not None:
+        return {"success": True, "data": found.data}
+    waiting = await call.read(service.count_waiting, user_id, project, tag)
+    answer: JsonObject = {"success": True, "data": None}
+    return {**answer, "waiting": waiting} if waiting else answer
 
 
 async def claim_task(
@@ -128,10 +259,14 @@ async def claim_task(
     task_id: str,
     lease_seconds: Annotated[int, Field(ge=1, le=MAX_LEASE_SECONDS)] = 900,
     token: Annotated[str | None, Field(description="renews your claim")] = None,
+    force: Annotated[bool, Field(description="take over another's claim")] = False,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Claim a ready task so that no other agent takes it; answers a token."""
-    claim = await call.write(_service(call).claim_task, task_id, lease_seconds, user_id, token)
+    """Claim a ready task: until the lease ends, others cannot change it without its token."""
+    service = _service(call)
+    claim = await call.write(
+        service.claim_task, task_id, lease_seconds, user_id, token, force=force
+    )
     _notify(call, claim.task.id, user_id)
     return {"success": True, "data": claim.data}
 
@@ -181,17 +316,9 @@ def _notify(call: CallContext, task_id: str, user_id: str | None) -> None:
     call.app.notify_changed(scope, f"rolltop://task/{task_id}")
 
 
-_TITLE_FAULTS: Final = {
-    "title": ArgumentErrorCode(
-        "TITLE_REQUIRED", "Task title is required", when=frozenset({MISSING})
-    )
-}
 _STATUS_HINT: Final = "complete_task completes a task, and reopen_task makes it pending again."
 _STATUS_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("status", "state", "completed", "done"), _STATUS_HINT
-)
-_LIST_HINT: Final = (
-    "Tasks are chosen by status, tag, ready, parent_id and due_before, not by words."
 )
 _LIST_FAULTS: Final = {
     "status": ArgumentErrorCode(
@@ -206,8 +333,7 @@ TOOLS: Final = (
         "add_task",
         add_task,
         "Add a task",
-        TaskAnswer,
-        argument_errors=_TITLE_FAULTS,
+        TaskAddedAnswer,
         argument_hints=_STATUS_HINTS,
     ),
     Tool(
@@ -220,7 +346,15 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_errors=_LIST_FAULTS,
-        argument_hints=dict.fromkeys(("query", "q", "search", "text"), _LIST_HINT),
+    ),
+    Tool(
+        "get_task",
+        get_task,
+        "Get a task",
+        TaskDetailsAnswer,
+        is_read_only=True,
+        idempotent=True,
+        accepts_max_tokens=True,
     ),
     Tool("complete_task", complete_task, "Complete a task", TaskAnswer, idempotent=True),
     Tool(
@@ -231,7 +365,7 @@ TOOLS: Final = (
         destructive=True,
         idempotent=True,
         argument_hints=_STATUS_HINTS,
-        blank_values=frozenset({"title", "description", "due_at", "parent_id"}),
+        blank_values=frozenset({"title", "description", "due_at", "parent_id", "project"}),
     ),
     Tool(
         "delete_task",

@@ -1,4 +1,4 @@
-"""The tables and all of the SQL of tasks.
+"""The SQL of tasks.
 
 Every statement names the owner; every write is one statement whose conditions decide, so that
 racing calls cannot both succeed. A task in the trash keeps its row, with `deleted_at` set, and its
@@ -13,16 +13,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
-    CheckConstraint,
-    Column,
     ColumnElement,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
     Integer,
+    Select,
     String,
-    Table,
-    UniqueConstraint,
     Update,
     bindparam,
     case,
@@ -31,110 +25,44 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    or_,
     select,
-    text,
     tuple_,
     update,
 )
 
 from rolltop.core.db.engine import CompiledStatement
-from rolltop.core.db.schema import metadata, users
-from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
+from rolltop.core.db.schema import users
+from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.tasks.models import (
-    MAX_DESCRIPTION_LENGTH,
-    MAX_TAG_LENGTH,
-    MAX_TITLE_LENGTH,
+    MAX_COMMENTS_SHOWN,
     TRASH_RETENTION,
+    ClaimAccess,
+    Comment,
     Task,
     TaskFilters,
     TaskSortKey,
 )
+from rolltop.toolsets.tasks.store.tables import (
+    next_task_order,
+    ready_index_condition,
+    task_blockers,
+    task_comments,
+    task_tags,
+    tasks,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from rolltop.core.db import Tx
 
-tasks: Final = Table(
-    "tasks",
-    metadata,
-    Column("id", Identifier, primary_key=True),
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-    Column("title", String(MAX_TITLE_LENGTH), nullable=False),
-    Column("description", String(MAX_DESCRIPTION_LENGTH)),
-    Column("status", CodePointString(9), nullable=False),
-    Column("created_at", UTCDateTime, nullable=False),
-    Column("updated_at", UTCDateTime, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("priority", Integer),
-    Column("due_at", UTCDateTime),
-    Column("parent_id", Identifier, ForeignKey("tasks.id", ondelete="SET NULL")),
-    Column("links", JSONText),
-    Column("claim_hash", CodePointString(64)),
-    Column("claimed_until", UTCDateTime),
-    Column("deleted_at", UTCDateTime),
-    UniqueConstraint("user_id", "id"),  # what the edges refer to, so that none joins two users
-    CheckConstraint("status IN ('pending', 'completed')", name="status"),
-    CheckConstraint("length(title) >= 1", name="title"),
-    CheckConstraint("priority BETWEEN 0 AND 4", name="priority"),
-    Index(None, "user_id", "created_at", "id"),
-    Index(None, "user_id", "status", "created_at", "id"),
-    Index(None, "parent_id", "user_id", "created_at", "id"),
-    Index(
-        None,
-        "deleted_at",
-        sqlite_where=text("deleted_at IS NOT NULL"),
-        postgresql_where=text("deleted_at IS NOT NULL"),
-    ),
-)
-# Written as text: a partial index serves only conditions that are spelled as its own, and an index
-# of expressions only an order by the same. The first of the order is the most urgent, then the
-# first due; whatever has no priority or date comes last.
-ready_index_condition: Final = text("status = 'pending' AND deleted_at IS NULL")
-next_task_order: Final = (
-    text("coalesce(priority, 5)"),
-    text("(due_at IS NULL)"),
-    tasks.c.due_at,
-    tasks.c.created_at,
-    tasks.c.id,
-)
-Index(
-    "ix_tasks_next",
-    tasks.c.user_id,
-    *next_task_order,
-    sqlite_where=ready_index_condition,
-    postgresql_where=ready_index_condition,
-)
-
-task_tags: Final = Table(
-    "task_tags",
-    metadata,
-    Column("user_id", Identifier, primary_key=True),
-    Column("task_id", Identifier, primary_key=True),
-    Column("tag", CodePointString(MAX_TAG_LENGTH), primary_key=True),
-    ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
-    Index(None, "user_id", "tag", "task_id"),
-)
-
-task_blockers: Final = Table(
-    "task_blockers",
-    metadata,
-    Column("user_id", Identifier, primary_key=True),
-    Column("task_id", Identifier, primary_key=True),
-    Column("blocker_id", Identifier, primary_key=True),
-    ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
-    ForeignKeyConstraint(
-        ["user_id", "blocker_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"
-    ),
-    Index(None, "user_id", "blocker_id"),
-)
-
 Condition = ColumnElement[bool]
 _STORED_COLUMNS: Final = (
     *("id", "title", "description", "status", "created_at", "updated_at", "version"),
-    *("priority", "due_at", "links", "claimed_until"),
+    *("priority", "due_at", "links", "claimed_until", "claimed_by", "project"),
 )
 _SEPARATOR: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
@@ -177,9 +105,15 @@ _COLUMN_NAMES: Final = (*_STORED_COLUMNS, *_aggregated_columns)
 _GET_TASK: Final = CompiledStatement(
     _SELECT_TASKS.where(tasks.c.id == bindparam("wanted", type_=Identifier))
 )
+_NEWEST_FIRST: Final = (tasks.c.created_at.desc(), tasks.c.id.desc())
+_SOME_TASKS: Final = CompiledStatement(
+    _SELECT_TASKS.where(tasks.c.id.in_(bindparam("some", expanding=True, type_=Identifier)))
+)
+_TEXTS_AT_ONCE: Final = 500
 _USER_EXISTS: Final = CompiledStatement(select(users.c.id).where(users.c.id == _OWNER))
 _MAX_VERSION: Final = 2**31 - 1
 """What a version's column holds: a driver takes no larger number."""
+_NO_FILTERS: Final = TaskFilters()
 _NO_VERSION: Final = -1
 """No task's version."""
 _CHILD_COLUMNS: Final = {"tags": task_tags.c.tag, "blocked_by": task_blockers.c.blocker_id}
@@ -213,24 +147,78 @@ def read_page(
     tx: Tx, owner: str, filters: TaskFilters, after: TaskSortKey | None, limit: int
 ) -> list[Task]:
     """Return up to `limit` of the owner's tasks after a place, newest first."""
-    asked: dict[str, Any] = {
-        "status": filters.status,
-        "now": tx.now if filters.ready else None,
-        "parent": filters.parent_id,
-        "due": filters.due_before,
-        "tag": filters.tag,
-        "after": after and after.id,
-        "after_at": after and after.created_at,
-    }
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = _filter_values(tx, filters)
+    if after is not None:
+        given |= {"after": after.id, "after_at": after.created_at}
     values = {"owner": owner, "most": limit, **given}
     return _read_tasks(tx, _page_statement(frozenset(given)), values)
 
 
-def best_ready_task(tx: Tx, owner: str) -> Task | None:
+def read_texts(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[tuple[str, str, str | None]]:
+    """Yield id, title and description of the owner's tasks, newest first."""
+    given = _filter_values(tx, filters)
+    rows = tx.execute(_texts_statement(frozenset(given)), {"owner": owner, **given})
+    for row in rows.yield_per(_TEXTS_AT_ONCE):
+        yield row.id, row.title, row.description
+
+
+def read_tasks(tx: Tx, owner: str, task_ids: Sequence[str]) -> list[Task]:
+    """Return those of the tasks that are visible, in the order of the ids."""
+    values = {"owner": owner, "some": list(task_ids)}
+    found = {task.id: task for task in _read_tasks(tx, _SOME_TASKS, values)} if task_ids else {}
+    return [found[task_id] for task_id in task_ids if task_id in found]
+
+
+def best_ready_task(tx: Tx, owner: str, filters: TaskFilters = _NO_FILTERS) -> Task | None:
     """Return the owner's ready task that is the most urgent, due first, oldest; or None."""
-    found = _read_tasks(tx, _best_ready_statement(), {"owner": owner, "now": tx.now})
+    given = _filter_values(tx, filters)
+    values = {"owner": owner, "now": tx.now, **given}
+    found = _read_tasks(tx, _best_ready_statement(frozenset(given)), values)
     return found[0] if found else None
+
+
+def count_waiting(
+    tx: Tx, owner: str, filters: TaskFilters
+) -> tuple[int, int, int, datetime | None]:
+    """Count the owner's pending tasks that are claimed, blocked (and not claimed) and overdue.
+
+    The last value is the end of the lease that ends first.
+    """
+    given = _filter_values(tx, filters)
+    statement = _waiting_statement(frozenset(given))
+    claimed, blocked, overdue, until = statement.rows(tx, {"owner": owner, "now": tx.now, **given})[
+        0
+    ]
+    return claimed or 0, blocked or 0, overdue or 0, until
+
+
+def ids_between(tx: Tx, owner: str, first: str, last: str, limit: int, *, trash: bool) -> list[str]:
+    """Return up to `limit` of the owner's ids in a range, of tasks in the trash or outside."""
+    place = tasks.c.deleted_at.is_not(None) if trash else tasks.c.deleted_at.is_(None)
+    found = select(tasks.c.id).where(
+        tasks.c.user_id == owner, tasks.c.id.between(first, last), place
+    )
+    return list(tx.execute(found.order_by(tasks.c.id).limit(limit)).scalars())
+
+
+def read_comments(tx: Tx, owner: str, task_id: str) -> tuple[list[Comment], int]:
+    """Return the task's newest comments, oldest first, and how many came before them."""
+    mine = (task_comments.c.user_id == owner, task_comments.c.task_id == task_id)
+    shown = (task_comments.c.created_at, task_comments.c.author, task_comments.c.text)
+    newest = select(*shown).where(*mine).order_by(task_comments.c.version.desc())
+    found = [Comment(*row) for row in tx.execute(newest.limit(MAX_COMMENTS_SHOWN))]
+    total = len(found)
+    if total == MAX_COMMENTS_SHOWN:
+        total = tx.execute(
+            select(func.count()).select_from(task_comments).where(*mine)
+        ).scalar_one()
+    return found[::-1], total - len(found)
+
+
+def add_comment(tx: Tx, owner: str, task_id: str, version: int, comment: Comment) -> None:
+    """Keep what was noted on a task when it came to this version."""
+    values = {"user_id": owner, "task_id": task_id, "version": version, **vars(comment)}
+    tx.execute(insert(task_comments).values(**values))
 
 
 def existing_ids(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
@@ -241,11 +229,10 @@ def existing_ids(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
 
 def newest_titles(tx: Tx, owner: str, limit: int) -> list[tuple[str, str]]:
     """Return id and title of the owner's newest tasks."""
-    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
     rows = tx.execute(
         select(tasks.c.id, tasks.c.title)
         .where(*visible_conditions(owner))
-        .order_by(*newest)
+        .order_by(*_NEWEST_FIRST)
         .limit(limit)
     )
     return [(row.id, row.title) for row in rows]
@@ -268,6 +255,15 @@ def ready_conditions(
     owner: str | ColumnElement[str], now: datetime | ColumnElement[datetime]
 ) -> tuple[Condition, ...]:
     """Return the conditions of a ready task: pending, not claimed, waiting for no pending task."""
+    return (tasks.c.status == "pending", ~_is_claimed(now), ~_is_blocked(owner))
+
+
+def _is_claimed(now: datetime | ColumnElement[datetime]) -> Condition:
+    """Return the condition that a claim of a pending task runs."""
+    return tasks.c.claimed_until.is_not(None) & (tasks.c.claimed_until > now)
+
+
+def _is_blocked(owner: str | ColumnElement[str]) -> Condition:
     # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
     status = (
         select(_blocker_alias.c.status)
@@ -279,7 +275,7 @@ def ready_conditions(
         .correlate(task_blockers)
         .scalar_subquery()
     )
-    waits = (
+    return (
         select(task_blockers.c.blocker_id)
         .where(
             task_blockers.c.user_id == owner,
@@ -289,13 +285,24 @@ def ready_conditions(
         .correlate(tasks)
         .exists()
     )
-    free = tasks.c.claimed_until.is_(None) | (tasks.c.claimed_until <= now)
-    return (tasks.c.status == "pending", free, ~waits)
 
 
-@cache
-def _page_statement(given: frozenset[str]) -> CompiledStatement:
-    """Read a page of tasks by the filters that are given."""
+def _filter_values(tx: Tx, filters: TaskFilters) -> dict[str, Any]:
+    """Return the values of the filters that are given, by the names of their conditions."""
+    asked: dict[str, Any] = {
+        "status": filters.status,
+        "now": tx.now if filters.ready else None,
+        "parent": filters.parent_id,
+        "due": filters.due_before,
+        "tag": filters.tag,
+        "project": filters.project,
+        "own_project": filters.own_project,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _filter_conditions(given: frozenset[str]) -> list[Condition]:
+    """Return the conditions that those values stand for."""
     tagged = select(task_tags.c.task_id).where(
         task_tags.c.user_id == _OWNER, task_tags.c.tag == bindparam("tag")
     )
@@ -306,21 +313,50 @@ def _page_statement(given: frozenset[str]) -> CompiledStatement:
         "parent": (tasks.c.parent_id == bindparam("parent"),),
         "due": (tasks.c.due_at < bindparam("due"),),
         "tag": (tasks.c.id.in_(tagged),),
+        "project": (tasks.c.project == bindparam("project"),),
+        "own_project": (
+            or_(tasks.c.project == bindparam("own_project"), tasks.c.project.is_(None)),
+        ),
         "after": (tuple_(tasks.c.created_at, tasks.c.id) < place,),
     }
-    chosen = [one for name, some in conditions.items() if name in given for one in some]
-    newest = (tasks.c.created_at.desc(), tasks.c.id.desc())
-    most = bindparam("most", type_=Integer)
-    return CompiledStatement(_SELECT_TASKS.where(*chosen).order_by(*newest).limit(most))
+    return [one for name, some in conditions.items() if name in given for one in some]
 
 
 @cache
-def _best_ready_statement() -> CompiledStatement:
+def _page_statement(given: frozenset[str]) -> CompiledStatement:
+    """Read a page of tasks by the filters that are given."""
+    most = bindparam("most", type_=Integer)
+    chosen = _SELECT_TASKS.where(*_filter_conditions(given))
+    return CompiledStatement(chosen.order_by(*_NEWEST_FIRST).limit(most))
+
+
+@cache
+def _texts_statement(given: frozenset[str]) -> Select[Any, Any, Any]:
+    """Read the texts of all tasks by the filters that are given."""
+    return (
+        select(tasks.c.id, tasks.c.title, tasks.c.description)
+        .where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None), *_filter_conditions(given))
+        .order_by(*_NEWEST_FIRST)
+    )
+
+
+@cache
+def _best_ready_statement(given: frozenset[str]) -> CompiledStatement:
     """Read the next task."""
+    ready = (ready_index_condition, *ready_conditions(_OWNER, _NOW), *_filter_conditions(given))
+    return CompiledStatement(_SELECT_TASKS.where(*ready).order_by(*next_task_order).limit(1))
+
+
+@cache
+def _waiting_statement(given: frozenset[str]) -> CompiledStatement:
+    """Count pending tasks that are not ready, by why."""
+    claimed = _is_claimed(_NOW)
+    counted = (claimed, ~claimed & _is_blocked(_OWNER), tasks.c.due_at < _NOW)
     return CompiledStatement(
-        _SELECT_TASKS.where(ready_index_condition, *ready_conditions(_OWNER, _NOW))
-        .order_by(*next_task_order)
-        .limit(1)
+        select(
+            *(func.sum(case((one, 1), else_=0)) for one in counted),
+            func.min(case((claimed, tasks.c.claimed_until))),
+        ).where(tasks.c.user_id == _OWNER, ready_index_condition, *_filter_conditions(given))
     )
 
 
@@ -334,6 +370,8 @@ def _task_of_row(row: Sequence[Any], now: datetime) -> Task:
     until: datetime | None = values.pop("claimed_until")
     if values["status"] == "completed":
         until = None
+    if until is None:
+        values["claimed_by"] = None
     runs = until is not None and until > now
     values |= {
         "tags": _split_values(values["tags"]),
@@ -380,12 +418,14 @@ def update_fields(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -
 
 
 def complete_task(
-    tx: Tx, owner: str, task_id: str, if_version: int | None, claim_hash: str | None
+    tx: Tx, owner: str, task_id: str, if_version: int | None, access: ClaimAccess
 ) -> bool:
-    """Complete a pending task; whether it was. With a hash only the running claim's holder may."""
-    conditions = [tasks.c.status == "pending", *_version_condition(if_version)]
-    if claim_hash is not None:
-        conditions += [tasks.c.claim_hash == claim_hash, tasks.c.claimed_until > tx.now]
+    """Complete a pending task; whether it was one that the claim's holder or nobody holds."""
+    conditions = [
+        tasks.c.status == "pending",
+        *_version_condition(if_version),
+        *_access_conditions(tx, access),
+    ]
     return _has_changed_row(
         tx, _update_statement(tx, owner, task_id, *conditions).values(status="completed")
     )
@@ -394,30 +434,35 @@ def complete_task(
 def reopen_task(tx: Tx, owner: str, task_id: str, if_version: int | None) -> bool:
     """Make a completed task pending and unclaimed; whether it was."""
     conditions = [tasks.c.status == "completed", *_version_condition(if_version)]
-    values = {"status": "pending", "claim_hash": None, "claimed_until": None}
+    values = {"status": "pending", **dict.fromkeys(("claim_hash", "claimed_until", "claimed_by"))}
     return _has_changed_row(tx, _update_statement(tx, owner, task_id, *conditions).values(**values))
 
 
-def claim_task(tx: Tx, owner: str, task_id: str, claim_hash: str, until: datetime) -> bool:
-    """Claim a ready task; whether it was one."""
-    statement = _update_statement(tx, owner, task_id, *ready_conditions(owner, tx.now))
-    return _has_changed_row(tx, statement.values(claim_hash=claim_hash, claimed_until=until))
+def claim_task(
+    tx: Tx, owner: str, task_id: str, values: Mapping[str, Any], *, force: bool = False
+) -> bool:
+    """Claim a ready task; whether it was one. With `force` another's claim is no obstacle."""
+    ready = ready_conditions(owner, tx.now)
+    if force:
+        ready = (tasks.c.status == "pending", ~_is_blocked(owner))
+    return _has_changed_row(tx, _update_statement(tx, owner, task_id, *ready).values(**values))
 
 
-def renew_claim(tx: Tx, owner: str, task_id: str, claim_hash: str, until: datetime) -> bool:
+def renew_claim(tx: Tx, owner: str, task_id: str, values: Mapping[str, Any]) -> bool:
     """Renew the last claim of a pending task; whether the hash is that claim's."""
-    conditions = (tasks.c.status == "pending", tasks.c.claim_hash == claim_hash)
-    return _has_changed_row(
-        tx, _update_statement(tx, owner, task_id, *conditions).values(claimed_until=until)
-    )
+    conditions = (tasks.c.status == "pending", tasks.c.claim_hash == values["claim_hash"])
+    return _has_changed_row(tx, _update_statement(tx, owner, task_id, *conditions).values(**values))
 
 
-def move_to_trash(tx: Tx, owner: str, task_id: str, if_version: int | None) -> bool:
-    """Put a task into the trash; whether it was outside.
+def move_to_trash(
+    tx: Tx, owner: str, task_id: str, if_version: int | None, access: ClaimAccess
+) -> bool:
+    """Put a task that the claim's holder or nobody holds into the trash; whether it was outside.
 
     Its time there begins no earlier than its last change, even if the clock has been put back.
     """
-    statement = _update_statement(tx, owner, task_id, *_version_condition(if_version))
+    conditions = (*_version_condition(if_version), *_access_conditions(tx, access))
+    statement = _update_statement(tx, owner, task_id, *conditions)
     changed_later = tasks.c.updated_at > tx.now
     now = literal(tx.now, tasks.c.updated_at.type)
     deleted_at = case((changed_later, tasks.c.updated_at), else_=now)
@@ -443,6 +488,19 @@ def purge_trash(tx: Tx) -> int:
     expired = select(tasks.c.id).where(tasks.c.deleted_at <= tx.now - TRASH_RETENTION)
     some = expired.limit(MAX_PURGED_ROWS).with_for_update(skip_locked=True)
     return tx.execute(delete(tasks).where(tasks.c.id.in_(some))).rowcount
+
+
+def _access_conditions(tx: Tx, access: ClaimAccess) -> list[Condition]:
+    """Return the conditions of a task that who shows this may write: a claim protects its task."""
+    if access.force:
+        return []
+    is_held = (tasks.c.status == "pending") & _is_claimed(tx.now)
+    if access.claim_hash is None:
+        return [~is_held]
+    return [
+        tasks.c.claim_hash == access.claim_hash,
+        is_held | (tasks.c.status == "completed"),
+    ]
 
 
 def _version_condition(version: int | None) -> list[Condition]:
@@ -483,59 +541,3 @@ def _write_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any
         rows = [{**mine, column.name: value} for value in fields[name]]
         if rows:
             tx.execute(insert(side), rows)
-
-
-def lock_graph(tx: Tx, owner: str) -> None:
-    """Wait until no other transaction changes what the owner's tasks hang on.
-
-    PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
-    one writer anyway.
-    """
-    tx.execute(select(users.c.id).where(users.c.id == owner).with_for_update(key_share=True))
-
-
-def dependents(tx: Tx, owner: str, task_id: str, among: Iterable[str]) -> set[str]:
-    """Return those of the ids that wait for the task, through any number of others, or are it."""
-    blocked = (task_blockers.c.task_id == tasks.c.id) & (task_blockers.c.user_id == owner)
-    reached = _starting_rows(owner, task_id)
-    step = (
-        select(tasks.c.id)
-        .join(task_blockers, blocked)
-        .join(reached, task_blockers.c.blocker_id == reached.c.id)
-    )
-    return _select_reachable(tx, reached.union(step.where(*visible_conditions(owner))), among)
-
-
-def descendants(tx: Tx, owner: str, task_id: str, among: Iterable[str]) -> set[str]:
-    """Return those of the ids that lie below the task, at any depth, or are it."""
-    reached = _starting_rows(owner, task_id)
-    step = select(tasks.c.id).join(reached, tasks.c.parent_id == reached.c.id)
-    return _select_reachable(tx, reached.union(step.where(*visible_conditions(owner))), among)
-
-
-def drop_blockers(tx: Tx, owner: str, task_id: str, blockers: Iterable[str]) -> None:
-    """Forget some of what a task waits for."""
-    tx.execute(
-        delete(task_blockers).where(
-            task_blockers.c.user_id == owner,
-            task_blockers.c.task_id == task_id,
-            task_blockers.c.blocker_id.in_(list(blockers)),
-        )
-    )
-
-
-def drop_parent(tx: Tx, owner: str, task_id: str) -> None:
-    """Forget a task's parent."""
-    tx.execute(
-        update(tasks).where(tasks.c.user_id == owner, tasks.c.id == task_id).values(parent_id=None)
-    )
-
-
-def _starting_rows(owner: str, task_id: str) -> Any:  # noqa: ANN401  # a recursive CTE
-    found = select(tasks.c.id).where(*visible_conditions(owner), tasks.c.id == task_id)
-    return found.cte("reached", recursive=True)
-
-
-def _select_reachable(tx: Tx, reached: Any, among: Iterable[str]) -> set[str]:  # noqa: ANN401  # as above
-    statement = select(reached.c.id).where(reached.c.id.in_(list(among)))
-    return set(tx.execute(statement).scalars())

@@ -1,0 +1,176 @@
+"""A plan in one call, one task with its comments, and tasks by the words of a question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import token_counter
+from tests.toolsets.tasks.caller import UNKNOWN, Caller
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from tests.databases import Clock
+
+
+def test_a_plan_is_added_in_one_call_in_its_order(mine: Caller) -> None:
+    outside = mine.add("outside")
+    plan = [
+        {"title": "goal", "priority": 0},
+        {"title": "first", "parent_id": 0, "tags": ["x"]},
+        {"title": "second", "parent": "0", "blocked_by": [1, outside[:8]], "due_at": "2026-03-01"},
+        {"title": "third", "dependsOn": ["1", 2], "description": "last"},
+    ]
+    ids = [entry["task_id"] for entry in mine.ok("add_task", tasks=plan)]
+    goal, first, second, third = map(mine.task, ids)
+    assert [task["title"] for task in (goal, first, second, third)] == [
+        *("goal", "first", "second", "third")
+    ]
+    assert (first["parent_id"], first["tags"]) == (ids[0], ["x"])
+    assert (second["parent_id"], second["blocked_by"]) == (ids[0], sorted([ids[1], outside]))
+    assert third["blocked_by"] == sorted([ids[1], ids[2]])
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "said"),
+    [
+        ({"title": " "}, "TITLE_REQUIRED", "Task title is required"),
+        ({}, "TITLE_REQUIRED", "Task title is required"),
+        ({"title": "x", "priority": 9}, "INVALID_ARGUMENT", "priority"),
+        ({"title": "x", "prio": 1}, "INVALID_ARGUMENT", "priority?"),
+        ({"title": "x", "blocked_by": [1]}, "INVALID_ARGUMENT", "blocked_by 1 is no index"),
+        ({"title": "x", "blocked_by": [7]}, "INVALID_ARGUMENT", "blocked_by 7 is no index"),
+        ({"title": "x", "blocked_by": [-1]}, "INVALID_ID", "Invalid ID format"),
+        ({"title": "x", "blocked_by": [True]}, "INVALID_ARGUMENT", "blocked_by"),
+        ({"title": "x", "parent_id": UNKNOWN}, "NOT_FOUND", "Task not found"),
+        ({"title": "x", "tasks": [{"title": "y"}]}, "INVALID_ARGUMENT", "may not hold tasks"),
+        ({"title": "x", "user_id": UNKNOWN}, "INVALID_ARGUMENT", "may not hold tasks or user_id"),
+        ("title", "INVALID_ARGUMENT", "tasks[1]"),
+    ],
+)
+def test_one_wrong_task_adds_none_and_is_named(
+    mine: Caller, entry: Any, code: str, said: str
+) -> None:
+    error = mine.fails("add_task", tasks=[{"title": "right"}, entry])
+    assert error["code"] == code
+    assert said in error["error"]
+    assert "tasks[1]" in error["error"] + error["hint"]
+    assert mine.ok("list_tasks") == []
+
+
+def test_a_plan_has_bounds_and_goes_without_other_fields(mine: Caller, theirs: Caller) -> None:
+    for count in (0, 51):
+        assert mine.code("add_task", tasks=[{"title": "x"}] * count) == "INVALID_ARGUMENT"
+    assert mine.code("add_task", title="x", tasks=[{"title": "y"}]) == "INVALID_ARGUMENT"
+    assert mine.ok("list_tasks") == []
+    answer = mine.whole("add_task", tasks=[{"title": str(n)} for n in range(50)])
+    assert [mine.task(one["task_id"])["title"] for one in answer["data"]] == list(
+        map(str, range(50))
+    )
+    assert theirs.ok("list_tasks") == []
+
+
+def test_comments_are_kept_in_their_order_and_shown_by_get_task_alone(
+    mine: Caller, desk: AppContext, clock: Clock
+) -> None:
+    task = mine.ok("add_task", title="t", links=["rolltop://note/1"])
+    agent = Caller(desk, replace(mine.scope, actor="agent", session="7f"))
+    noted = agent.ok("update_task", task_id=task["task_id"], comment=" half done\n")
+    assert noted == {**task, "version": 2}
+    clock.advance(minutes=1)
+    mine.ok("update_task", task_id=task["task_id"], title="u", comment="renamed")
+    mine.ok("update_task", task_id=task["task_id"], comment="renamed")
+    details = mine.ok("get_task", task_id=task["task_id"])
+    comments = details.pop("comments")
+    assert details == mine.task(task["task_id"])
+    assert comments == [
+        {"at": "2026-01-31T12:00:00.123456Z", "by": "agent (7f)", "text": "half done"},
+        {"at": "2026-01-31T12:01:00.123456Z", "by": "unknown", "text": "renamed"},
+        {"at": "2026-01-31T12:01:00.123456Z", "by": "unknown", "text": "renamed"},
+    ]
+
+
+def test_a_comment_is_no_change_at_a_stale_version(mine: Caller) -> None:
+    task = mine.add()
+    mine.ok("update_task", task_id=task, comment="one", if_version=1)
+    assert mine.code("update_task", task_id=task, comment="two", if_version=1) == "CONFLICT"
+    assert len(mine.ok("get_task", task_id=task)["comments"]) == 1
+
+
+def test_of_many_comments_the_newest_are_shown_and_the_others_counted(mine: Caller) -> None:
+    task = mine.add()
+    for n in range(53):
+        mine.ok("update_task", task_id=task, comment=f"line {n}")
+    details = mine.ok("get_task", task_id=task)
+    assert details["earlier_comments"] == 3
+    assert [line["text"] for line in details["comments"]] == [f"line {n}" for n in range(3, 53)]
+
+
+def test_comments_go_with_their_task(mine: Caller, theirs: Caller) -> None:
+    task = mine.add()
+    mine.ok("update_task", task_id=task, comment="kept")
+    mine.ok("delete_task", task_id=task)
+    mine.ok("restore_task", task_id=task)
+    assert [line["text"] for line in mine.ok("get_task", task_id=task)["comments"]] == ["kept"]
+    assert theirs.code("get_task", task_id=task) == "NOT_FOUND"
+
+
+def test_a_question_finds_tasks_best_first(mine: Caller, clock: Clock) -> None:
+    for title, description in (
+        ("Write the release notes", None),
+        ("Fix parsing of dates", "release 2 waits for it"),
+        ("Größe der Żółć messen", None),
+        ("Water the plants", "the fern and the cactus"),
+    ):
+        mine.add(title, description=description)
+        clock.advance(seconds=1)
+    assert mine.titles(q="release notes") == ["Write the release notes", "Fix parsing of dates"]
+    assert mine.titles(q="which date is parsed?") == ["Fix parsing of dates"]
+    assert mine.titles(q="GROSSE zolc") == ["Größe der Żółć messen"]
+    assert mine.titles(q='cactus OR "dates"') == ["Fix parsing of dates", "Water the plants"]
+    assert mine.titles(q="the") == [
+        *("Water the plants", "Write the release notes"),
+    ]
+    assert mine.titles(q=" ") == mine.titles()
+
+
+def test_a_search_keeps_to_its_filters_and_says_what_it_searched(
+    mine: Caller, theirs: Caller
+) -> None:
+    mine.add("plant trees", tags=["x"])
+    mine.ok("complete_task", task_id=mine.add("plant flowers"))
+    theirs.add("plant weeds")
+    assert mine.titles(q="plant", status="completed") == ["plant flowers"]
+    assert mine.titles(q="plant", tag="x") == ["plant trees"]
+    answer = mine.whole("list_tasks", q="walrus", tag="x")
+    assert answer["data"] == []
+    assert "None of the 1 tasks searched" in answer["hint"]
+    assert mine.ok("list_tasks", q="\x00 \ud800 *") == []
+
+
+def test_a_search_is_read_page_by_page(mine: Caller) -> None:
+    for n in range(7):
+        mine.add(f"plant {'tree ' * n}")
+    whole = [task["task_id"] for task in mine.ok("list_tasks", q="plant")]
+    assert len(whole) == 7
+    answer, seen = mine.whole("list_tasks", q="plant", limit=3), list[str]()
+    while True:
+        seen += [task["task_id"] for task in answer["data"]]
+        if "next" not in answer:
+            break
+        answer = mine.whole("list_tasks", **answer["next"]["arguments"])
+    assert seen == whole
+    assert mine.code("list_tasks", q="tree", cursor="tasks.0") == "INVALID_CURSOR"
+
+
+def test_a_listed_task_costs_little_beyond_the_seeds_fields(desk: AppContext, mine: Caller) -> None:
+    kite = Caller(desk, replace(mine.scope, project="kite"))
+    task = kite.ok("add_task", title="t", description="d")
+    seed = {
+        key: task[key]
+        for key in ("task_id", "title", "description", "status", "created_at", "updated_at")
+    }
+    (listed,) = kite.ok("list_tasks")
+    assert token_counter.count(str(listed)) - token_counter.count(str(seed)) <= 30
