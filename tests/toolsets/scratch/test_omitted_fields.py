@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +16,7 @@ from tests.campaign import examples
 from tests.desks import call_tool
 from tests.toolsets.scratch.caller import Caller, cell
 
+DATA: Final = Path(__file__).parents[2] / "data" / "scratch"
 TEXT = st.text(st.sampled_from('ab "\\\n漢😀'), max_size=40)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT,
@@ -151,6 +153,15 @@ def test_any_metadata_is_shown_or_named(
     left_out = {f"metadata.{key}" for key in metadata.keys() - found.keys()}
     assert left_out <= omitted or "metadata" in omitted
     assert contents(answers) == text * 20
+
+
+def test_values_that_fit_one_by_one_and_not_together_are_named_not_cut(local: Caller) -> None:
+    metadata = json.loads((DATA / "metadata_at_the_edge.json").read_text("utf-8"))
+    pad = local.pad('a\n"' * 20, metadata=metadata)
+    for limit in range(400, 960):
+        answer = local.ok("scratch_read", scratch_id=pad, max_tokens=limit)
+        found = answer["scratchpad"].get("metadata", {})
+        assert {key: metadata[key] for key in found} == found
 
 
 @pytest.mark.parametrize("limit", [200, 500, 2000])

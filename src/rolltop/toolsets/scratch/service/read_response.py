@@ -165,14 +165,22 @@ class _ReadAnswer:
 
     def _header_page(self) -> Page:
         """Build an answer without cells; these follow, if there are any."""
-        self.is_cut = False
-        follows = bool(self.view.selected)
-        room = self.budget - _CONTINUATION_TOKENS
+        whole, follows = self.header, bool(self.view.selected)
+        onward: JsonObject = {}
         if follows:
             arguments = {**self.request.arguments, "cursor": self._cursor(0)}
-            onward = Continuation("scratch_read", {**arguments, "max_tokens": self.budget})
-            room = self.budget - pagination.count_tokens(add_continuation({}, onward))
-        self._reduce_header(room)
+            call = {**arguments, "max_tokens": self.budget}
+            onward = add_continuation({}, Continuation("scratch_read", call, arguments["cursor"]))
+        used = pagination.count_tokens(onward) if follows else _CONTINUATION_TOKENS
+        room = self.budget - used
+        while True:
+            self.header, self.is_cut = whole, False
+            self._reduce_header(room)
+            # Fields that fit one by one may take a few tokens more side by side.
+            over = pagination.count_tokens({**self._answer([]), **onward}) - self.budget
+            if over <= 0 or room <= 0:
+                break
+            room -= over
         return Page([], self._answer, lambda _at: self._cursor(0), has_more=follows)
 
     def _read_lines(self) -> TextPage:
