@@ -7,11 +7,12 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.accounts import add_user
-from rolltop.core.arguments import Parameters, output_schema
+from rolltop.core.arguments import Parameters, output_schema, published_output_schema
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
 from rolltop.core.principal import Principal
@@ -120,6 +121,7 @@ def test_an_answer_fits_its_schema_and_is_the_same_as_text(
     assert json.loads(answer.text) == answer.structured
     assert answer.text == pagination.compact_json(answer.structured)
     witnesses.validate(answer.structured, output_schema(toolset, tool))
+    witnesses.validate(answer.structured, published_output_schema(toolset, tool) or {})
 
 
 @every_tool
@@ -180,6 +182,19 @@ def test_each_bad_argument_is_named_and_nothing_is_guessed(
         assert name in answer.text or (fault and fault.message), (name, answer.text)
         assert "pydantic" not in answer.text
         witnesses.validate(answer.structured, output_schema(toolset, tool))
+        witnesses.validate(answer.structured, published_output_schema(toolset, tool) or {})
+
+
+def test_the_shape_of_lists_is_published_and_refuses_others() -> None:
+    published = {tool.name: published_output_schema(toolset, tool) for toolset, tool in PAIRS}
+    lists = {name for name, schema in published.items() if schema is not None}
+    assert {"list_tasks", "scratch_search", "note_list", "repo_search", "list_sections"} <= lists
+    assert not lists & {"add_task", "note_save", "note_get", "smart_read", "repo_open_file"}
+    for name in lists:
+        schema = published[name] or {}
+        assert schema["type"] == "object"
+        with pytest.raises(jsonschema.ValidationError):
+            witnesses.validate({"strange": 1}, schema)
 
 
 @every_tool

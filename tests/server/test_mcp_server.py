@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference, TextContent
 
-from rolltop.core import accounts, token_counter
+from rolltop.core import accounts, pagination, token_counter
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.principal import Principal
@@ -64,7 +64,8 @@ def test_every_tool_is_listed_with_title_hints_and_schemas(tmp_path: Path, era: 
     for tool in listed.tools:
         assert tool.title
         assert 0 < len(tool.description) <= 1000
-        assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+        assert tool.input_schema["type"] == "object"
+        assert (tool.output_schema or {"type": "object"})["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False
         hints = tool.annotations.model_dump(exclude={"title"})
         assert set(hints.values()) <= {True, False}
@@ -286,7 +287,8 @@ def test_an_unknown_tool_is_a_protocol_error_that_names_the_nearest(
 def test_the_output_setting_chooses_what_hosts_get(tmp_path: Path, era: str, output: str) -> None:
     async def ask(client: Client) -> tuple[Any, Any]:
         listed = await client.list_tools()
-        return listed.tools[0].output_schema, await client.call_tool("say", {"text": "x"})
+        (lists,) = (tool for tool in listed.tools if tool.name == "list_tasks")
+        return lists.output_schema, await client.call_tool("say", {"text": "x"})
 
     schema, answer = talk(make_app(tmp_path, output=output), era, ask)
     assert (schema is None) == (output == "text")
@@ -441,8 +443,55 @@ def test_the_instructions_hold_no_stored_text_and_are_short(tmp_path: Path) -> N
 
     said = talk(make_app(tmp_path), LEGACY, ask)
     assert "swordfish" not in said
-    assert "tasks:" in said
-    assert len(said) <= 2048
+    assert token_counter.count(said) <= 200
+    for when in ("At the start", "Before reading a long document", "Before ending"):
+        assert when in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "named", "left_out"),
+    [
+        ({"toolsets": ("tasks",)}, "next_task", "note_"),
+        ({"exclude_tools": ("scratch_search",)}, "note_list", "scratch_search"),
+        ({"read_only": True}, "scratch_search", "add_task"),
+        ({"names": "seed"}, "list with a question", "note_list"),
+    ],
+)
+def test_the_instructions_name_offered_tools_only(
+    tmp_path: Path, changed: dict[str, Any], named: str, left_out: str
+) -> None:
+    async def ask(client: Client) -> str:
+        return client.instructions or ""
+
+    said = talk(make_app(tmp_path, **changed), LEGACY, ask)
+    assert named in said
+    assert left_out not in said
+
+
+@ERAS
+def test_hosts_that_load_tools_on_demand_are_told_which_to_have_at_hand(
+    tmp_path: Path, era: str
+) -> None:
+    listed = talk(make_app(tmp_path), era, lambda client: client.list_tools())
+    hints: dict[str, dict[str, Any]] = {tool.name: tool.meta or {} for tool in listed.tools}
+    at_hand = {name for name, hint in hints.items() if hint == {"anthropic/alwaysLoad": True}}
+    core = {"next_task", "add_task", "scratch_search", "note_list", "repo_smart_search"}
+    assert at_hand == core
+    assert hints["repo_search"]["anthropic/searchHint"].startswith("grep")
+    for name in hints.keys() - core:
+        assert hints[name].keys() <= {"anthropic/searchHint"}
+
+
+@ERAS
+def test_the_whole_list_is_small_as_it_is_sent(tmp_path: Path, era: str) -> None:
+    listed = talk(make_app(tmp_path), era, lambda client: client.list_tools())
+    declared = {tool.name for toolset in TOOLSETS for tool in toolset.tools}
+    sent = [
+        tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+        for tool in listed.tools
+        if tool.name in declared
+    ]
+    assert token_counter.count(pagination.compact_json(sent)) <= 12_000
 
 
 def test_read_only_and_seed_names_narrow_the_list(tmp_path: Path) -> None:

@@ -483,6 +483,33 @@ def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
     return {**whole, "$defs": definitions} if definitions else whole
 
 
+def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
+    """Return what tools/list says of a tool's answers; None for nothing.
+
+    A host gains by the shape of lists, whose entries a program may work through. Of a failure,
+    which is the same for a whole toolset, only its required fields are said.
+    """
+    if not (tool.is_read_only and tool.accepts_cursor):
+        return None
+    whole = _without_descriptions(_type_schema(tool.output))
+    definitions = whole.pop("$defs", {})
+    failure = {"required": _type_schema(toolset.error_output)["required"]}
+    published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
+    return {**published, "$defs": definitions} if definitions else published
+
+
+def _without_descriptions(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
+    if isinstance(schema, list):
+        return [_without_descriptions(part) for part in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_descriptions(part)
+        for key, part in cast("JsonObject", schema).items()
+        if key != "description" or not isinstance(part, str)
+    }
+
+
 @lru_cache(maxsize=256)
 def _type_schema(kind: type) -> dict[str, Any]:
     return simplify_schema(TypeAdapter(kind).json_schema(), nulls=True)

@@ -157,6 +157,14 @@ class ToolRegistry:
             return text
         return self._name_pattern.sub(lambda found: self._listed_names[found[0]], text)
 
+    def offered_sentences(self, sentences: Iterable[str]) -> list[str]:
+        """Return those sentences of ours that name no tool but offered ones, by listed names."""
+        return [
+            self.use_listed_names(sentence)
+            for sentence in sentences
+            if self.has_tools(self._known_names.intersection(re.findall(r"\w+_\w+", sentence)))
+        ]
+
     @property
     def all_tools(self) -> tuple[RegisteredTool, ...]:
         """Every tool under every name, as callers who may write get it."""

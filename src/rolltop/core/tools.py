@@ -62,7 +62,8 @@ class Tool:
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
-    `other_names` are accepted in calls and never listed.
+    `other_names` are accepted in calls and never listed. Hosts that load tools on demand are asked
+    to have those that are `is_core` at hand always, and find others by `search_hint` too.
     """
 
     name: str
@@ -83,6 +84,8 @@ class Tool:
     argument_hints: Mapping[str, str] = field(default_factory=dict[str, str])
     blank_values: frozenset[str] = frozenset()
     other_names: tuple[str, ...] = ()
+    is_core: bool = False
+    search_hint: str = ""
 
     @property
     def description(self) -> str:
@@ -163,6 +166,8 @@ class Toolset:
     `close(app)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
     `check_settings(settings)` raises InvalidConfig if settings contradict each other.
+    `guidance` says to the host's model when to reach for the tools, a sentence each; one that
+    names a tool that is not offered is left out.
     Without `needs_store` calls are answered before the store is open and while it is out of
     reach, for a principal whose user may be unknown. What `reads_roots` reads files in the roots.
     """
@@ -181,6 +186,7 @@ class Toolset:
     resource_templates: tuple[ResourceTemplate, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     check_settings: Callable[[Settings], None] | None = None
+    guidance: tuple[str, ...] = ()
     needs_store: bool = True
     reads_roots: bool = False
     argument_code: str = "INVALID_ARGUMENT"

@@ -26,7 +26,7 @@ from mcp_types import (
 
 from rolltop import __version__
 from rolltop.core import logging
-from rolltop.core.arguments import output_schema
+from rolltop.core.arguments import published_output_schema
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
@@ -65,10 +65,10 @@ _LIST_TTL_MS: Final = 300_000
 PRINCIPAL_KEY: Final = "rolltop.caller"
 """The key under which an authenticated request's ASGI scope holds its Principal."""
 _STRUCTURED_ONLY: Final = "The answer is in the structured content."
-_INSTRUCTIONS: Final = (
-    "A durable desk for agents: what a tool acknowledges is on disk."
-    " A failed call has a code and a hint that names the call which repairs it."
-    " An answer that says truncated was cut: send its `next` as it is to go on."
+_INSTRUCTIONS: Final = "A durable desk: what a tool acknowledges outlives this session."
+_LAST_INSTRUCTIONS: Final = (
+    "The hint of a failed call names the call that repairs it; a truncated answer's `next`, sent as"
+    " it is, goes on."
 )
 
 
@@ -203,13 +203,14 @@ class _ToolHandlers:
             input_schema=registered.parameters.schema,
             output_schema=None
             if self._output_mode == "text"
-            else output_schema(registered.toolset, tool),
+            else published_output_schema(registered.toolset, tool),
             annotations=ToolAnnotations(
                 read_only_hint=registered.is_read_only,
                 destructive_hint=tool.destructive and not registered.is_read_only,
                 idempotent_hint=tool.idempotent or registered.is_read_only,
                 open_world_hint=tool.open_world,
             ),
+            _meta=_host_hints(registered),
         )
 
 
@@ -284,9 +285,18 @@ def token_principal(context: Context) -> Principal | None:
 
 
 def _instructions(app: AppContext) -> str:
-    """Return the instructions for the host's model; no stored text is in them."""
-    lines = [f"{toolset.name}: {toolset.summary}" for toolset in app.registry.toolsets]
-    return "\n".join([_INSTRUCTIONS, *lines])
+    """Return for the host's model when to reach for the tools; no stored text is in it."""
+    sentences = [sentence for toolset in app.registry.toolsets for sentence in toolset.guidance]
+    offered = app.registry.offered_sentences(sentences)
+    return "\n".join([_INSTRUCTIONS, *offered, _LAST_INSTRUCTIONS])
+
+
+def _host_hints(registered: RegisteredTool) -> dict[str, Any] | None:
+    """Return what tells a host that loads tools on demand which to have at hand, or to find."""
+    tool = registered.tool
+    if tool.is_core:
+        return {"anthropic/alwaysLoad": True}
+    return {"anthropic/searchHint": tool.search_hint} if tool.search_hint else None
 
 
 def _cache_hints(*, http: bool) -> Mapping[CacheableMethod, CacheHint]:

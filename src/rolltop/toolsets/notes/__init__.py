@@ -84,6 +84,10 @@ def _keep_as_note(arguments: Mapping[str, str]) -> str:
 TOOLSET: Final = Toolset(
     name="notes",
     summary="Plain-text notes with history, synced with Simplenote.",
+    guidance=(
+        "Before asking the user what was decided, note_list with a question.",
+        "Before ending, note_save what the next session should know.",
+    ),
     tools=TOOLS,
     error_codes={code: text for code, (_category, text) in _CODES.items()},
     shape_error=_shape_error,

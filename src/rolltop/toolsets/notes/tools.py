@@ -164,6 +164,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("list"),),
         other_names=("list_notes",),
+        is_core=True,
     ),
     Tool(
         "note_get",
@@ -183,6 +184,7 @@ TOOLS: Final = (
         argument_hints=dict.fromkeys(
             ("end_line", "line_end", "range_line_end", "limit"), _RANGE_HINT
         ),
+        search_hint="recall, memory",
     ),
     Tool(
         "note_save",
@@ -199,6 +201,7 @@ TOOLS: Final = (
             "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
         },
         blank_values=frozenset({"text"}),
+        search_hint="remember, write down, memory, Simplenote",
     ),
     Tool(
         "note_manage",

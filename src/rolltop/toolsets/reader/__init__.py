@@ -41,6 +41,7 @@ def _digest_document(arguments: Mapping[str, str]) -> str:
 TOOLSET: Final = Toolset(
     name="reader",
     summary="Reading documents too big for a context window.",
+    guidance=("Before reading a long document, smart_read, or read_plan with a question.",),
     tools=TOOLS,
     service=SERVICE,
     error_codes={

@@ -122,6 +122,7 @@ TOOLS: Final = (
             "mode": ArgumentErrorCode("MODE_INVALID", when=_INVALID_KINDS),
             "summary_style": ArgumentErrorCode("STYLE_INVALID", when=_INVALID_KINDS),
         },
+        search_hint="summarize a long document, PDF, DOCX",
     ),
     _read_tool(
         "read_section", read_section, "Read a section", SectionAnswer, accepts_max_tokens=True
@@ -133,6 +134,7 @@ TOOLS: Final = (
         OutlineAnswer,
         accepts_max_tokens=True,
         accepts_cursor=True,
+        search_hint="table of contents, outline",
     ),
     _read_tool(
         "estimate_tokens",
@@ -142,7 +144,12 @@ TOOLS: Final = (
         blank_values=frozenset({"text"}),
     ),
     _read_tool(
-        "read_plan", read_plan, "Read what answers a query", ReadPlan, accepts_max_tokens=True
+        "read_plan",
+        read_plan,
+        "Read what answers a query",
+        ReadPlan,
+        accepts_max_tokens=True,
+        search_hint="answer a question from documents, RAG",
     ),
 )
 

@@ -43,6 +43,7 @@ def _answer_from_files(arguments: Mapping[str, str]) -> str:
 TOOLSET: Final = Toolset(
     name="retrieval",
     summary="Exact and ranked search over trees of documents and code, and reading them.",
+    guidance=("Before opening files, repo_smart_search or repo_search finds the place.",),
     tools=TOOLS,
     error_codes={
         "CONFIG_INVALID": "There is no root; details.reason is MISSING_ROOT.",

@@ -187,6 +187,7 @@ TOOLS: Final = (
         aliases=(Alias("search"),),
         argument_errors=_SEARCH_FAULTS,
         argument_hints={"pattern": _PATTERN_HINT},
+        search_hint="grep, ripgrep, find text or regex in files",
     ),
     Tool(
         "repo_smart_search",
@@ -199,6 +200,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("smart_search"),),
         argument_errors=_SEARCH_FAULTS,
+        is_core=True,
     ),
     Tool(
         "repo_open_file",
@@ -211,6 +213,7 @@ TOOLS: Final = (
         aliases=(Alias("open_file", _AS_LINES),),
         argument_errors=_READ_FAULTS,
         argument_hints=dict.fromkeys(_LINE_RANGE_ARGUMENTS, _LINE_RANGE_HINT),
+        search_hint="cat, view a file",
     ),
     Tool(
         "repo_get_snippet",

@@ -53,6 +53,10 @@ def _draft_in_cells(arguments: Mapping[str, str]) -> str:
 TOOLSET: Final = Toolset(
     name="scratch",
     summary="Durable scratch notebooks of checked cells.",
+    guidance=(
+        "Keep drafts, data and results in cells as you work (scratch_append_cell checks them).",
+        "Before working something out, scratch_search finds what was worked out before.",
+    ),
     tools=TOOLS,
     error_codes={
         "NOT_FOUND": "The pad, cell, schema or namespace does not exist, or is another user's.",

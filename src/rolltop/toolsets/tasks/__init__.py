@@ -55,6 +55,10 @@ def _plan_work(arguments: Mapping[str, str]) -> str:
 TOOLSET: Final = Toolset(
     name="tasks",
     summary="Task lists with dependencies, claims and a trash.",
+    guidance=(
+        "At the start, next_task or list_tasks says what is left to do.",
+        "Plan with add_task; complete_task as soon as something is done.",
+    ),
     tools=TOOLS,
     error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",

@@ -335,6 +335,7 @@ TOOLS: Final = (
         "Add a task",
         TaskAddedAnswer,
         argument_hints=_STATUS_HINTS,
+        is_core=True,
     ),
     Tool(
         "list_tasks",
@@ -346,6 +347,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_errors=_LIST_FAULTS,
+        search_hint="todo list, plan, backlog",
     ),
     Tool(
         "get_task",
@@ -383,6 +385,7 @@ TOOLS: Final = (
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
+        is_core=True,
     ),
     Tool("claim_task", claim_task, "Claim a task", TaskAnswer),
     Tool("reopen_task", reopen_task, "Reopen a task", TaskAnswer, idempotent=True),
