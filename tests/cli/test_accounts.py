@@ -21,6 +21,10 @@ def test_users_come_and_go(shell: Shell) -> None:
     again = shell("user", "add", ADA)
     assert (again.code, again.out) == (1, "")
     assert "There is a user" in again.err
+    kept = "6f1a0c57-6d55-4f0e-9a57-5c3f0f4c7f11"
+    assert shell("user", "add", "bob@example.org", "--id", kept).code == 0
+    assert kept in shell("user", "list").out
+    assert shell("user", "add", "eve@example.org", "--id", kept).code == 1
     shell("call", "add_task", "title=hers", "--user", ADA)
     deleted = shell("user", "delete", ADA, "--yes")
     assert deleted.out == f"Deleted {ADA} with tasks (1).\n"

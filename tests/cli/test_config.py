@@ -32,6 +32,20 @@ def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> Non
     assert found["threads"] == ("16", "default")
 
 
+def test_settings_come_in_sections_under_the_path_of_their_file(shell: Shell) -> None:
+    path = shell.home / ".config" / "rolltop" / "rolltop.toml"
+    first, *rest = shell("config").out.splitlines()
+    assert first == f"# {path} (not there yet)"
+    shell.user_file('call_timeout = "2m"\n')
+    assert shell("config").out.splitlines()[0] == f"# {path}"
+    sections = [line.removeprefix("# ") for line in rest if line.startswith("# ")]
+    assert sections[0] == "general"
+    assert len(sections) == len(set(sections))
+    keys = [line.split()[0] for line in rest if line[:1].isalpha()]
+    assert sorted(keys) == sorted(setting.key for setting in declared_settings())
+    assert all(key.rpartition(".")[0] in {"", *sections} for key in keys)
+
+
 NUMBERS = [s for s in declared_settings() if s.kind in {"integer", "number", "duration", "size"}]
 
 

@@ -68,6 +68,16 @@ def test_a_fresh_user_is_told_how_to_start_and_nothing_is_made(shell: Shell) -> 
     assert not shell.data.exists()
 
 
+def test_programs_read_it_as_json(shell: Shell) -> None:
+    outcome = shell("doctor", "--json")
+    found = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert {"status": "ok", "about": "settings"}.items() <= found[0].items()
+    assert {finding["status"] for finding in found} <= {"ok", "note", "wrong"}
+    shell.set("ROLLTOP_OUTPUT", "xml")
+    assert shell("doctor", "--json").code == 1
+
+
 def test_a_store_in_use(shell: Shell) -> None:
     shell.set("DOCS_ROOT", str(shell.folder))
     shell("user", "add", "ada@example.org")

@@ -72,6 +72,29 @@ def test_stdio_carries_the_protocol_and_stderr_the_log(shell: Shell) -> None:
     assert [task["title"] for task in listed["data"]] == ["kept"]
 
 
+def test_typed_in_a_terminal_it_says_what_it_waits_for(shell: Shell) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rolltop", "serve"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        cwd=shell.folder,
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while b" started " not in said:
+            said += os.read(ours, 4096)
+        os.write(ours, b"\x04")
+        out, _ = process.communicate(timeout=30)
+    os.close(ours)
+    assert (process.returncode, out) == (0, b"")
+    assert said.startswith(b"rolltop serve waits for an MCP client")
+    assert b"rolltop install CLIENT" in said
+    assert b"waits" not in shell.process("serve").err.encode()
+
+
 def test_read_only_wins(shell: Shell) -> None:
     outcome = shell.process(
         "serve", "--read-only", stdin=lines(HELLO, READY, request(2, "tools/list"))

@@ -124,6 +124,17 @@ def test_a_taken_address_is_a_conflict(database: Database) -> None:
         database.write_sync(SYSTEM, accounts.add_user, "ADA@x")
 
 
+def test_a_user_may_keep_the_id_of_another_place(database: Database) -> None:
+    user = database.write_sync(SYSTEM, accounts.add_user, "ann@example.org", NOBODY.upper())
+    assert user.id == NOBODY
+    assert database.read_sync(SYSTEM, accounts.find_user_by_id, NOBODY) == user
+    with pytest.raises(Conflict, match=NOBODY):
+        database.write_sync(SYSTEM, accounts.add_user, "bob@example.org", NOBODY)
+    with pytest.raises(InvalidArgument, match="not a UUID"):
+        database.write_sync(SYSTEM, accounts.add_user, "bob@example.org", "7")
+    assert database.read_sync(SYSTEM, accounts.find_user_by_email, "bob@example.org") is None
+
+
 def test_users_are_listed_by_code_point(database: Database) -> None:
     emails = ["z@x", "ä@x", "a-b@x", "a@x", "a.b@x", "\U0001f600@x", "\uffee@x"]
     for email in emails:

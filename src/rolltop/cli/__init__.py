@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),
     "install": ("rolltop.cli.install", "Let an MCP client start Rolltop."),
     "uninstall": ("rolltop.cli.install", "Take Rolltop out of an MCP client's configuration."),
+    "completion": ("rolltop.cli.completion", "Print a script that completes commands in a shell."),
     "backup": ("rolltop.cli.backups", "Write a copy of the store, also while it is used."),
     "restore": ("rolltop.cli.backups", "Put a backup in the place of the store."),
     "store encrypt": ("rolltop.cli.stores", "Encrypt the store that is there."),

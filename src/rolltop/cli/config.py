@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
@@ -31,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the settings as this command line makes them; passwords are hidden."""
+    """Print the settings as this command line makes them, by sections; passwords are hidden."""
     settings = options.read_settings(arguments)
     keys: list[str] = arguments.keys or list(settings)
     for key in keys:
@@ -40,10 +41,24 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         options.print_line(json.dumps([_setting_as_json(settings, key) for key in keys], indent=2))
         return 0
-    for key in keys:
-        for line in _format_setting(settings, key):
-            options.print_line(line)
+    if arguments.keys:
+        for key in keys:
+            for line in _format_setting(settings, key):
+                options.print_line(line)
+        return 0
+    path = core_settings.user_directory() / core_settings.FILE_NAME
+    options.print_line(f"# {path}{'' if path.exists() else ' (not there yet)'}")
+    for section, group in groupby(sorted(keys, key=_section), key=_section):
+        options.print_line()
+        options.print_line(options.paint(f"# {section or 'general'}", options.BOLD))
+        for key in group:
+            for line in _format_setting(settings, key):
+                options.print_line(line)
     return 0
+
+
+def _section(key: str) -> str:
+    return key.rpartition(".")[0]
 
 
 def _setting_as_json(settings: Settings, key: str) -> dict[str, str]:
@@ -59,12 +74,12 @@ def _setting_as_json(settings: Settings, key: str) -> dict[str, str]:
 
 
 def _format_setting(settings: Settings, key: str) -> Iterator[str]:
-    """Yield a setting as a line of TOML's kind and its explanation."""
+    """Yield a setting as a line of TOML's kind, and its explanation as a comment."""
     setting = settings.declared[key]
-    yield f"{key} = {settings.masked_text(key)}".rstrip()
+    yield f"{options.paint(key, options.CYAN)} = {settings.masked_text(key)}".rstrip()
     seeds = [*setting.environment, *(name for name, _ in setting.entries)]
     names = " or ".join([setting.variable, *seeds])
     about = f"{setting.help} It is {setting.allowed_values}. From: {settings.source(key)}. {names}"
     yield from textwrap.wrap(
-        about, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+        about, _WIDTH, initial_indent="    # ", subsequent_indent="    # ", break_on_hyphens=False
     )

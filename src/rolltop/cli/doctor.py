@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -38,6 +39,11 @@ else:
 
 CheckStatus = Literal["ok", "note", "wrong"]
 
+_COLORS: Final[dict[CheckStatus, str]] = {
+    "ok": options.GREEN,
+    "note": options.YELLOW,
+    "wrong": options.RED,
+}
 _LISTING_LIMIT: Final = 6000
 _UNREACHABLE_HINT: Final = (
     "Look whether this user may write to it, and to the folder of a file, and who else uses it."
@@ -56,6 +62,7 @@ class DoctorResult:
 
 def configure(parser: ArgumentParser) -> None:
     """Describe the arguments."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
     options.add_identity(parser)
     options.add_selection(parser)
     options.add_settings(parser)
@@ -64,8 +71,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print what was found and what to do; return 1 if something is wrong."""
     wrong = 0
+    if arguments.json:
+        found = [*_run_checks(arguments)]
+        options.print_line(json.dumps([asdict(finding) for finding in found], indent=2))
+        return int(any(finding.status == "wrong" for finding in found))
     for finding in _run_checks(arguments):
-        options.print_line(f"{finding.status:5}  {finding.about}: {finding.message}")
+        status = options.paint(f"{finding.status:5}", _COLORS[finding.status])
+        options.print_line(f"{status}  {finding.about}: {finding.message}")
         if finding.advice:
             options.print_line(f"       → {finding.advice}")
         wrong += finding.status == "wrong"

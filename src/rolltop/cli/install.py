@@ -25,7 +25,6 @@ else:
     workspace = lazy("rolltop.workspace")
 
 _VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
-_GREEN, _RED = "32", "31"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -149,7 +148,7 @@ def _diff(path: Path, before: str, after: str) -> list[str]:
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""
     )
-    colors = {"+": _GREEN, "-": _RED}
+    colors = {"+": options.GREEN, "-": options.RED}
     return [options.paint(line, colors.get(line[:1], "")) for line in lines]
 
 

@@ -25,6 +25,8 @@ else:
     toolsets = lazy("rolltop.toolsets")
     logging = lazy("rolltop.core.logging")
 
+BOLD, RED, GREEN, YELLOW, CYAN = "1", "31", "32", "33", "36"
+"""Codes of a terminal's colours, for `paint`."""
 _SETTING_OPTIONS = {
     "user": "user",
     "project": "project",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
@@ -18,6 +19,11 @@ else:
     http = lazy("rolltop.server.http")
     stdio = lazy("rolltop.server.stdio")
 
+_WAITING: Final = (
+    "rolltop serve waits for an MCP client to write on stdin: clients start it themselves.\n"
+    "`rolltop install CLIENT` tells one to, `rolltop doctor` shows which do, and\n"
+    "`rolltop serve --http` serves many. Ctrl-C ends this one."
+)
 _ADDRESS: Final = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]*)(?::(?P<port>[0-9]+))?")
 
 
@@ -49,6 +55,8 @@ def _serve(arguments: Namespace) -> int:
     if arguments.http is None:
         if arguments.socket is not None:
             raise InvalidConfig("--socket needs --http", hint="Add --http.")
+        if options.is_terminal() and sys.stderr is not None and sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+            print(_WAITING, file=sys.stderr, flush=True)  # noqa: T201  # to the person who typed it
         return stdio.serve_stdio(options.read_settings(arguments, serving=True))
     place = parse_address(arguments.http)
     return http.serve_http(options.read_settings(arguments, serving=True, **place))

@@ -28,6 +28,8 @@ def configure(parser: ArgumentParser) -> None:
     command = parser.get_default("command")
     if command != "user list":
         parser.add_argument("email", metavar="EMAIL")
+    if command == "user add":
+        parser.add_argument("--id", metavar="UUID", default="", help="keep this id, not a new one")
     if command == "user delete":
         parser.add_argument("--yes", action="store_true", help="do not ask")
     options.add_settings(parser)
@@ -37,7 +39,7 @@ def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
     with open_store(arguments) as database:
         if arguments.command == "user add":
-            user = database.write_sync(db.SYSTEM, accounts.add_user, arguments.email)
+            user = database.write_sync(db.SYSTEM, accounts.add_user, arguments.email, arguments.id)
             options.print_line(f"Added {user.email}.")
         elif arguments.command == "user delete":
             return _delete(database, arguments.email, sure=arguments.yes)

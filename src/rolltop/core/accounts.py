@@ -110,15 +110,29 @@ def find_user_by_id(tx: Tx, user_id: str) -> User | None:
     return None if row is None else _user_from_row(row)
 
 
-def add_user(tx: Tx, email: str) -> User:
-    """Return a new user. Raises InvalidArgument for no address, Conflict for one that is taken."""
+def add_user(tx: Tx, email: str, user_id: str = "") -> User:
+    """Return a new user, by default with an id of its own.
+
+    Raises InvalidArgument for no address or id, Conflict for one that is taken.
+    """
     address = email.strip().lower()
     if not _is_email(address):
         raise InvalidArgument(
             f"{email!r} is not an e-mail address of at most {MAX_EMAIL_LENGTH} characters.",
             hint="Give an address such as ada@example.org.",
         )
-    user = User(str(uuid.uuid4()), address, tx.now, None)
+    wanted = _canonical_uuid(user_id) if user_id else str(uuid.uuid4())
+    if wanted is None:
+        raise InvalidArgument(
+            f"{user_id[:MAX_EMAIL_LENGTH]!r} is not a UUID",
+            hint="Give the id that the user has elsewhere, or none.",
+        )
+    if user_id and find_user_by_id(tx, wanted) is not None:
+        raise Conflict(
+            f"There is a user with the id {wanted} already.",
+            hint="`rolltop user list` shows all users.",
+        )
+    user = User(wanted, address, tx.now, None)
     made = tx.execute(
         insert(tx.kind, users)
         .values(id=user.id, email=user.email, created_at=user.created_at)

@@ -9,12 +9,13 @@ from rolltop.core.settings.core import (
     UNKNOWN_HOST_RESULT_TOKENS,
     user_directory,
 )
-from rolltop.core.settings.load import load, unknown_name_error
+from rolltop.core.settings.load import FILE_NAME, load, unknown_name_error
 from rolltop.core.settings.settings import DEFAULT_SOURCE, Setting, SettingKind, Settings
 
 __all__ = [
     "CORE_SETTINGS",
     "DEFAULT_SOURCE",
+    "FILE_NAME",
     "HOST_RESULT_TOKENS",
     "LEVELS",
     "UNKNOWN_HOST_RESULT_TOKENS",
