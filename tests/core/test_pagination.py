@@ -134,7 +134,8 @@ def test_what_stands_around_a_text_leaves_half_of_the_room_to_it() -> None:
     tags, text = [f"project/alpha-{n}" for n in range(100)], "word " * 5000
     answer = pagination.truncate(_around(tags, text), 200, _finish)
     assert pagination.count_tokens(answer["content"]) > 80
-    assert answer["tags"][-1].endswith("more …")
+    assert answer["tags"] == tags[: len(answer["tags"])]
+    assert answer["omitted"] == ["tags"]
 
 
 @pytest.mark.parametrize("tags", range(0, 30, 2))
@@ -241,14 +242,24 @@ def test_an_object_of_many_short_texts_keeps_the_first_of_them() -> None:
     )
     assert pagination.count_tokens(answer) <= 200
     assert answer["id"] == "x" * 36
-    assert answer["tags"][:2] == ["tag0", "tag1"]
-    assert answer["tags"][-1] == f"{401 - len(answer['tags'])} more …"
+    assert answer["tags"] == [f"tag{n}" for n in range(20)]
+    assert answer["omitted"] == ["tags"]
+
+
+def test_an_object_names_its_lists_that_lack_entries_beside_what_it_lacked_already() -> None:
+    names = [f"name {n}" for n in range(400)]
+    inner = {"names": names, "few": ["a"], "omitted": ["history"]}
+    answer = pagination.truncate_object({"items": [inner], "names": names}, 200)
+    assert answer["items"][0]["omitted"] == ["history", "names"]
+    assert answer["omitted"] == ["names"]
+    assert answer["items"][0]["few"] == ["a"]
 
 
 def test_an_empty_list_stays_empty_however_little_room_there_is() -> None:
     kept: dict[str, Any] = {"numbers": list(range(500)), "names": ["a", "b"], "in": {"tags": []}}
     answer = pagination.truncate_object(kept, 200, is_committed=True)
-    assert (answer["names"], answer["in"]) == (["…"], {"tags": []})
+    assert (answer["names"], answer["omitted"]) == ([], ["names"])
+    assert answer["in"] == {"tags": []}
 
 
 def test_what_a_write_kept_is_answered_in_a_few_words_rather_than_refused() -> None:
@@ -257,7 +268,8 @@ def test_what_a_write_kept_is_answered_in_a_few_words_rather_than_refused() -> N
     assert answer == {
         "numbers": kept["numbers"],
         "said": "…",
-        "names": ["…"],
+        "names": [],
+        "omitted": ["names"],
         "truncated": True,
     }
     with pytest.raises(InvalidArgument):

@@ -28,12 +28,11 @@ _MAX_CHARACTERS_PER_TOKEN = 128
 _MAX_PROBES = 24
 _MAX_LABEL_CHARACTERS = 40
 """Characters: ids, dates and names are ASCII, no longer than that, and never cut."""
-_LIST_CAPS = (None, 20, 5, 1, 0, -1)
-"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough.
-
-The mark that follows says how many are missing; at −1 it alone is left.
-"""
-_VERBATIM_FIELDS = frozenset({"next", "next_cursor", "path"})
+_LIST_CAPS = (None, 20, 5, 1, 0)
+"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough."""
+_OMITTED = "omitted"
+"""The field that names the lists of its object which lack entries."""
+_VERBATIM_FIELDS = frozenset({"next", "next_cursor", "path", _OMITTED})
 """Fields of which a part is of no use."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -372,7 +371,7 @@ def _apply_caps(result: JsonObject, cap: int, most: int | None) -> JsonObject:
     """Return the object with texts cut to `cap` characters, lists of texts to `most` entries.
 
     Beside one with a focus other texts have what is over when that is whole. The mark is counted
-    in a text; in a list it is one entry more, which says how many are missing.
+    in a text; a list gets none, since all its entries must be true: `omitted` names it instead.
     """
     return _truncate_value(result, cap, max(1, cap - _max_focused_length(result)), most)
 
@@ -384,17 +383,18 @@ def _truncate_value(value: Any, focused: int, cap: int, most: int | None) -> Any
         is_kept = is_label or len(value) <= cap or isinstance(value, VerbatimText)
         return value if is_kept else _truncate_text(value, cap)
     if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {
+        fields = cast("dict[str, Any]", value)
+        kept = {
             k: e if k in _VERBATIM_FIELDS else _truncate_value(e, focused, cap, most)
-            for k, e in items
+            for k, e in fields.items()
         }
+        lists = {k: cast("list[Any]", e) for k, e in fields.items() if isinstance(e, list)}
+        short = [k for k, entries in lists.items() if len(kept[k]) < len(entries)]
+        return {**kept, _OMITTED: [*fields.get(_OMITTED, ()), *short]} if short else kept
     if isinstance(value, list):
         entries = cast("list[Any]", value)
-        is_texts = entries and all(isinstance(entry, str) for entry in entries)
-        if is_texts and most is not None and most < len(entries):
-            kept = [_truncate_value(entry, focused, cap, most) for entry in entries[: max(most, 0)]]
-            return [*kept, _ELLIPSIS if most < 0 else f"{len(entries) - most} more {_ELLIPSIS}"]
+        if all(isinstance(entry, str) for entry in entries):
+            entries = entries[:most]
         return [_truncate_value(entry, focused, cap, most) for entry in entries]
     return value
 

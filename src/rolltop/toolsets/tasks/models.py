@@ -238,6 +238,7 @@ class TaskData(TypedDict):
     links: NotRequired[list[str]]
     claim: NotRequired[ClaimData]
     released: NotRequired[str]
+    omitted: NotRequired[list[str]]
 
 
 class TaskAnswer(TypedDict):

@@ -39,8 +39,8 @@ _REFERENCES: Final = frozenset({"blockedby", "dependson", "dependencies", "paren
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
-DueAt = Annotated[str | None, Field(description="ISO date, or time with offset")]
-Links = Annotated[list[str] | None, Field(description="rolltop:// or web addresses")]
+DueAt = Annotated[str | None, Field(description="ISO date or time")]
+Links = Annotated[list[str] | None, Field(description="rolltop:// or https://")]
 Project = Annotated[str | None, Field(description="* is all")]
 Token = Annotated[str | None, Field(description="from claim_task")]
 
@@ -58,14 +58,11 @@ async def add_task(  # each is a field
     project: str | None = None,
     tasks: Annotated[
         list[JsonObject] | None,
-        Field(
-            description="several at once, each with these fields;"
-            " blocked_by may hold indexes of earlier ones"
-        ),
+        Field(description="a plan of such tasks; blocked_by may hold indexes of earlier ones"),
     ] = None,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Add a pending task, or a whole plan, to the caller's durable task list."""
+    """Add a task, or a whole plan, to the durable task list."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields)
     if tasks is None:
@@ -122,17 +119,17 @@ def _name_indexes(entry: JsonObject) -> JsonObject:
 async def list_tasks(
     call: CallContext,
     status: StatusFilter = "all",
-    q: Annotated[str | None, Field(description="words to search for")] = None,
+    q: Annotated[str | None, Field(description="words")] = None,
     tag: str | None = None,
-    ready: Annotated[bool, Field(description="only pending, not blocked, not claimed")] = False,
+    ready: Annotated[bool | None, Field(description="not blocked, not claimed")] = None,
     parent_id: str | None = None,
     due_before: str | None = None,
     project: Project = None,
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
     user_id: str | None = None,
 ) -> Page:
-    """List or search tasks, newest or best first: this project's and those without one."""
-    filters = FilterInput(status, tag, ready, parent_id, due_before, project, q)
+    """List or search tasks of this project, newest or best first."""
+    filters = FilterInput(status, tag, bool(ready), parent_id, due_before, project, q)
     kind = filters.cursor_kind(user_id)
     if q and q.strip():
         return await _search(call, filters, user_id, limit)
@@ -183,7 +180,9 @@ async def complete_task(
 ) -> JsonObject:
     """Mark a task completed; safe to repeat."""
     service = _service(call)
-    done = await call.write(service.complete_task, task_id, user_id, if_version, token, force=force)
+    done = await call.write(
+        service.complete_task, task_id, user_id, if_version, token, force=bool(force)
+    )
     return _write_answer(call, done, user_id)
 
 
@@ -200,7 +199,7 @@ async def update_task(  # each is a field
     links: list[str] | None = None,
     project: str | None = None,
     comment: Annotated[str | None, Field(description="progress, kept as a dated line")] = None,
-    token: Token = None,
+    token: str | None = None,
     force: bool = False,  # as the model sends it
     user_id: str | None = None,
     if_version: int | None = None,
@@ -215,7 +214,7 @@ async def update_task(  # each is a field
         if_version,
         token,
         comment,
-        force=force,
+        force=bool(force),
     )
     return _write_answer(call, task, user_id)
 
@@ -223,7 +222,7 @@ async def update_task(  # each is a field
 async def delete_task(
     call: CallContext,
     task_id: str,
-    token: Token = None,
+    token: str | None = None,
     force: bool = False,  # as the model sends it
     user_id: str | None = None,
     if_version: int | None = None,
@@ -231,7 +230,7 @@ async def delete_task(
     """Delete a task; restore_task undoes it for 30 days."""
     service = _service(call)
     deleted = await call.write(
-        service.delete_task, task_id, user_id, if_version, token, force=force
+        service.delete_task, task_id, user_id, if_version, token, force=bool(force)
     )
     _notify(call, deleted, user_id)
     data = {"task_id": deleted, "message": "Task deleted successfully"}
@@ -244,7 +243,7 @@ async def next_task(
     tag: str | None = None,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Get the best ready task: most urgent, first due, oldest; null, with what waits, if none."""
+    """Get the best ready task: most urgent, first due, oldest; else what is waiting."""
     service = _service(call)
     found = await call.read(service.next_task, user_id, project, tag)
     if found is not None:
@@ -262,10 +261,10 @@ async def claim_task(
     force: Annotated[bool, Field(description="take over another's claim")] = False,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Claim a ready task: until the lease ends, others cannot change it without its token."""
+    """Claim a ready task: while the lease runs, only its token can change it."""
     service = _service(call)
     claim = await call.write(
-        service.claim_task, task_id, lease_seconds, user_id, token, force=force
+        service.claim_task, task_id, lease_seconds, user_id, token, force=bool(force)
     )
     _notify(call, claim.task.id, user_id)
     return {"success": True, "data": claim.data}
