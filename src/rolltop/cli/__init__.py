@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "serve": ("rolltop.cli.serve", "Serve MCP over stdio, or over HTTP with --http."),
     "call": ("rolltop.cli.call", "Call one tool and print its answer."),
+    "search": ("rolltop.cli.search", "Search files, notes, pads and tasks at once."),
     "tools": ("rolltop.cli.tools", "List the tools and what each costs a client in tokens."),
     "config": ("rolltop.cli.config", "List every setting, its value and where it came from."),
     "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.cli import local_context, options
+from rolltop.cli import local_context, options, render
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
@@ -39,14 +39,18 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="`rolltop tools` lists them")
     parser.add_argument("pairs", metavar="KEY=VALUE", nargs="*", help="the tool's arguments")
     parser.add_argument(
-        "--json", metavar="OBJECT", help="the arguments as one JSON object; - reads it from stdin"
+        "--json",
+        metavar="OBJECT",
+        nargs="?",
+        const="",
+        help="print JSON, to a terminal too; the arguments may be one JSON object (-: from stdin)",
     )
     options.add_identity(parser)
     options.add_settings(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print the tool's answer as JSON; return 0, 1 if it is an error, 2 for wrong usage."""
+    """Print the tool's answer, as JSON to programs; return 0, 1 for an error, 2 for wrong usage."""
     settings = options.read_settings(arguments)
     with local_context.open_context(settings) as context:
         try:
@@ -58,10 +62,12 @@ def run(arguments: Namespace) -> int:
             return _usage_error(str(wrong))
         with ProgressBar(sys.stderr) as bar:
             answer = local_context.call_tool(context, registered, given, bar.report)
-    if sys.stdout.isatty():
-        options.print_line(json.dumps(answer.structured, ensure_ascii=False, indent=2))
-    else:
+    if arguments.json is not None or not sys.stdout.isatty():
         options.print_line(answer.text)
+    else:
+        lines = render.error_lines if answer.is_error else render.answer_lines
+        for line in lines(answer.structured):
+            options.print_line(line)
     return 1 if answer.is_error else 0
 
 
@@ -79,7 +85,7 @@ def parse_pairs(pairs: list[str], schema: Mapping[str, Any]) -> dict[str, object
 
 
 def _arguments(arguments: Namespace, registered: RegisteredTool) -> object:
-    if arguments.json is None:
+    if not arguments.json:
         return parse_pairs(arguments.pairs, registered.parameters.schema)
     if arguments.pairs:
         raise UsageError("Give the arguments as KEY=VALUE or with --json, not both.")

@@ -1,0 +1,111 @@
+"""`rolltop search`, and how answers look to a person."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
+
+import pytest
+
+from rolltop.cli import render
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A shell with a wheel in every toolset that searches."""
+    (shell.folder / "mill.md").write_text("# Mill\n\nThe water wheel turns.\n")
+    cell = {"language": "md", "content": "a wheel in a cell"}
+    for tool, arguments in (
+        ("add_task", {"title": "Grease the wheel"}),
+        ("note_save", {"text": "Wheels\nof many kinds, one wheel"}),
+        ("scratch_create", {"metadata": {"title": "Plans"}, "cells": [cell]}),
+    ):
+        assert shell("call", tool, "--json", json.dumps(arguments)).code == 0
+    return shell
+
+
+def test_all_that_search_are_asked_and_each_hit_says_where_it_is(filled: Shell) -> None:
+    outcome = filled("search", "wheel")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = [re.split(r"  +", line) for line in outcome.out.splitlines()]
+    where = dict(lines)
+    assert where["code/mill.md:1-3"] == "# Mill The water wheel turns."
+    short = {re.sub(r"[0-9a-f]{8}.*", "", key): text for key, text in where.items()}
+    assert short["note "] == "Wheels"
+    assert short["task "] == "[pending] Grease the wheel"
+    assert short["pad "] == "a wheel in a cell"
+    [task] = [key.split()[1] for key in where if key.startswith("task ")]
+    assert filled("call", "get_task", f"task_id={task}").code == 0
+
+
+def test_programs_get_whole_ids(filled: Shell) -> None:
+    found = json.loads(filled("search", "wheel", "--json").out)
+    assert found["failed"] == {}
+    assert {hit["kind"] for hit in found["hits"]} == {"file", "note", "pad", "task"}
+    ids = [hit["where"].split()[1] for hit in found["hits"] if hit["kind"] != "file"]
+    assert all(len(one) == 36 for one in ids)
+    few = json.loads(filled("search", "wheel", "--json", "--toolsets", "tasks").out)
+    assert [hit["kind"] for hit in few["hits"]] == ["task"]
+    assert filled("search", "wheel", "--limit", "0").code == 1
+
+
+def test_one_that_fails_does_not_hide_the_others(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled.home)  # no project: there is nothing to read
+    outcome = filled("search", "wheel")
+    assert outcome.code == 0
+    assert "repo_smart_search: CONFIG_INVALID" in outcome.out
+    assert "[pending] Grease the wheel" in outcome.out
+    assert filled("search", "wheel", "--toolsets", "retrieval").code == 1
+    assert filled("search", "xylophone", "--toolsets", "tasks").out == "Nothing was found.\n"
+
+
+def test_on_a_terminal_answers_are_for_people_and_json_is_for_the_asking(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", Mock(return_value=True))
+    listed = filled("call", "list_tasks").out
+    assert re.search(
+        r"^  - task_id: [0-9a-f-]{36}\n    title: Grease the wheel$", listed, re.MULTILINE
+    )
+    read = filled("call", "smart_read", "file_path=mill.md").out
+    assert "content:\n  # Mill\n\n  The water wheel turns.\n" in read
+    refused = filled("call", "note_get", "note_id=none")
+    assert refused.code == 1
+    assert re.match(r"NOTE_NOT_FOUND: .*\n→ note_list", refused.out)
+    for arguments in (["--json"], ["--json", "{}"]):
+        assert json.loads(filled("call", "list_tasks", *arguments).out)["success"] is True
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b[36mtitle\x1b[0m: Grease" in filled("call", "list_tasks").out
+    assert "\x1b[32mok" in filled("doctor").out
+
+
+def test_no_control_character_of_stored_text_reaches_a_terminal() -> None:
+    evil = "\x1b]0;title\x07\x9b31m\u202e\r\u2028x"
+    for line in (
+        *render.answer_lines({evil: evil, "b": [{evil: f"{evil}\n{evil}"}], "c": [evil]}),
+        *render.error_lines({"error": {"code": evil, "message": evil, "hint": evil}}),
+        render.one_line(evil, 200),
+    ):
+        assert line.isprintable(), line
+    assert render.one_line("a  b\nc", 4) == "a b…"
+    assert [
+        *render.answer_lines(
+            {"a": None, "b": [], "t": True, "n": [1, 2], "e": [{"a": None}, {"a": 1, "b": 2}]}
+        )
+    ] == [
+        "t: yes",
+        "n: 1, 2",
+        "e:",
+        "  - ",
+        "  - a: 1",
+        "    b: 2",
+    ]
