@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.argument_names import FIELD_SYNONYMS, PARAMETER_SYNONYMS
-from rolltop.core.arguments import describe_schema
 from rolltop.core.dispatch import ToolRegistry
 from rolltop.core.errors import RolltopError
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.settings import CORE_SETTINGS, Setting
+from rolltop.core.tool_schema import describe_schema
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.scratch.syntax import LANGUAGES, OTHER_NAMES
 
@@ -72,7 +72,7 @@ def cost(offers: Iterable[RegisteredTool]) -> int:
                 {
                     "name": offer.name,
                     "description": offer.description,
-                    "inputSchema": offer.parameters.schema,
+                    "inputSchema": offer.parameters.listed_schema,
                 }
             )
         )

@@ -12,10 +12,11 @@ import pytest
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.accounts import add_user
-from rolltop.core.arguments import Parameters, output_schema, published_output_schema
+from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
 from rolltop.core.principal import Principal
+from rolltop.core.tool_schema import output_schema, published_output_schema
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from tests import witnesses
@@ -96,12 +97,17 @@ def test_a_tool_says_what_it_is(toolset: Toolset, tool: Tool) -> None:
     schema = _schema(toolset, tool)
     assert schema["additionalProperties"] is False
     assert '"title":' not in json.dumps(schema).replace('"title": {', "")
+    listed = Parameters(tool, code=toolset.argument_code).listed_schema
+    assert "$" not in json.dumps(listed)  # no reference, which some hosts do not follow
+    assert listed["properties"].keys() == schema["properties"].keys()
+    assert listed.get("required") == schema.get("required")
+    witnesses.validate({}, {**listed, "required": []})
 
 
 def test_the_list_of_tools_is_small() -> None:
     offers = ToolRegistry(TOOLSETS).list_tools(Principal.for_user("me"))
     listed = [
-        {"name": o.name, "description": o.description, "inputSchema": o.parameters.schema}
+        {"name": o.name, "description": o.description, "inputSchema": o.parameters.listed_schema}
         for o in offers
     ]
     most = {"tasks": 1200, "reader": 800, "scratch": 2300, "notes": 900, "retrieval": 900}
@@ -109,7 +115,7 @@ def test_the_list_of_tools_is_small() -> None:
         names = {tool.name for tool in toolset.tools}
         own = [offer for offer in listed if offer["name"] in names]
         assert token_counter.count(pagination.compact_json(own)) <= most.get(toolset.name, 900)
-    assert token_counter.count(pagination.compact_json(listed)) <= 6000
+    assert token_counter.count(pagination.compact_json(listed)) <= 4800
 
 
 @every_tool

@@ -84,6 +84,18 @@ def test_schema_is_strict_and_carries_no_noise() -> None:
     }
 
 
+def test_hosts_are_listed_no_references_and_no_limits_that_go_without_saying() -> None:
+    walk = Parameters(Tool("walk", _walk, "Walk", dict, accepts_max_tokens=True), code="X")
+    step = walk.listed_schema["properties"]["last"]
+    assert step["required"] == ["what", "times"]
+    assert step["properties"]["times"] == {"type": "integer"}
+    assert step["properties"]["then"] == {"items": {"type": "object"}, "type": "array"}
+    assert walk.listed_schema["properties"]["max_tokens"] == {"type": "integer"}
+    assert "$" not in str(walk.listed_schema)
+    with pytest.raises(InvalidArgument, match="max_tokens must be an integer, 200 or more"):
+        walk.validate({"steps": [], "max_tokens": 5})
+
+
 def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
     checked = _parameters().validate({"query": "x", "tags": None, "limit": 3})
     assert checked == {"query": "x", "limit": 3}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from rolltop.core import logging, pagination
-from rolltop.core.arguments import output_schema
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import Principal
+from rolltop.core.tool_schema import output_schema
 from rolltop.core.tools import Actions, Tool
 from tests import witnesses
 from tests.core.example_toolset import EXAMPLE, RELEASE, Echo

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
-    from rolltop.core import argument_names, dispatch
-    from rolltop.core import arguments as core_arguments
+    from rolltop.core import argument_names, dispatch, tool_schema
     from rolltop.core.dispatch import RegisteredTool
 else:
     argument_names = lazy("rolltop.core.argument_names")
-    core_arguments = lazy("rolltop.core.arguments")
     dispatch = lazy("rolltop.core.dispatch")
+    tool_schema = lazy("rolltop.core.tool_schema")
 
 _EPILOG: Final = (
     "A value is taken as text where the parameter is a text, and read as JSON elsewhere."
@@ -109,7 +108,7 @@ def _parse_value(name: str, text: str, schema: Mapping[str, Any]) -> object:
     except (ValueError, RecursionError):
         if part is None:
             return text
-        allowed = core_arguments.describe_schema(part, dict(schema))
+        allowed = tool_schema.describe_schema(part, dict(schema))
         raise UsageError(f"{name}={text} is no JSON; {name} is {allowed}.") from None
 
 

@@ -47,7 +47,7 @@ def list_tools(app: AppContext) -> list[dict[str, Any]]:
         sent = {
             "name": registered.name,
             "description": registered.description,
-            "inputSchema": registered.parameters.schema,
+            "inputSchema": registered.parameters.listed_schema,
         }
         about = {
             "toolset": registered.toolset.name,

@@ -9,7 +9,7 @@ from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from rolltop.core import pagination
 from rolltop.core.argument_names import (
@@ -19,6 +19,12 @@ from rolltop.core.argument_names import (
     suggest_field,
 )
 from rolltop.core.errors import InvalidArgument, InvalidText
+from rolltop.core.tool_schema import (
+    describe_schema,
+    resolve_reference,
+    shorten_schema,
+    simplify_schema,
+)
 from rolltop.core.tools import MISSING, TYPE, VALUE
 
 if TYPE_CHECKING:
@@ -27,22 +33,13 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from rolltop.core.tools import JsonObject, Tool, Toolset
+    from rolltop.core.tools import JsonObject, Tool
 
 _MAX_PREVIEW_CHARACTERS = 60
-_MAX_DESCRIBED_DEPTH = 2  # an object in a list, and its fields
 _MAX_DEPTH = 100
 _MAX_JSON_VALUES = 50_000
 """Values and levels that JSON text in arguments may have, as many as a message itself."""
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
-_TYPE_NAMES = {
-    "string": "text",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "object": "an object",
-    "array": "a list",
-}
 
 
 def value_preview(value: object) -> str:
@@ -135,6 +132,18 @@ class Parameters:
             allowed["enum"] = [name for name in allowed["enum"] if name in self._actions]
         return {**cleaned, "additionalProperties": False}
 
+    @cached_property
+    def listed_schema(self) -> JsonObject:
+        """The schema as hosts are sent it: no references, and nothing that a model can do without.
+
+        What it leaves out is checked all the same, and a refusal says it.
+        """
+        definitions = self.schema.get("$defs", {})
+        listed = shorten_schema(self.schema, definitions)
+        if "max_tokens" in listed["properties"]:
+            listed["properties"]["max_tokens"] = {"type": "integer"}
+        return {**listed, "additionalProperties": False}
+
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
@@ -185,14 +194,15 @@ class Parameters:
             RecursionError: they are nested too deeply.
 
         """
-        reader = _ValueReader(self.schema)
+        reader = _ValueReader()
+        declared = self.listed_schema["properties"]
         arguments: dict[str, Any] = {}
         for name, value in named.items():
             optional = not self._fields[name].is_required()
             if value == "" and optional and name not in self._tool.blank_values:
                 continue
             try:
-                arguments[name] = reader.read(value, self.schema["properties"][name])
+                arguments[name] = reader.read(value, declared[name])
             except _Unreadable as failure:
                 raise self._error(f"{name} {failure}", name=name) from None
         return arguments
@@ -261,13 +271,13 @@ class Parameters:
     def _locate(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
         """Return how a caller writes the way to a part of an argument, and the part's schema."""
         place = str(steps[0])
-        part = _resolve_reference(self.schema["properties"][place], self.schema)
+        part = resolve_reference(self.schema["properties"][place], self.schema)
         for step in steps[1:]:
             if isinstance(step, int):
                 place, part = f"{place}[{step}]", part.get("items", part)
             elif step in part.get("properties", ()):
                 place, part = f"{place}.{step}", part["properties"][step]
-            part = _resolve_reference(part, self.schema)
+            part = resolve_reference(part, self.schema)
         return place, part
 
     def _duplicate_error(self, own: str, name: str) -> InvalidArgument:
@@ -298,9 +308,8 @@ class _ValueReader:
     Nothing else is changed; what does not fit is left for the check to refuse.
     """
 
-    def __init__(self, schema: JsonObject) -> None:
-        """Read by the schema of all arguments."""
-        self._schema = schema
+    def __init__(self) -> None:
+        """Have read nothing."""
         self._json_values = 0
 
     def read(self, value: Any, part: JsonObject, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
@@ -313,17 +322,16 @@ class _ValueReader:
         """
         if depth > _MAX_DEPTH:
             raise RecursionError
-        part = _resolve_reference(part, self._schema)
         if isinstance(value, str):
             value = self._from_text(value, part)
         if isinstance(value, float):
             return _read_number(value, part)
         if isinstance(value, list):
-            items = _alternative(part, "array", self._schema).get("items", {})
+            items = _alternative(part, "array").get("items", {})
             entries = cast("list[Any]", value)
             return [self.read(entry, items, depth + 1) for entry in entries]
         if isinstance(value, dict):
-            whole = _alternative(part, "object", self._schema)
+            whole = _alternative(part, "object")
             return self._read_object(cast("dict[str, Any]", value), whole, depth + 1)
         return value
 
@@ -345,8 +353,7 @@ class _ValueReader:
 
     def _from_text(self, text: str, part: JsonObject) -> Any:  # noqa: ANN401  # any JSON value
         """Return what a text stands for where a text is not what is asked for."""
-        choices = [_resolve_reference(choice, self._schema) for choice in part.get("anyOf", ())]
-        kinds = [choice.get("type", "string") for choice in choices or [part]]
+        kinds = [choice.get("type", "string") for choice in part.get("anyOf", [part])]
         if "string" in kinds:
             return text
         if "boolean" in kinds and text.strip().lower() in {"true", "false"}:
@@ -394,10 +401,9 @@ def _is_left_out(name: str, value: object, part: JsonObject) -> bool:
     return value is None or (value == "" and not is_text)
 
 
-def _alternative(part: JsonObject, kind: str, root: JsonObject) -> JsonObject:
+def _alternative(part: JsonObject, kind: str) -> JsonObject:
     """Return the one of a part's alternatives that has the type, the part where it has none."""
-    choices = (_resolve_reference(choice, root) for choice in part.get("anyOf", ()))
-    return next((choice for choice in choices if choice.get("type") == kind), part)
+    return next((choice for choice in part.get("anyOf", ()) if choice.get("type") == kind), part)
 
 
 @lru_cache(maxsize=_MODEL_CACHE_SIZE)
@@ -438,125 +444,3 @@ def _schema(model: type[BaseModel]) -> JsonObject:
 def _annotation_namespace(function: object) -> dict[str, Any]:
     """Return the names the function's annotations are written in."""
     return cast("dict[str, Any]", inspect.unwrap(cast("Any", function)).__globals__)
-
-
-_IMPLIED = (("default", None), ("additionalProperties", True))
-"""Keywords that say nothing with these values."""
-
-
-def simplify_schema(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
-    """Return the JSON Schema without titles and null defaults; null alternatives if `nulls`."""
-    if isinstance(schema, list):
-        return [simplify_schema(part, nulls=nulls) for part in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    whole = cast("dict[str, Any]", schema)
-    cleaned = {
-        key: {name: simplify_schema(part, nulls=nulls) for name, part in value.items()}
-        if key in {"properties", "$defs"}
-        else simplify_schema(value, nulls=nulls)
-        for key, value in whole.items()
-        if (key, value) not in _IMPLIED and key != "title"
-    }
-    if nulls:
-        return cleaned
-    choices = [part for part in cleaned.get("anyOf", []) if part != {"type": "null"}]
-    if len(choices) == 1 and len(cleaned["anyOf"]) > 1:
-        del cleaned["anyOf"]
-        return {**choices[0], **cleaned}
-    return cleaned
-
-
-def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
-    """Return the JSON Schema of a tool's structured answer.
-
-    Its root is an object with both outcomes in `anyOf`: strict clients check errors too, and
-    the legacy protocol refuses a root that is no object.
-    """
-    outcomes: list[JsonObject] = []
-    definitions: JsonObject = {}
-    for kind in (tool.output, toolset.error_output):
-        schema = dict(_type_schema(kind))
-        definitions.update(schema.pop("$defs", {}))
-        outcomes.append(schema)
-    whole: JsonObject = {"type": "object", "anyOf": outcomes}
-    return {**whole, "$defs": definitions} if definitions else whole
-
-
-def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
-    """Return what tools/list says of a tool's answers; None for nothing.
-
-    A host gains by the shape of lists, whose entries a program may work through. Of a failure,
-    which is the same for a whole toolset, only its required fields are said.
-    """
-    if not (tool.is_read_only and tool.accepts_cursor):
-        return None
-    whole = _without_descriptions(_type_schema(tool.output))
-    definitions = whole.pop("$defs", {})
-    failure = {"required": _type_schema(toolset.error_output)["required"]}
-    published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
-    return {**published, "$defs": definitions} if definitions else published
-
-
-def _without_descriptions(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
-    if isinstance(schema, list):
-        return [_without_descriptions(part) for part in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: _without_descriptions(part)
-        for key, part in cast("JsonObject", schema).items()
-        if key != "description" or not isinstance(part, str)
-    }
-
-
-@lru_cache(maxsize=256)
-def _type_schema(kind: type) -> dict[str, Any]:
-    return simplify_schema(TypeAdapter(kind).json_schema(), nulls=True)
-
-
-def describe_schema(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
-    """Return in words what a part of a schema allows; `?` marks fields that may be left out.
-
-    Objects that are `depth` 2 down or more are said without their fields.
-    """
-    part = _resolve_reference(part, root)
-    if "enum" in part:
-        return "one of: " + ", ".join(str(value) for value in part["enum"])
-    if "const" in part:
-        return f"{part['const']!r}"
-    if "anyOf" in part:
-        return " or ".join(describe_schema(choice, root, depth + 1) for choice in part["anyOf"])
-    words = _TYPE_NAMES.get(str(part.get("type")), "any value")
-    if part.get("type") == "array" and "items" in part:
-        entry = describe_schema(part["items"], root, depth + 1)
-        words = f"a list of {entry.replace('an object', 'objects', 1)}"
-    elif "properties" in part and depth < _MAX_DESCRIBED_DEPTH:
-        needed = part.get("required", ())
-        fields = (
-            f"{name}{'' if name in needed else '?'}: {describe_schema(field, root, depth + 1)}"
-            for name, field in part["properties"].items()
-        )
-        words += f" {{{'; '.join(fields)}}}"
-    return words + _describe_range(part)
-
-
-def _resolve_reference(part: JsonObject, root: JsonObject) -> JsonObject:
-    """Return a part of a schema, that which it refers to where it does."""
-    while "$ref" in part:
-        part = root["$defs"][part["$ref"].rsplit("/", 1)[1]]
-    return part
-
-
-def _describe_range(part: JsonObject) -> str:
-    """Return the limits of a part of a schema in words."""
-    low = part.get("minimum", part.get("minLength", part.get("minItems")))
-    high = part.get("maximum", part.get("maxLength", part.get("maxItems")))
-    unit = " characters" if "minLength" in part or "maxLength" in part else ""
-    unit = " items" if "minItems" in part or "maxItems" in part else unit
-    of = " of" if unit else ""
-    if low is not None and high is not None:
-        return f"{of or ' from'} {low} to {high}{unit}"
-    if low is not None:
-        return f"{of} {low}{unit} or more" if unit else f", {low} or more"
-    return f"{of or ','} at most {high}{unit}" if high is not None else ""

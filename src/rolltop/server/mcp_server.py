@@ -26,10 +26,10 @@ from mcp_types import (
 
 from rolltop import __version__
 from rolltop.core import logging
-from rolltop.core.arguments import published_output_schema
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
+from rolltop.core.tool_schema import published_output_schema
 from rolltop.server import hosts
 from rolltop.server.client_roots import ClientRoots
 from rolltop.server.error_middleware import (
@@ -200,7 +200,7 @@ class _ToolHandlers:
             name=registered.name,
             title=registered.title,
             description=registered.description,
-            input_schema=registered.parameters.schema,
+            input_schema=registered.parameters.listed_schema,
             output_schema=None
             if self._output_mode == "text"
             else published_output_schema(registered.toolset, tool),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 SERVICE: Final = "rolltop.toolsets.notes.service:NoteService"
 
-Day = Annotated[str | None, Field(description="YYYY-MM-DD, UTC")]
+Day = Annotated[str | None, Field(description="YYYY-MM-DD")]
 
 
 async def note_list(
@@ -60,10 +60,7 @@ async def note_list(
     sort: Sort | None = None,
     preview_lines: Annotated[int, Field(ge=0, le=MAX_PREVIEW_LINES)] = 0,
 ) -> Page:
-    """List or search the user's notes: best match first, else last modified first.
-
-    matched: whether the first have all words of q, some, or one as a prefix.
-    """
+    """List or search the user's notes: best match first, else last modified first."""
     query = ListQuery(q, tags or (), trash_s, dt_before, dt_after, sort)
     request = NotePageRequest(limit, page, call.cursor, preview_lines)
     return await _service(call).list_notes(call, query, request)
@@ -98,8 +95,7 @@ async def note_save(
 ) -> JsonObject:
     """Create a note, or change one: by its whole text or by text_patch, one of the two.
 
-    If others changed the note since local_version, a patch of other lines is still applied;
-    otherwise VERSION_CONFLICT tells both sides.
+    If others changed it since local_version, a patch of other lines still applies.
     """
     request = SaveRequest(
         id=id,
@@ -122,7 +118,7 @@ async def note_manage(
 ) -> JsonObject | Page:
     """Trash or delete a note, list and restore its versions, get stats, sync.
 
-    delete_permanently takes trashed notes; restore also brings back deleted ones for 30 days.
+    delete_permanently takes trashed notes; restore brings back deleted ones too.
     """
     return await _service(call).manage_note(call, action, id, local_version, version)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.reader.service import ReaderService
 
 SERVICE: Final = "rolltop.toolsets.reader.service:ReaderService"
-CharacterOffset = Annotated[int | None, Field(ge=0, description="0-based; from next")]
+CharacterOffset = Annotated[int | None, Field(ge=0, description="from next")]
 
 
 def _service(call: CallContext) -> ReaderService:
@@ -88,9 +88,7 @@ async def read_plan(
     call: CallContext,
     file_paths: Annotated[list[str], Field(description="files, folders or globs")],
     query: str,
-    budget_tokens: Annotated[
-        int, Field(ge=MIN_BUDGET, description="for their text; max_tokens bounds the answer")
-    ],
+    budget_tokens: Annotated[int, Field(ge=MIN_BUDGET, description="for their text")],
 ) -> JsonObject:
     """Read the sections of files that best answer a query within a token budget."""
     return await _service(call).read_plan(call, file_paths, query, budget_tokens)

@@ -43,15 +43,15 @@ else:
     ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
     root_lookup = lazy("rolltop.toolsets.retrieval.service.root_lookup")
 
-Repo = Annotated[str | None, Field(description="a root's name; left out: all")]
-Path = Annotated[str, Field(description="relative to its root, or after the root's name")]
+Repo = Annotated[str | None, Field(description="a root's name")]
+Path = Annotated[str, Field(description="relative to its root")]
 Glob = Annotated[
     str | None,
-    Field(description="gitignore syntax: *.py, src/**/*.{js,ts}; docs/**: the root docs"),
+    Field(description="gitignore syntax, as src/**/*.{js,ts}"),
 ]
-CharacterOffset = Annotated[int | None, Field(ge=0, description="0-based, from next")]
+CharacterOffset = Annotated[int | None, Field(ge=0, description="from next")]
 LineNumber = Annotated[int, Field(ge=1)]
-NumberedLines = Annotated[bool, Field(description="lines as {line, text}: 1.8 times the tokens")]
+NumberedLines = Annotated[bool, Field(description="as {line, text}")]
 
 
 async def repo_search(
@@ -64,10 +64,7 @@ async def repo_search(
     case: Case = "sensitive",
     context: Annotated[int, Field(ge=0, le=5, description="lines around each match")] = 0,
 ) -> Page:
-    """Find every line that holds a text or matches a regular expression, exactly as ripgrep does.
-
-    Results are true of the files now, ordered by repo, path and line.
-    """
+    """Find every line that holds a text or matches a regular expression, as ripgrep does."""
     parsed = Query(query, regex, case, file_glob, context)
     return await call.run_in_thread(
         exact_search.exact_page, call, root_lookup.CallTimer(), parsed, repo, limit
@@ -82,12 +79,7 @@ async def repo_smart_search(
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     order: Order = "rank",
 ) -> Page:
-    """Find the functions, classes, sections and paragraphs that best answer a few words.
-
-    Takes a question, words, a camelCase or snake_case name, a file name. why: what matched. order
-    path arranges each page by path. Pages end after 120 places. meta.unread: files that hold some
-    of it too and were left out: not indexed yet, or too many for signs or a long number.
-    """
+    """Find the functions, classes and sections that best answer a question, words or a name."""
     parsed = ranking.RankedQuery(query, file_glob, order)
     return await call.run_in_thread(
         ranking.ranked_page, call, root_lookup.CallTimer(), parsed, repo, limit
@@ -115,7 +107,7 @@ async def repo_get_snippet(
     lines: NumberedLines = False,
     char_start: CharacterOffset = None,
 ) -> TextPage:
-    """Read the lines start_line to end_line of a file, 1-based and inclusive."""
+    """Read lines of a file, from start_line to end_line, both included."""
     request = file_lines.FileRequest(repo, path, start_line, end_line, char_start, lines)
     return await call.run_in_thread(file_lines.file_text, call, root_lookup.CallTimer(), request)
 
@@ -123,7 +115,7 @@ async def repo_get_snippet(
 async def repo_list_dir(
     call: CallContext,
     repo: Repo = None,
-    path: Annotated[str | None, Field(description="left out: the root, or all roots")] = None,
+    path: Annotated[str | None, Field(description="left out: all of it")] = None,
     depth: Annotated[int, Field(ge=1, le=5)] = 1,
 ) -> Page:
     """List a directory's text files and folders; those hidden or ignored by git are left out."""
