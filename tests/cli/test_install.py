@@ -38,7 +38,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
     monkeypatch.setattr(sys, "argv", [str(path)])
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "UV_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "UV", "UV_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     return path
 
@@ -233,15 +233,22 @@ def test_where_other_systems_keep_it(
 
 
 @pytest.mark.parametrize(
-    ("cache", "runner", "command"),
+    ("cache", "runner", "command", "beside"),
     [
-        (".cache/uv/archive-v0/x1", "uvx", ["--from", "rolltop", "rolltop", "serve"]),
-        (".local/pipx/.cache/x1", "pipx", ["run", "--spec", "rolltop", "rolltop", "serve"]),
-        (".cache/uv/archive-v0/x1", "", []),
+        (".cache/uv/archive-v0/x1", "uvx", ["--from", "rolltop", "rolltop", "serve"], False),
+        (".cache/uv/archive-v0/x1", "uvx", ["--from", "rolltop", "rolltop", "serve"], True),
+        (".local/pipx/.cache/x1", "pipx", ["run", "--spec", "rolltop", "rolltop", "serve"], False),
+        (".cache/uv/archive-v0/x1", "", [], False),
     ],
 )
 def test_a_caches_path_is_never_written(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, cache: str, runner: str, command: list[str]
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    cache: str,
+    runner: str,
+    command: list[str],
+    *,
+    beside: bool,
 ) -> None:
     prefix = shell.home / cache
     programs = shell.home / "programs"
@@ -253,6 +260,9 @@ def test_a_caches_path_is_never_written(
     monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setenv("PATH", f"{prefix / 'bin'}:{programs}")
+    if beside:  # as uv says it, while it is not on the path
+        monkeypatch.setenv("PATH", str(prefix / "bin"))
+        monkeypatch.setenv("UV", str(programs / "uv"))
     monkeypatch.setattr(client_configs, "install_source", Mock(return_value="rolltop"))
     path = config(shell, "cursor")
     outcome = shell("install", "cursor", "--yes")

@@ -189,7 +189,9 @@ def own_command() -> tuple[str, ...]:
         return (sys.executable, "-m", SERVER_NAME)
     runners = {"uv": ("uvx", "--from"), "pipx": ("pipx", "run", "--spec")}
     for cache, (runner, *arguments) in runners.items():
-        program = shutil.which(runner)
+        # uv tells what it starts where it lies, which need not be on the path.
+        beside = str(Path(os.environ.get("UV", "")).parent)
+        program = shutil.which(runner) or shutil.which(runner, path=beside)
         if program is not None and cache in Path(sys.prefix).parts:
             return (program, *arguments, install_source(), SERVER_NAME)
     raise InvalidConfig(
