@@ -24,8 +24,8 @@ TOLD = (
     "3 tasks",
     "Back up the store: completed",
     "← Rehearse on staging",
-    "The backup is in /backups",
-    "service: billing replicas: 3 port: 8080",
+    "← The backup is in /backups",
+    "← service: billing replicas: 3 port: 8080",
     "rolltop install claude-code",
 )
 """A place that answers, a cell that is mended, a plan, and what a second client finds."""
