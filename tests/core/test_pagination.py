@@ -189,6 +189,13 @@ def test_a_text_of_millions_of_characters_is_cut_at_a_line() -> None:
     assert answer["content"].endswith("\n")
 
 
+@given(st.lists(strings, max_size=40), st.integers(0, 120))
+def test_as_many_parts_are_counted_as_fit(parts: list[str], limit: int) -> None:
+    count = pagination.count_fitting(len(parts), limit, lambda n: parts[:n])
+    assert count == 0 or pagination.fits_budget(parts[:count], limit)
+    assert count == len(parts) or not pagination.fits_budget(parts[: count + 1], limit)
+
+
 def test_no_bound_gives_everything() -> None:
     text = "line\n" * 100_000
     assert pagination.truncate(_text(text), 0, _finish) == {"content": text}

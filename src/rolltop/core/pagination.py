@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from typing_extensions import TypedDict
 
 from rolltop.core import token_counter
 from rolltop.core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 JsonObject = dict[str, Any]
 
@@ -99,6 +103,17 @@ class Continuation:
     def next(self) -> NextCall:
         """The call that continues the answer."""
         return {"tool": self.tool, "arguments": dict(self.arguments)}
+
+
+def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:
+    """Mark an answer as truncated, and add the call that continues it."""
+    cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
+    return {**result, "truncated": True, **cursor, "next": continuation.next}
+
+
+def format_timestamp(value: datetime) -> str:
+    """Return an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
+    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Truncatable(Protocol):
@@ -215,6 +230,18 @@ def fits_budget(value: object, limit: int) -> bool:
     if not limit:
         return True
     return _text_fits(compact_json(value), limit)
+
+
+def count_fitting(most: int, limit: int, render: Callable[[int], object]) -> int:
+    """Return how many of `most` parts, as `render(count)` shows them, fit `limit` tokens (0: all).
+
+    Never renders more than twice what fits: all of it may be much longer than the limit.
+    """
+    high = 1
+    while high < most and fits_budget(render(high), limit):
+        high *= 2
+    counts = range(1, min(high, most) + 1)
+    return bisect_right(counts, 0, key=lambda count: not fits_budget(render(count), limit))
 
 
 def serialize(result: JsonObject) -> tuple[JsonObject, str]:

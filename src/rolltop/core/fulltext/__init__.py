@@ -18,6 +18,7 @@ from rolltop.core.fulltext.documents import (
     IndexHit,
     PendingText,
     QueryMode,
+    batches,
     chunks,
 )
 from rolltop.core.lazy_imports import lazy
@@ -49,6 +50,7 @@ __all__ = [
     "IndexHit",
     "PendingText",
     "QueryMode",
+    "batches",
     "chunks",
     "count_pending",
     "drop",

@@ -72,10 +72,10 @@ def replace_unstorable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
-def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the values in their order, at most 400 at a time."""
-    for start in range(0, len(values), MAX_VALUES):
-        yield values[start : start + MAX_VALUES]
+def batches(values: Sequence[T], size: int = MAX_VALUES) -> Iterator[Sequence[T]]:
+    """Yield the values in their order, at most `size` at a time."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def chunks(text: str) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.notes.clients.settings import SETTINGS, check_settings
 from rolltop.toolsets.notes.jobs import JOBS
-from rolltop.toolsets.notes.models import NoteErrorAnswer, add_continuation
+from rolltop.toolsets.notes.models import NoteErrorAnswer
 from rolltop.toolsets.notes.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 if TYPE_CHECKING:

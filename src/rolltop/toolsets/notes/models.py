@@ -14,7 +14,6 @@ from rolltop.core.text.patch import LineChange
 
 if TYPE_CHECKING:
     from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
-    from rolltop.core.pagination import Continuation
 
 JsonObject = dict[str, Any]
 
@@ -421,9 +420,3 @@ class NoteErrorAnswer(TypedDict):
 def is_cut(before: int, after: int) -> bool:
     """Whether a text shrinks so much, from so many characters to so many, that one must ask."""
     return before > _SHRINK_GUARD_LENGTH and after * _SHRINK_GUARD_DIVISOR < before
-
-
-def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:
-    """Add the call that continues to a truncated answer."""
-    cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
-    return {**result, "truncated": True, **cursor, "next": continuation.next}

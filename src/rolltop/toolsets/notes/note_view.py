@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import pagination
 from rolltop.core.errors import Conflict, InvalidArgument
-from rolltop.core.pagination import BudgetTooSmall, Continuation, TextPage
+from rolltop.core.pagination import BudgetTooSmall, Continuation, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.notes import edits
-from rolltop.toolsets.notes.models import LineRange, add_continuation
+from rolltop.toolsets.notes.models import LineRange
 from rolltop.toolsets.notes.store import notebooks
 
 if TYPE_CHECKING:
@@ -162,10 +162,7 @@ def _moved_lines(saved: SaveResult, share: int) -> JsonObject:
     if saved.moved is None:
         return {}
     lines = [{"ln": ln, "now": now} for ln, now in saved.moved]
-    count = len(lines)
-    if share:
-        some = range(1, min(count, share) + 1)  # each takes a token or more
-        count = bisect_right(some, share, key=lambda n: pagination.count_tokens(lines[:n]))
+    count = pagination.count_fitting(len(lines), share, lambda n: lines[:n])
     left_out = {"moved_left_out": len(lines) - count} if count < len(lines) else {}
     return {"rebased": True, "moved": lines[:count], **left_out}
 
@@ -243,8 +240,7 @@ def _your_side(yours: Mapping[str, Any], room: int) -> JsonObject:
         counted = {"your_patch_left_out": left_out} if left_out else {}
         return {**rest, "your_patch": patch[:count], **counted}
 
-    counts = range(1, min(len(patch), room) + 1)  # each takes a token or more
-    count = bisect_right(counts, 0, key=lambda n: not pagination.fits_budget(first(n), room))
+    count = pagination.count_fitting(len(patch), room, first)
     return first(count) if count else pagination.truncate_texts(first(1), room) or first(0)
 
 
@@ -263,9 +259,9 @@ def _current_side(conflict: SaveConflict, room: int, share: int, reader: str) ->
     lines = TextLines(note.content.text)
     ranges = _add_context(conflict.lines, len(lines))
     if len(ranges) > 1:
-        hunks = _Hunks(note, lines, ranges, reader)
-        if count := hunks.count_fitting(room):
-            return hunks.render_first(count)
+        hunks = partial(_render_hunks, note, lines, ranges, reader)
+        if count := pagination.count_fitting(len(ranges), room, hunks):
+            return hunks(count)
     start = ranges[0][0]
     return _fit_text(note, LineRange(start, ranges[-1][1] - start + 1), room, reader)
 
@@ -283,47 +279,29 @@ def _add_context(ranges: LineRanges, total: int) -> list[tuple[int, int]]:
     return joined
 
 
-class _Hunks:
-    """Line ranges of a note, of which as many are shown whole as fit."""
+def _render_hunks(
+    note: Note, lines: TextLines, ranges: list[tuple[int, int]], reader: str, count: int
+) -> JsonObject:
+    """Render the first ranges of a note's lines, and the call that continues with the next."""
 
-    def __init__(
-        self, note: Note, lines: TextLines, ranges: list[tuple[int, int]], reader: str
-    ) -> None:
-        self._note = note
-        self._lines = lines
-        self._ranges = ranges
-        self._reader = reader
-
-    def count_fitting(self, room: int) -> int:
-        """Count the hunks that fit in `room` tokens (0: no limit)."""
-        high = 1
-        while high < len(self._ranges) and pagination.fits_budget(self.render_first(high), room):
-            high *= 2  # all of them may be much longer than the room
-        counts = range(1, min(high, len(self._ranges)) + 1)
-        return bisect_right(
-            counts, 0, key=lambda n: not pagination.fits_budget(self.render_first(n), room)
-        )
-
-    def render_first(self, count: int) -> JsonObject:
-        """Render the first hunks, and the call that continues with the next."""
-        first, *others = [self._render_hunk(*one) for one in self._ranges[:count]]
-        further = {"current_further": others} if others else {}
-        text = {"current_text": first.pop("text")}
-        part = {**text, "txt_partial": True, "txt_tot_ln": len(self._lines), **first, **further}
-        if count == len(self._ranges):
-            return part
-        start, end = self._ranges[count][0], self._ranges[-1][1]
-        arguments = {
-            "id": self._note.id,
-            "local_version": self._note.local_version,
-            "range_line_start": start,
-            "range_line_count": end - start + 1,
-        }
-        return {**part, "truncated": True, "next": {"tool": self._reader, "arguments": arguments}}
-
-    def _render_hunk(self, first: int, last: int) -> JsonObject:
-        text = self._lines.between(first, last)
+    def hunk(first: int, last: int) -> JsonObject:
+        text = lines.between(first, last)
         return {"range_line_start": first, "range_line_count": last - first + 1, "text": text}
+
+    first, *others = [hunk(*one) for one in ranges[:count]]
+    further = {"current_further": others} if others else {}
+    text = {"current_text": first.pop("text")}
+    part = {**text, "txt_partial": True, "txt_tot_ln": len(lines), **first, **further}
+    if count == len(ranges):
+        return part
+    start, end = ranges[count][0], ranges[-1][1]
+    arguments = {
+        "id": note.id,
+        "local_version": note.local_version,
+        "range_line_start": start,
+        "range_line_count": end - start + 1,
+    }
+    return {**part, "truncated": True, "next": {"tool": reader, "arguments": arguments}}
 
 
 def _fit_text(note: Note, lines: LineRange, room: int, reader: str) -> JsonObject:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rolltop.core import pagination
 from rolltop.core.context import CallContext
-from rolltop.core.pagination import Page, TextPage
+from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.tools import (
     TYPE,
     VALUE,
@@ -32,7 +32,6 @@ from rolltop.toolsets.notes.models import (
     PatchOperation,
     SaveRequest,
     Sort,
-    add_continuation,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ async def read_resource(call: CallContext, **variables: str) -> str:
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         tool = call.app.registry.use_listed_names("note_get")
-        return add_continuation(part, pagination.Continuation(tool, {**given, **changed}, cursor))
+        return add_continuation(part, Continuation(tool, {**given, **changed}, cursor))
 
     return pagination.compact_json(pagination.truncate(page, call.budget, finish))
 

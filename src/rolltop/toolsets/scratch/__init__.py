@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.embedding import DEFAULT_MODEL, model_names
+from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.scratch.jobs import JOBS, close
-from rolltop.toolsets.scratch.models import SERVICE, add_continuation
+from rolltop.toolsets.scratch.models import SERVICE
 from rolltop.toolsets.scratch.models.answers import ScratchErrorAnswer
 from rolltop.toolsets.scratch.tools import RESOURCE_TEMPLATES, TOOLS
 

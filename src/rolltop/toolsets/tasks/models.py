@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from rolltop.core import cursor
-from rolltop.core.pagination import NextCall
+from rolltop.core.pagination import NextCall, format_timestamp
 
 JsonObject = dict[str, Any]
 StatusFilter = Literal["all", "pending", "completed"]
@@ -204,11 +204,6 @@ class Claim:
         """TaskData whose claim also holds the token."""
         data = self.task.data
         return {**data, "claim": {"token": self.token, **data["claim"]}}
-
-
-def format_timestamp(value: datetime) -> str:
-    """Return an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
-    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class ClaimData(TypedDict):

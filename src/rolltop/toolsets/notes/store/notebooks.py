@@ -24,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from rolltop.core import fulltext
 from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import CodePointString, Identifier
@@ -148,7 +149,7 @@ class Notebook:
     def get_many(self, note_ids: Sequence[str]) -> dict[str, Note]:
         """Read those of the notes that exist, by id."""
         found: dict[str, Note] = {}
-        for batch in _batches(note_ids):
+        for batch in fulltext.batches(note_ids, _BATCH_SIZE):
             found |= {note.id: note for note in self._select(_n.id.in_(batch))}
         return found
 
@@ -203,7 +204,7 @@ class Notebook:
         A note whose id was here before continues after the last version known of it.
         """
         created: list[Note] = []
-        for batch in _batches(new):
+        for batch in fulltext.batches(new, _BATCH_SIZE):
             last = self.latest_versions([one.id for one in batch if one.id is not None])
             for note_id in last:
                 self._mark_erased(note_id, None)
@@ -323,7 +324,7 @@ class Notebook:
         """Map the ids of notes that have earlier versions to the newest of these."""
         found: dict[str, int] = {}
         newest = func.max(_v.local_version).label("newest")
-        for batch in _batches(note_ids):
+        for batch in fulltext.batches(note_ids, _BATCH_SIZE):
             statement = select(_v.note_id, newest).where(
                 *self._is_my_version, _v.note_id.in_(batch)
             )
@@ -498,11 +499,6 @@ def _title(text: str) -> str:
     start = text[:_TITLE_SCAN_CHARACTERS].removeprefix("\ufeff").lstrip()
     line = start.splitlines()[0].rstrip() if start else ""
     return line if len(line) <= MAX_TITLE_LENGTH else line[: MAX_TITLE_LENGTH - 1] + "…"
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), _BATCH_SIZE):
-        yield items[start : start + _BATCH_SIZE]
 
 
 def _note_values(note: Note) -> dict[str, Any]:

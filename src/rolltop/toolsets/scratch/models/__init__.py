@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
-
-if TYPE_CHECKING:
-    from rolltop.core.pagination import Continuation
 
 JsonObject = dict[str, Any]
 PadOrder = Literal["recent", "created", "title"]
@@ -38,12 +35,6 @@ MAX_OTHER_CELLS: Final = 20
 MAX_PAGE_SIZE: Final = 200
 MAX_HITS: Final = 50
 TRASH_RETENTION: Final = timedelta(days=30)
-
-
-def add_continuation(result: JsonObject, continuation: Continuation) -> JsonObject:
-    """Mark an answer as truncated and attach the call that continues it."""
-    cursor = {"next_cursor": continuation.cursor} if continuation.cursor else {}
-    return {**result, "truncated": True, **cursor, "next": continuation.next}
 
 
 def schema_uri(label: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core.pagination import format_timestamp
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     EvictionPolicy,
@@ -14,11 +15,6 @@ from rolltop.toolsets.scratch.models import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
-
-
-def format_timestamp(value: datetime) -> str:
-    """Format an aware UTC datetime in ISO 8601 with microseconds and `Z`."""
-    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True)

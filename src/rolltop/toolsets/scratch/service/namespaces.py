@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rolltop.core.errors import NotFound
-from rolltop.core.pagination import Page
+from rolltop.core.pagination import Page, format_timestamp
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
-from rolltop.toolsets.scratch.models.records import format_timestamp
 from rolltop.toolsets.scratch.service.cell_input import invalid_value, name
 from rolltop.toolsets.scratch.service.cursors import name_id, parse_time_cursor, time_cursor
-from rolltop.toolsets.scratch.service.pads import evict_pad, update_filters
+from rolltop.toolsets.scratch.service.pads import delete_pad, update_filters
 from rolltop.toolsets.scratch.store import pad_rows
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def delete_namespace(tx: Tx, namespace: str, *, with_pads: bool) -> tuple[bool, 
             "Send delete_scratchpads true to put them into the trash as well.",
         )
     for pad in inside:
-        evict_pad(tx, pad)
+        delete_pad(tx, pad.scratch_id)
     return pad_rows.unregister_namespace(tx, namespace), len(inside)
 
 

@@ -126,10 +126,11 @@ def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | Non
 
 
 def delete_pad(tx: Tx, scratch_id: str) -> bool:
-    """Move a pad to the trash; return False if it does not exist."""
+    """Move a pad to the trash, out of the search index; return False if it does not exist."""
     pad = pad_rows.get_pad(tx, scratch_id, lock=True)
     if pad is not None:
-        evict_pad(tx, pad)
+        _unindex_pad(tx, pad)
+        pad_rows.touch_pad(tx, pad, deleted=True)
     return pad is not None
 
 
@@ -151,20 +152,12 @@ def restore_pad(
     return replace(_pad_write(tx, back, ()), evicted=tuple(evicted))
 
 
-def evict_pad(tx: Tx, pad: Pad) -> str:
-    """Move a pad to the trash, out of the search index; return its id."""
-    locked = pad_rows.get_pad(tx, pad.scratch_id, lock=True) or pad
-    _unindex_pad(tx, locked)
-    pad_rows.touch_pad(tx, locked, deleted=True)
-    return pad.scratch_id
-
-
 def evict_idle_pads(tx: Tx, age: timedelta, reads: Mapping[str, datetime]) -> list[str]:
     """Move the caller's pads that were idle for longer to the trash; return their ids."""
     pad_rows.lock_tenant(tx)
     pad_rows.update_access_times(tx, reads)
     idle = pad_rows.least_recently_used(tx, pad_rows.count_pads(tx), before=tx.now - age)
-    return [evict_pad(tx, pad) for pad in idle]
+    return [pad.scratch_id for pad in idle if delete_pad(tx, pad.scratch_id)]
 
 
 def list_pads_by_title(
@@ -419,7 +412,8 @@ def _make_room(tx: Tx, limits: PadLimits, reads: Mapping[str, datetime]) -> list
             "scratch_delete pads that are done with; scratch_list shows them.",
         )
     pad_rows.update_access_times(tx, reads)
-    return [evict_pad(tx, pad) for pad in pad_rows.least_recently_used(tx, surplus)]
+    oldest = pad_rows.least_recently_used(tx, surplus)
+    return [pad.scratch_id for pad in oldest if delete_pad(tx, pad.scratch_id)]
 
 
 def _merge_schemas(tx: Tx, scratch_id: str, change: PadChange) -> None:
@@ -453,7 +447,7 @@ def _assign_ids(tx: Tx, drafts: Sequence[Draft]) -> dict[str, Draft]:
     """Give an id to each draft without one. Raises InvalidArgument for one taken."""
     by_id = {draft.cell_id or str(uuid.uuid4()): draft for draft in drafts}
     given = [draft.cell_id for draft in drafts if draft.cell_id is not None]
-    taken = cell_rows.existing_ids(tx, given) if given else set[str]()
+    taken = cell_rows.pads_and_tags(tx, given)
     if taken:
         raise id_conflict("cell_id", min(taken))
     return by_id
@@ -564,10 +558,8 @@ def _index_pad_with_cells(tx: Tx, pad: Pad) -> None:
     """Index a pad and all its cells, in batches."""
     _index_pad(tx, pad)
     ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
-    for start in range(0, len(ids), _INDEX_BATCH_SIZE):
-        _index_cells(
-            tx, pad, cell_rows.get_cells(tx, pad.scratch_id, ids[start : start + _INDEX_BATCH_SIZE])
-        )
+    for some in fulltext.batches(ids, _INDEX_BATCH_SIZE):
+        _index_cells(tx, pad, cell_rows.get_cells(tx, pad.scratch_id, some))
 
 
 def update_filters(tx: Tx, pad: Pad) -> None:

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor, pagination
-from rolltop.core.pagination import Continuation, Page, TextPage
+from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
-from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, add_continuation
+from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
 from rolltop.toolsets.scratch.service import cursors
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells

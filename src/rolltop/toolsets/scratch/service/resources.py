@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import pagination
 from rolltop.core.errors import NotFound
-from rolltop.core.pagination import Continuation
-from rolltop.toolsets.scratch.models import add_continuation
+from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.service.cell_input import identifier
 from rolltop.toolsets.scratch.service.pads import cells_not_found
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
@@ -43,9 +42,10 @@ class PadResources:
     async def read_cell(self, call: CallContext, given: str) -> str:
         """Read a cell as JSON text, as much of it as the budget holds."""
         cell_id = identifier(given, "cell_id")
-        scratch_id = await call.read(cell_rows.pad_of, cell_id)
-        if scratch_id is None:
+        found = await call.read(cell_rows.pads_and_tags, [cell_id])
+        if not found:
             raise cells_not_found([cell_id])
+        scratch_id, _tags = found[cell_id]
         try:
             read = await self._read(call, scratch_id, [cell_id])
         except NotFound:  # its pad is in the trash

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rolltop.core import pagination
-from rolltop.core.pagination import Continuation
-from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, add_continuation
+from rolltop.core.pagination import Continuation, add_continuation
+from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -120,27 +120,11 @@ def get_cell_at(tx: Tx, scratch_id: str, position: int) -> Cell | None:
     return found[0] if found else None
 
 
-def pad_of(tx: Tx, cell_id: str) -> str | None:
-    """Find the pad that holds one of the caller's cells, in the trash or not."""
-    found = select(cells.c.scratch_id).where(
-        cells.c.user_id == tx.scope.user_id, cells.c.cell_id == cell_id
-    )
-    return tx.execute(found).scalar_one_or_none()
-
-
 def pads_and_tags(tx: Tx, cell_ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Find the pad and the tags of the caller's cells, by cell id."""
+    """Find the pad, in the trash or not, and the tags of the caller's cells, by cell id."""
     wanted = list(cell_ids)
     found = _HEADS.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
     return {cell_id: (scratch_id, tuple(tags)) for cell_id, scratch_id, tags in found}
-
-
-def existing_ids(tx: Tx, cell_ids: Iterable[str]) -> set[str]:
-    """Select the ids that the caller's cells have, in the trash or not."""
-    found = select(cells.c.cell_id).where(
-        cells.c.user_id == tx.scope.user_id, cells.c.cell_id.in_(list(cell_ids))
-    )
-    return set(tx.execute(found).scalars())
 
 
 def insert_cells(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> list[Cell]:
