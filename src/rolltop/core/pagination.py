@@ -33,9 +33,11 @@ _MAX_PROBES = 24
 _MAX_LABEL_CHARACTERS = 40
 """Characters: ids, dates and names are ASCII, no longer than that, and never cut."""
 _LIST_CAPS = (None, 20, 5, 1, 0)
-"""Entries a list of texts may keep, tried in turn where cutting the texts is not enough."""
+"""Entries a list of texts may have, tried in turn where cutting the texts is not enough.
+
+A longer one is left out, and named in `omitted`: a part of it would be taken for the whole.
+"""
 _OMITTED = "omitted"
-"""The field that names the lists of its object which lack entries."""
 _VERBATIM_FIELDS = frozenset({"next", "next_cursor", "path", _OMITTED})
 """Fields of which a part is of no use."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -395,10 +397,9 @@ def _max_focused_length(value: Any) -> int:  # noqa: ANN401  # any JSON value
 
 
 def _apply_caps(result: JsonObject, cap: int, most: int | None) -> JsonObject:
-    """Return the object with texts cut to `cap` characters, lists of texts to `most` entries.
+    """Return the object with texts cut to `cap` characters, without lists of over `most` texts.
 
-    Beside one with a focus other texts have what is over when that is whole. The mark is counted
-    in a text; a list gets none, since all its entries must be true: `omitted` names it instead.
+    Beside one with a focus other texts have what is over when that is whole. The mark is counted.
     """
     return _truncate_value(result, cap, max(1, cap - _max_focused_length(result)), most)
 
@@ -411,19 +412,25 @@ def _truncate_value(value: Any, focused: int, cap: int, most: int | None) -> Any
         return value if is_kept else _truncate_text(value, cap)
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
+        left_out = [name for name, entry in fields.items() if _is_too_long(name, entry, most)]
         kept = {
             k: e if k in _VERBATIM_FIELDS else _truncate_value(e, focused, cap, most)
             for k, e in fields.items()
+            if k not in left_out
         }
-        lists = {k: cast("list[Any]", e) for k, e in fields.items() if isinstance(e, list)}
-        short = [k for k, entries in lists.items() if len(kept[k]) < len(entries)]
-        return {**kept, _OMITTED: [*fields.get(_OMITTED, ()), *short]} if short else kept
+        return {**kept, _OMITTED: [*kept.get(_OMITTED, []), *left_out]} if left_out else kept
     if isinstance(value, list):
         entries = cast("list[Any]", value)
-        if all(isinstance(entry, str) for entry in entries):
-            entries = entries[:most]
         return [_truncate_value(entry, focused, cap, most) for entry in entries]
     return value
+
+
+def _is_too_long(name: str, entry: Any, most: int | None) -> bool:  # noqa: ANN401  # any JSON value
+    """Whether a field is a list of more than `most` texts (None: no bound)."""
+    if most is None or not isinstance(entry, list) or name in _VERBATIM_FIELDS:
+        return False
+    texts = cast("list[Any]", entry)
+    return len(texts) > most and all(isinstance(text, str) for text in texts)
 
 
 def _truncate_text(text: str, cap: int) -> str:

@@ -121,7 +121,7 @@ def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
     sent = cell("{}", "json", validate=True)
     (result,) = caller.ok("scratch_append_cell", scratch_id=pad, cell=sent)["validation"]
     assert (result["valid"], result["warnings"][0]["code"]) == (True, "VALIDATION_TIMEOUT")
-    assert set(result["details"]) == {"syntax", "schema", "analysis"}
+    assert result["details"]["syntax"]["checked"] is False
     (shown,) = caller.read(pad)["cells"]
     assert shown["content"] == "{}"
     assert shown["validation"] == {"valid": True, "errors": 0, "warnings": 1, "stale": False}

@@ -163,11 +163,8 @@ def test_a_write_is_acknowledged_however_small_answers_must_be(
         links=[f"rolltop://note/{n}" for n in range(50)],
     )
     assert answer["truncated"] is True
+    assert set(answer["data"]["omitted"]) == {"tags", "links", "blocked_by"}
     kept = Caller(make_desk(database), me).task(answer["data"]["task_id"])
-    for name in ("tags", "links", "blocked_by"):
-        shown = answer["data"][name]
-        assert shown == kept[name][: len(shown)]
-        assert (name in answer["data"]["omitted"]) == (len(shown) < len(kept[name]))
     assert len(kept["tags"]) == len(kept["links"]) == 50
 
 

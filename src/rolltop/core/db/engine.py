@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event, exc
 
@@ -19,7 +19,7 @@ from rolltop.core.errors import Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import Dialect
@@ -35,9 +35,19 @@ if TYPE_CHECKING:
     Values = Mapping[str, Any]
     Convert = Callable[[Any], Any]
 
+T = TypeVar("T")
+
+MAX_VALUES: Final = 400
+"""Values bound in one statement."""
 _STEPS_BETWEEN_CHECKS: Final = 20_000  # of SQLite's virtual machine: well under a millisecond
 _DEADLINE_KEY: Final = "rolltop.deadline"
 _UNBOUND: Final = object()
+
+
+def batches(values: Sequence[T], size: int = MAX_VALUES) -> Iterator[Sequence[T]]:
+    """Yield the values in their order, at most `size` at a time."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from rolltop.core.fulltext.documents import (
     IndexHit,
     PendingText,
     QueryMode,
-    batches,
     chunks,
 )
 from rolltop.core.lazy_imports import lazy
@@ -50,7 +49,6 @@ __all__ = [
     "IndexHit",
     "PendingText",
     "QueryMode",
-    "batches",
     "chunks",
     "count_pending",
     "drop",

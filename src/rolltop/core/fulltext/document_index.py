@@ -28,9 +28,8 @@ from sqlalchemy import (
     update,
 )
 
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.fulltext.analyzer import tokenize_joined
-from rolltop.core.fulltext.documents import batches
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
 from rolltop.core.fulltext.phrase_query import PhraseQuery, is_prefix
 from rolltop.core.fulltext.tables import (

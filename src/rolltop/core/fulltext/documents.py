@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeVar
-
-T = TypeVar("T")
+from typing import Final, Literal
 
 CHUNK_CODE_POINTS: Final = 1000
 """Code points of a part; the model looks at about as many."""
@@ -15,8 +13,6 @@ CHUNK_CODE_POINTS: Final = 1000
 OVERLAP_CODE_POINTS: Final = 150
 MAX_CHUNKS: Final = 1000
 """A text has at most about so many parts: those of a very long one grow."""
-MAX_VALUES: Final = 400
-"""Values bound in one statement."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 QueryMode = Literal["hybrid", "words", "meaning"]
@@ -70,12 +66,6 @@ class PendingText:
 def replace_unstorable(text: str) -> str:
     """Return the text with what a database cannot hold (NUL, lone surrogates) replaced."""
     return _UNSTORABLE.sub("\ufffd", text)
-
-
-def batches(values: Sequence[T], size: int = MAX_VALUES) -> Iterator[Sequence[T]]:
-    """Yield the values in their order, at most `size` at a time."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
 
 
 def chunks(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
 from rolltop.core.fulltext import sqlite_fts
 from rolltop.core.fulltext.analyzer import tokenize_joined
@@ -20,7 +20,7 @@ from rolltop.core.fulltext.bm25 import (
     term_lists,
     term_weights,
 )
-from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit, batches
+from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit
 from rolltop.core.fulltext.filters import OWNER, build_filter, filter_clauses
 from rolltop.core.fulltext.snippets import snippet
 from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, search_texts

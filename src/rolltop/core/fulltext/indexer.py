@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
 
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.fulltext.analyzer import tokenize_joined
-from rolltop.core.fulltext.documents import batches, replace_unstorable
+from rolltop.core.fulltext.documents import replace_unstorable
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,

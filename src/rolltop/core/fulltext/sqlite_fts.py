@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Float, Integer, Text, bindparam, func, literal, literal_column, select
 
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.fulltext.bm25 import bm25_score, is_prefix_term, term_weights
-from rolltop.core.fulltext.documents import batches
 from rolltop.core.fulltext.filters import OWNER, filter_clauses, is_only_tenant
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,

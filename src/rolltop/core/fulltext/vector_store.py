@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
-from rolltop.core.fulltext.documents import PendingText, batches
+from rolltop.core.fulltext.documents import PendingText
 from rolltop.core.fulltext.tables import (
     fetch_rows,
     owner_of,

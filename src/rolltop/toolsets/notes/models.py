@@ -281,7 +281,7 @@ class ListItem(TypedDict):
     local_version: int
     title_prev: str
     preview: NotRequired[str]
-    tags: list[str]
+    tags: NotRequired[list[str]]
     modified_at: int
     trash: bool
     sync_state: SyncState
@@ -314,7 +314,7 @@ class NoteData(TypedDict):
     local_version: int
     server_version: NotRequired[int]
     text: str
-    tags: list[str]
+    tags: NotRequired[list[str]]
     modified_at: int
     created_at: int
     trash: bool

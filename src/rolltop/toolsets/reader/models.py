@@ -25,7 +25,7 @@ class SectionHeaders(TypedDict):
     """How many sections a document has, and the first of them."""
 
     count: int
-    headers: list[str]
+    headers: NotRequired[list[str]]
     note: str
 
 
@@ -68,8 +68,8 @@ class SummaryConfidence(TypedDict):
     """What a summary may be used for."""
 
     completeness: float
-    recommended_for: list[str]
-    not_recommended_for: list[str]
+    recommended_for: NotRequired[list[str]]
+    not_recommended_for: NotRequired[list[str]]
 
 
 class ReadAnswer(TypedDict):
@@ -104,7 +104,7 @@ class SectionRef(TypedDict):
 class AlternativeSection(SectionRef):
     """A section that answers to a heading as well, with the titles around it and its own."""
 
-    path_titles: list[str]
+    path_titles: NotRequired[list[str]]
 
 
 class SectionAnswer(TypedDict):
@@ -118,7 +118,7 @@ class SectionAnswer(TypedDict):
     start_line: int
     end_line: int
     id: str
-    path_titles: list[str]
+    path_titles: NotRequired[list[str]]
     also: NotRequired[list[AlternativeSection]]
     also_count: NotRequired[int]
     truncated: NotRequired[bool]
@@ -139,7 +139,7 @@ class OutlineEntry(TypedDict):
 class OutlineAnswer(TypedDict):
     """A document's sections in order."""
 
-    sections: list[str]
+    sections: NotRequired[list[str]]
     count: int
     type: Literal["toc"]
     path: str

@@ -146,6 +146,13 @@ TOOLSET: Final = Toolset(
             environment=(f"{_SETTING_PREFIX}DEFAULT_NAMESPACE",),
         ),
         Setting(
+            "scratch.write_answers",
+            "text",
+            "lean",
+            "Whether a write answers what it wrote (lean) or also all of the pad's fields (full).",
+            choices=("lean", "full"),
+        ),
+        Setting(
             "scratch.validation_timeout",
             "duration",
             10,

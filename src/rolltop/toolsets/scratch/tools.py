@@ -35,6 +35,7 @@ from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaI
 
 if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service.namespaces import Namespaces
+    from rolltop.toolsets.scratch.service.pad_writer import PadWriter
     from rolltop.toolsets.scratch.service.resources import PadResources
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
@@ -59,6 +60,10 @@ def _service(call: CallContext) -> ScratchService:
     return service
 
 
+def _writer(call: CallContext, *, verbose: bool) -> PadWriter:
+    return _service(call).writer(call, verbose=verbose)
+
+
 def _resources(call: CallContext) -> PadResources:
     resources: PadResources = call.app.load_service(_RESOURCES)
     return resources
@@ -71,9 +76,11 @@ async def scratch_create(
     namespace: str | None = None,
     tags: Texts = None,
     cells: list[CellInput] | None = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Make a durable scratchpad for drafts, data and notes in cells."""
-    return await _service(call).create_pad(call, scratch_id, metadata, namespace, tags, cells)
+    writer = _writer(call, verbose=verbose)
+    return await writer.create_pad(scratch_id, metadata, namespace, tags, cells)
 
 
 async def scratch_read(
@@ -104,10 +111,14 @@ async def scratch_list_cells(
 
 
 async def scratch_append_cell(
-    call: CallContext, scratch_id: str, cell: CellInput, if_version: Version = None
+    call: CallContext,
+    scratch_id: str,
+    cell: CellInput,
+    if_version: Version = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Add a cell; validate: true checks its syntax and schema and reports lines."""
-    return await _service(call).append_cell(call, scratch_id, cell, if_version)
+    return await _writer(call, verbose=verbose).append_cell(scratch_id, cell, if_version)
 
 
 async def scratch_replace_cell(
@@ -118,25 +129,34 @@ async def scratch_replace_cell(
     index: int | None = None,
     new_index: int | None = None,
     if_version: CellVersion = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Replace a cell, by cell_id or index; tags and metadata left out stay."""
-    return await _service(call).replace_cell(
-        call, scratch_id, (cell_id, index), cell, new_index, if_version
-    )
+    writer = _writer(call, verbose=verbose)
+    return await writer.replace_cell(scratch_id, cell_id, index, cell, new_index, if_version)
 
 
 async def scratch_edit_cell(
-    call: CallContext, scratch_id: str, cell_id: str, edits: Edits, if_version: CellVersion = None
+    call: CallContext,
+    scratch_id: str,
+    cell_id: str,
+    edits: Edits,
+    if_version: CellVersion = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Change part of a cell by exact replacement; all edits or none."""
-    return await _service(call).edit_cell(call, scratch_id, cell_id, edits, if_version)
+    return await _writer(call, verbose=verbose).edit_cell(scratch_id, cell_id, edits, if_version)
 
 
 async def scratch_delete_cell(
-    call: CallContext, scratch_id: str, cell_id: str, if_version: CellVersion = None
+    call: CallContext,
+    scratch_id: str,
+    cell_id: str,
+    if_version: CellVersion = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Delete a cell for good."""
-    return await _service(call).delete_cell(call, scratch_id, cell_id, if_version)
+    return await _writer(call, verbose=verbose).delete_cell(scratch_id, cell_id, if_version)
 
 
 async def scratch_update(
@@ -146,9 +166,11 @@ async def scratch_update(
     tags: Texts = None,
     namespace: str | None = None,
     if_version: Version = None,
+    verbose: bool = False,
 ) -> JsonObject:
     """Change a pad's metadata, tags or namespace."""
-    return await _service(call).update_pad(call, scratch_id, metadata, tags, namespace, if_version)
+    writer = _writer(call, verbose=verbose)
+    return await writer.update_pad(scratch_id, metadata, tags, namespace, if_version)
 
 
 async def scratch_delete(call: CallContext, scratch_id: str) -> JsonObject:
@@ -156,9 +178,13 @@ async def scratch_delete(call: CallContext, scratch_id: str) -> JsonObject:
     return await _service(call).delete_pad(call, scratch_id)
 
 
-async def scratch_restore(call: CallContext, scratch_id: str | None = None) -> Page | JsonObject:
+async def scratch_restore(
+    call: CallContext, scratch_id: str | None = None, verbose: bool = False
+) -> Page | JsonObject:
     """Bring back a deleted or evicted pad; without scratch_id, list the trash."""
-    return await _service(call).restore_pad(call, scratch_id)
+    if scratch_id is None:
+        return await _service(call).list_trash(call)
+    return await _writer(call, verbose=verbose).restore_pad(scratch_id)
 
 
 async def scratch_list(

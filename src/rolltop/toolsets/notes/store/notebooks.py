@@ -10,7 +10,7 @@ import hashlib
 import unicodedata
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     Integer,
@@ -24,9 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from rolltop.core import fulltext
 from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.expiry import MAX_PURGED_ROWS
@@ -59,8 +58,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.core.settings import Settings
-
-T = TypeVar("T")
 
 _BATCH_SIZE: Final = 100
 _TITLE_SCAN_CHARACTERS: Final = 10_000
@@ -149,7 +146,7 @@ class Notebook:
     def get_many(self, note_ids: Sequence[str]) -> dict[str, Note]:
         """Read those of the notes that exist, by id."""
         found: dict[str, Note] = {}
-        for batch in fulltext.batches(note_ids, _BATCH_SIZE):
+        for batch in batches(note_ids, _BATCH_SIZE):
             found |= {note.id: note for note in self._select(_n.id.in_(batch))}
         return found
 
@@ -204,7 +201,7 @@ class Notebook:
         A note whose id was here before continues after the last version known of it.
         """
         created: list[Note] = []
-        for batch in fulltext.batches(new, _BATCH_SIZE):
+        for batch in batches(new, _BATCH_SIZE):
             last = self.latest_versions([one.id for one in batch if one.id is not None])
             for note_id in last:
                 self._mark_erased(note_id, None)
@@ -324,7 +321,7 @@ class Notebook:
         """Map the ids of notes that have earlier versions to the newest of these."""
         found: dict[str, int] = {}
         newest = func.max(_v.local_version).label("newest")
-        for batch in fulltext.batches(note_ids, _BATCH_SIZE):
+        for batch in batches(note_ids, _BATCH_SIZE):
             statement = select(_v.note_id, newest).where(
                 *self._is_my_version, _v.note_id.in_(batch)
             )

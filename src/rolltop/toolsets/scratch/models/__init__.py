@@ -30,8 +30,6 @@ MAX_TAGS: Final = 100
 MAX_PAD_METADATA_BYTES: Final = 64 << 10
 MAX_CELL_METADATA_BYTES: Final = 16 << 10
 """As JSON, in UTF-8; a pad's schemas do not count."""
-MAX_OTHER_CELLS: Final = 20
-"""Cells that a write's answer lists besides those written."""
 MAX_PAGE_SIZE: Final = 200
 MAX_HITS: Final = 50
 TRASH_RETENTION: Final = timedelta(days=30)

@@ -11,9 +11,10 @@ from rolltop.toolsets.scratch.models import JsonObject, SearchMode
 
 
 class SuccessAnswer(TypedDict):
-    """Fields of every success; the last three if the answer is truncated."""
+    """Fields of every success; those that follow `ok` if the answer is truncated."""
 
     ok: Literal[True]
+    omitted: NotRequired[list[str]]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
     next: NotRequired[NextCall]
@@ -29,7 +30,7 @@ class CellValidation(TypedDict):
 
 
 class CellData(TypedDict):
-    """A cell: with content if read, with its hash if written; `omitted` names missing fields."""
+    """A cell, with content if read; `omitted` names fields that do not fit the budget."""
 
     cell_id: str
     index: int
@@ -42,20 +43,19 @@ class CellData(TypedDict):
     tags: NotRequired[list[str]]
     validation: NotRequired[CellValidation]
     omitted: NotRequired[list[str]]
-    sha256: NotRequired[str]
     line_start: NotRequired[int]
 
 
 class PadData(TypedDict):
-    """A scratchpad; `cell_count` and `cell_tags` are of the whole pad, `cells` may be some.
+    """A scratchpad; `cells` may be some: those read or written. Counts and tags are of all.
 
     `omitted` names the fields, and entries of metadata, that do not fit the budget.
     """
 
     scratch_id: str
-    cells: list[CellData]
     cell_count: int
     version: int
+    cells: NotRequired[list[CellData]]
     tenant_id: NotRequired[str]
     namespace: NotRequired[str]
     tags: NotRequired[list[str]]
@@ -77,7 +77,7 @@ class DiagnosticData(TypedDict):
     code: str
     line: int
     column: int
-    details: JsonObject
+    details: NotRequired[JsonObject]
 
 
 class ValidationData(TypedDict):
@@ -89,7 +89,7 @@ class ValidationData(TypedDict):
     valid: bool
     errors: list[DiagnosticData]
     warnings: list[DiagnosticData]
-    details: JsonObject
+    details: NotRequired[JsonObject]
 
 
 class PadAnswer(SuccessAnswer):
@@ -108,7 +108,7 @@ class CellOutline(TypedDict):
     cell_id: str
     index: int
     language: str
-    tags: list[str]
+    tags: NotRequired[list[str]]
     version: int
     bytes: int
     lines: int
@@ -138,7 +138,7 @@ class PadEntry(TypedDict):
     title: str | None
     description: str | None
     namespace: str
-    tags: list[str]
+    tags: NotRequired[list[str]]
     cell_count: int
     updated_at: str
     deleted_at: NotRequired[str]
@@ -161,8 +161,8 @@ class RestoreAnswer(SuccessAnswer):
 class TagsAnswer(SuccessAnswer):
     """Tags in use."""
 
-    scratchpad_tags: list[str]
-    cell_tags: list[str]
+    scratchpad_tags: NotRequired[list[str]]
+    cell_tags: NotRequired[list[str]]
     namespace_filter: NotRequired[list[str]]
 
 
@@ -180,7 +180,7 @@ class HitData(TypedDict):
     cell_id: str | None
     tenant_id: str
     namespace: str
-    tags: list[str]
+    tags: NotRequired[list[str]]
     score: float
     snippet: str
     embedding_version: str

@@ -13,7 +13,6 @@ from rolltop.toolsets.scratch.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
 
@@ -72,13 +71,6 @@ class CellSummary:
     tokens: int
     tags: tuple[str, ...]
 
-    @property
-    def data(self) -> JsonObject:
-        """The cell as a write's answer lists it."""
-        names = ("cell_id", "index", "language", "version")
-        shown: JsonObject = {name: getattr(self, name) for name in names}
-        return {**shown, "tags": list(self.tags)} if self.tags else shown
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -98,11 +90,14 @@ class Cell:
     content: str | None = None
 
     @property
-    def summary(self) -> CellSummary:
-        """The cell without anything long."""
-        return CellSummary(
-            self.cell_id, self.index, self.language, self.version, self.stats.tokens, self.tags
-        )
+    def write_data(self) -> JsonObject:
+        """The cell as a write answers it."""
+        names = ("cell_id", "index", "language", "version")
+        optional: JsonObject = {"tags": list(self.tags), "validate": self.validate}
+        return {
+            **{name: getattr(self, name) for name in names},
+            **{name: value for name, value in optional.items() if value},
+        }
 
     @property
     def outline(self) -> JsonObject:
@@ -192,24 +187,30 @@ class Pad:
 
 @dataclass(frozen=True)
 class PadWrite:
-    """A pad after a write; `cells` to list, `written` the hashes of those written, by id."""
+    """A pad after a write, with the cells written; `whole` is the pad as a read shows it, if asked.
+
+    `evicted` are the pads that made room for it.
+    """
 
     pad: Pad
-    cells: tuple[CellSummary, ...]
-    written: Mapping[str, str]
-    cell_tags: tuple[str, ...]
+    cells: tuple[Cell, ...] = ()
     evicted: tuple[str, ...] = ()
+    whole: JsonObject | None = None
 
     @property
     def data(self) -> JsonObject:
-        """The pad without any content; the cells written with their hash."""
-        cells = [
-            {**cell.data, "sha256": self.written[cell.cell_id]}
-            if cell.cell_id in self.written
-            else cell.data
-            for cell in self.cells
-        ]
-        return self.pad.data(cells, list(self.cell_tags), self.pad.updated_at)
+        """The pad as the write answers it: without content, nulls and defaults if not whole."""
+        if self.whole is not None:
+            return self.whole
+        title = {"title": self.pad.metadata["title"]} if self.pad.metadata.get("title") else {}
+        return {
+            "scratch_id": self.pad.scratch_id,
+            "namespace": self.pad.namespace,
+            "version": self.pad.version,
+            **title,
+            "cell_count": self.pad.cell_count,
+            "cells": [cell.write_data for cell in self.cells],
+        }
 
 
 @dataclass(frozen=True)

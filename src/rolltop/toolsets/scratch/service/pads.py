@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rolltop.core import fulltext
+from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import IndexDocument
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
-    MAX_OTHER_CELLS,
     MAX_PAD_METADATA_BYTES,
 )
 from rolltop.toolsets.scratch.models.records import Draft, PadWrite
@@ -88,9 +88,7 @@ def create_pad(
     added = cell_rows.insert_cells(tx, pad_id, 0, by_id) if by_id else []
     _index_pad(tx, pad, new=True)
     _index_cells(tx, pad, added, new=True)
-    tags = tuple(sorted({tag for cell in added for tag in cell.tags}))
-    summaries = tuple(cell.summary for cell in added)
-    return PadWrite(pad, summaries, _content_hashes(added), tags, tuple(evicted))
+    return PadWrite(pad, tuple(added), tuple(evicted))
 
 
 def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | None) -> PadWrite:
@@ -122,7 +120,7 @@ def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | Non
     if not has_same_filters:
         update_filters(tx, pad)
     _index_pad(tx, pad)
-    return _pad_write(tx, pad, ())
+    return PadWrite(pad)
 
 
 def delete_pad(tx: Tx, scratch_id: str) -> bool:
@@ -149,7 +147,7 @@ def restore_pad(
     pad_rows.register_namespace(tx, pad.namespace)
     back = pad_rows.touch_pad(tx, pad)
     _index_pad_with_cells(tx, back)
-    return replace(_pad_write(tx, back, ()), evicted=tuple(evicted))
+    return PadWrite(back, evicted=tuple(evicted))
 
 
 def evict_idle_pads(tx: Tx, age: timedelta, reads: Mapping[str, datetime]) -> list[str]:
@@ -191,7 +189,7 @@ def append_cell(
     require_room(pad.cell_count + 1, limits)
     added = cell_rows.insert_cells(tx, scratch_id, pad.cell_count, _assign_ids(tx, [draft]))
     _index_cells(tx, pad, added, new=True)
-    return _pad_write(tx, pad_rows.touch_pad(tx, pad, cells=1), added)
+    return PadWrite(pad_rows.touch_pad(tx, pad, cells=1), tuple(added))
 
 
 def replace_cell(
@@ -271,7 +269,7 @@ def delete_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -
     _require_version("cell", cell.version, if_version)
     _unindex_cells(tx, [cell_id])
     cell_rows.delete_cell(tx, pad, cell)
-    return _pad_write(tx, pad_rows.touch_pad(tx, pad, cells=-1), ())
+    return PadWrite(pad_rows.touch_pad(tx, pad, cells=-1))
 
 
 def list_cells(
@@ -476,20 +474,7 @@ def _update_cell(
     pad = pad_rows.touch_pad(tx, pad)
     if cell.content != before.content or cell.tags != before.tags:
         _index_cells(tx, pad, [cell], same_tags=cell.tags == before.tags)
-    return _pad_write(tx, pad, [cell])
-
-
-def _pad_write(tx: Tx, pad: Pad, written: Sequence[Cell]) -> PadWrite:
-    """List the cells written and up to 20 others."""
-    ids = {cell.cell_id for cell in written}
-    first = cell_rows.cell_summaries(tx, pad.scratch_id, MAX_OTHER_CELLS + len(written))
-    others = [cell for cell in first if cell.cell_id not in ids][:MAX_OTHER_CELLS]
-    listed = sorted((*others, *(cell.summary for cell in written)), key=lambda cell: cell.index)
-    if len(first) == pad.cell_count:
-        tags = sorted({tag for cell in first for tag in cell.tags})
-    else:
-        tags = pad_rows.cell_tags_of(tx, pad.scratch_id)
-    return PadWrite(pad, tuple(listed), _content_hashes(written), tuple(tags))
+    return PadWrite(pad, (cell,))
 
 
 def _only_id(what: str, given: str, found: Sequence[str]) -> str | None:
@@ -500,10 +485,6 @@ def _only_id(what: str, given: str, found: Sequence[str]) -> str | None:
             hint=f"Send one of them as {what}.",
         )
     return found[0] if found else None
-
-
-def _content_hashes(written: Sequence[Cell]) -> dict[str, str]:
-    return {cell.cell_id: cell.stats.sha256 for cell in written}
 
 
 def _require_version(what: str, version: int, if_version: int | None) -> None:
@@ -558,7 +539,7 @@ def _index_pad_with_cells(tx: Tx, pad: Pad) -> None:
     """Index a pad and all its cells, in batches."""
     _index_pad(tx, pad)
     ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
-    for some in fulltext.batches(ids, _INDEX_BATCH_SIZE):
+    for some in batches(ids, _INDEX_BATCH_SIZE):
         _index_cells(tx, pad, cell_rows.get_cells(tx, pad.scratch_id, some))
 
 

@@ -117,6 +117,14 @@ def read_pad(tx: Tx, scratch_id: str, selection: CellSelection, request: ReadReq
     return PadView(pad, metadata, tags, selected, first, loaded, tx.now)
 
 
+def read_whole(tx: Tx, pad: Pad, *, with_cells: bool) -> JsonObject:
+    """Read all that a pad shows, as of its last write; with its cells, or with none."""
+    cells = cell_rows.get_all_cells(tx, pad.scratch_id) if with_cells else []
+    tags = pad_rows.cell_tags_of(tx, pad.scratch_id)
+    view = PadView(pad, _read_metadata(tx, pad), tags, [], 0, cells, pad.updated_at)
+    return {**view.header, "cells": [cell.full_data(VERSION) for cell in cells]}
+
+
 def check_cursor(text: str) -> None:
     """Raise InvalidArgument for a text that is no cursor of any read."""
     kind = text.partition(".")[0]

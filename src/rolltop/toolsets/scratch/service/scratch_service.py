@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
-from rolltop.core import logging, pagination
 from rolltop.core.cursor import filtered_kind
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidArgument, RolltopError
@@ -15,31 +13,31 @@ from rolltop.core.expiry import purge_expired
 from rolltop.core.pagination import Page
 from rolltop.core.principal import Principal
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
-from rolltop.toolsets.scratch.models.records import PadChange, PadLimits
+from rolltop.toolsets.scratch.models.records import PadLimits
 from rolltop.toolsets.scratch.service import (
     cell_input,
     cursors,
     pad_search,
+    pad_writer,
     pads,
     read_response,
-    schemas,
     validation_runner,
-    write_response,
 )
 from rolltop.toolsets.scratch.store import pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.pagination import TextPage
     from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
-    from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
-    from rolltop.toolsets.scratch.models.records import Draft, Pad, PadWrite, SchemaEntry
+    from rolltop.toolsets.scratch.models.inputs import SchemaInput
+    from rolltop.toolsets.scratch.models.records import Pad, PadWrite
 
 P = ParamSpec("P")
 T = TypeVar("T")
+W = TypeVar("W", bound="PadWrite | None")
 Results = list["JsonObject | None"]
 CellSelector = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
@@ -92,63 +90,12 @@ class ScratchService:
             principal = Principal.for_user(user_id)
             self._app.database.write_sync(principal, pad_rows.update_access_times, moments)
 
-    async def create_pad(
-        self,
-        call: CallContext,
-        scratch_id: str | None,
-        metadata: Mapping[str, Any] | None,
-        namespace: str | None,
-        tags: Sequence[str] | None,
-        cells: Sequence[CellInput] | None,
-    ) -> JsonObject:
-        """Create a pad."""
-        pad_id = None if scratch_id is None else cell_input.identifier(scratch_id)
-        change = cell_input.parse_pad_fields(metadata, namespace, tags, self.limits.namespace)
-        size = sum(len(cell["content"]) for cell in cells or ())
-        drafts = await _run_sized(call, size, cell_input.parse_cells, cells, self.limits)
-        entries = schemas.merge_entries([], change.schemas)
-        drafts, results = await self.validation.check_drafts(call, drafts, entries)
-        reads = self.pending_access_times(call.principal.user_id)
-        written = await call.write(
-            pads.create_pad, pad_id, change, entries, drafts, self.limits, reads
-        )
-        return self._write_answer(call, written, results)
+    def writer(self, call: CallContext, *, verbose: bool) -> pad_writer.PadWriter:
+        """Return what the writing tools do, for one call."""
+        return pad_writer.PadWriter(self, call, verbose)
 
-    async def update_pad(
-        self,
-        call: CallContext,
-        scratch_id: str,
-        metadata: Mapping[str, Any] | None,
-        tags: Sequence[str] | None,
-        namespace: str | None,
-        if_version: int | None,
-    ) -> JsonObject:
-        """Change a pad's own fields."""
-        change = cell_input.parse_pad_fields(metadata, namespace, tags, self.limits.namespace)
-        if change == PadChange():
-            raise cell_input.invalid_value(
-                "Nothing to update: give metadata, tags or namespace",
-                "Call scratch_update again with what to change.",
-            )
-        (pad_id,) = await self._find_ids(call, scratch_id)
-        written = await call.write(pads.update_pad, pad_id, change, if_version)
-        return self._write_answer(call, written)
-
-    async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
-        """Move a pad to the trash."""
-        (pad_id,) = await self._find_ids(call, scratch_id)
-        deleted = await call.write(pads.delete_pad, pad_id)
-        if deleted:
-            _notify_pad(call, pad_id)
-        return {"ok": True, "scratch_id": pad_id, "deleted": deleted}
-
-    async def restore_pad(self, call: CallContext, scratch_id: str | None) -> Page | JsonObject:
-        """Restore a pad, or list the trash."""
-        if scratch_id is not None:
-            (pad_id,) = await self._find_ids(call, scratch_id, trashed=True)
-            reads = self.pending_access_times(call.principal.user_id)
-            written = await call.write(pads.restore_pad, pad_id, self.limits, reads)
-            return self._write_answer(call, written)
+    async def list_trash(self, call: CallContext) -> Page:
+        """List the pads in the trash."""
         after = cursors.parse_time_cursor("trash", call.cursor)
         found = await call.read(pad_rows.list_trash, after, MAX_PAGE_SIZE + 1)
         return _pad_page(
@@ -159,89 +106,13 @@ class ScratchService:
             ),
         )
 
-    async def append_cell(
-        self, call: CallContext, scratch_id: str, cell: CellInput, if_version: int | None
-    ) -> JsonObject:
-        """Append a cell to a pad."""
-        (pad_id,) = await self._find_ids(call, scratch_id)
-        draft, results = await self._validate_draft(
-            call, pad_id, await self._parse_cell(call, cell)
-        )
-        written = await call.write(pads.append_cell, pad_id, draft, if_version, self.limits)
-        return self._write_answer(call, written, results, one=True)
-
-    async def replace_cell(
-        self,
-        call: CallContext,
-        scratch_id: str,
-        which: tuple[str | None, int | None],
-        cell: CellInput,
-        new_position: int | None,
-        if_version: int | None,
-    ) -> JsonObject:
-        """Replace a cell, named by its id or its index."""
-        cell_id, position = which
-        if (cell_id is None) == (position is None):
-            raise cell_input.invalid_value(
-                "Give either cell_id or index", "scratch_list_cells shows both for each cell."
-            )
-        pad_id, *named = await self._find_ids(call, scratch_id, [cell_id] if cell_id else [])
-        draft, results = await self._validate_draft(
-            call, pad_id, await self._parse_cell(call, cell)
-        )
-        written = await call.write(
-            pads.replace_cell,
-            pad_id,
-            named[0] if named else None,
-            position,
-            draft,
-            new_position,
-            if_version,
-        )
-        return self._write_answer(call, written, results, one=True)
-
-    async def edit_cell(
-        self,
-        call: CallContext,
-        scratch_id: str,
-        cell_id: str,
-        given: Sequence[EditInput],
-        if_version: int | None,
-    ) -> JsonObject:
-        """Edit a cell's content.
-
-        The edits apply to the cell as it is when it is written: if another call overtakes this
-        one, they are applied and validated again, and in the end without validation.
-        """
-        pad_id, named = await self._find_ids(call, scratch_id, [cell_id])
-        edits = cell_input.parse_edits(given)
-        results: Results = []
-        for _ in range(_MAX_ATTEMPTS):
-            cell = await call.read(pads.get_cell, pad_id, named, if_version)
-            edited = await _run_sized(
-                call, cell.stats.characters, pads.edit_draft, cell, edits, self.limits
-            )
-            draft, results = await self._validate_draft(call, pad_id, edited)
-            written = await call.write(pads.put_edited_cell, pad_id, named, draft, cell.version)
-            if written is not None:
-                break
-        else:
-            results = []
-            written = await call.write(
-                pads.edit_cell, pad_id, named, edits, if_version, self.limits
-            )
-        return self._write_answer(call, written, results, one=True)
-
-    async def delete_cell(
-        self, call: CallContext, scratch_id: str, cell_id: str, if_version: int | None
-    ) -> JsonObject:
-        """Delete a cell."""
-        pad_id, named = await self._find_ids(call, scratch_id, [cell_id])
-        written = await call.write(pads.delete_cell, pad_id, named, if_version)
-        call.app.notify_changed(call.principal, f"rolltop://cell/{named}")
-        deleted: JsonObject = {"cell_id": named, "deleted": True}
-        room = call.budget and max(1, call.budget - pagination.count_tokens(deleted))
-        return {**self._write_answer(replace(call, budget=room), written), **deleted}
+    async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
+        """Move a pad to the trash."""
+        (pad_id,) = await self.find_ids(call, scratch_id)
+        deleted = await call.write(pads.delete_pad, pad_id)
+        if deleted:
+            pad_writer.notify_pad(call, pad_id)
+        return {"ok": True, "scratch_id": pad_id, "deleted": deleted}
 
     async def read_pad(
         self,
@@ -254,7 +125,7 @@ class ScratchService:
         with_header: bool = True,
     ) -> Page | TextPage:
         """Read a pad with some of its cells; `with_header` False leaves its own fields out."""
-        pad_id, *ids = await self._find_ids(call, scratch_id, selector[0])
+        pad_id, *ids = await self.find_ids(call, scratch_id, selector[0])
         selection = cell_input.cell_selection(ids, *selector[1:])
         kind = filtered_kind(
             read_response.KIND, pad_id, selection.cell_ids, selection.indices, selection.tags
@@ -296,7 +167,7 @@ class ScratchService:
         tags: Sequence[str] | None,
     ) -> Page:
         """List a pad's cells without content."""
-        pad_id, *ids = await self._find_ids(call, scratch_id, cell_ids)
+        pad_id, *ids = await self.find_ids(call, scratch_id, cell_ids)
         selection = cell_input.cell_selection(ids, None, tags)
         kind = filtered_kind("outline", pad_id, selection.cell_ids, selection.tags)
         position = cursors.parse_position(kind, call.cursor)
@@ -368,7 +239,7 @@ class ScratchService:
         indices: Sequence[int] | None,
     ) -> Page:
         """Validate stored cells."""
-        pad_id, *ids = await self._find_ids(call, scratch_id, cell_ids)
+        pad_id, *ids = await self.find_ids(call, scratch_id, cell_ids)
         selection = cell_input.cell_selection(ids, indices)
         kind = filtered_kind("results", pad_id, selection.cell_ids, selection.indices)
         position = cursors.parse_position(kind, call.cursor)
@@ -412,12 +283,12 @@ class ScratchService:
         given: SchemaInput | None,
     ) -> Page | JsonObject:
         """List, read, write or delete a pad's schemas."""
-        (pad_id,) = await self._find_ids(call, scratch_id)
+        (pad_id,) = await self.find_ids(call, scratch_id)
         if action == "list":
             kind = filtered_kind("schemas", pad_id)
             position = cursors.parse_position(kind, call.cursor)
             found = await call.read(pads.list_schemas, pad_id)
-            items = [write_response.truncatable(vars(one), "schema", call.budget) for one in found]
+            items = [pad_writer.shown_whole(vars(one), "schema", call.budget) for one in found]
             ids = [entry.id for entry in found]
             return cursors.id_page(
                 kind, position, ids, items, lambda some: {"ok": True, "schemas": some}
@@ -434,19 +305,18 @@ class ScratchService:
                     "schema_id and schema.id differ", "Send one of the two."
                 )
             entry = await call.write(pads.upsert_schema, pad_id, change)
+            pad_writer.notify_pad(call, pad_id)
         elif named is None:
             raise cell_input.invalid_value(
                 "schema_id is required", "scratch_schema with action list shows ids."
             )
         elif action == "delete":
             await call.write(pads.delete_schema, pad_id, named)
-            _notify_pad(call, pad_id)
+            pad_writer.notify_pad(call, pad_id)
             return {"ok": True, "schema_id": named, "deleted": True}
         else:
             entry = await call.read(pads.get_schema, pad_id, named)
-        if action == "upsert":
-            _notify_pad(call, pad_id)
-        shown = write_response.truncatable(vars(entry), "schema", call.budget)
+        shown = pad_writer.shown_whole(vars(entry), "schema", call.budget)
         return {"ok": True, "schema": shown}
 
     async def purge_trash(self) -> None:
@@ -461,7 +331,7 @@ class ScratchService:
             principal = Principal.for_user(user_id)
             evicted = await self._app.database.write(principal, pads.evict_idle_pads, age, reads)
             if evicted:
-                _log_evicted("preempt", user_id, len(evicted))
+                pad_writer.log_evicted("preempt", user_id, len(evicted))
 
     def pending_access_times(self, user_id: str) -> dict[str, datetime]:
         """Copy when a user's pads were read, as far as that is not stored yet."""
@@ -480,7 +350,7 @@ class ScratchService:
     def _note_access(self, call: CallContext, scratch_id: str, moment: datetime) -> None:
         self._access_times.setdefault(call.principal.user_id, {})[scratch_id] = moment
 
-    async def _find_ids(
+    async def find_ids(
         self,
         call: CallContext,
         scratch_id: str,
@@ -495,54 +365,6 @@ class ScratchService:
             return [given, *of_cells]
         return await call.read(pads.find_ids, given, of_cells, trashed=trashed)
 
-    async def _parse_cell(self, call: CallContext, cell: CellInput) -> Draft:
-        return await _run_sized(
-            call, len(cell["content"]), cell_input.parse_cell, cell, self.limits
-        )
-
-    async def _validate_draft(
-        self, call: CallContext, scratch_id: str, draft: Draft
-    ) -> tuple[Draft, Results]:
-        """Validate a draft that asks for it, against its pad's schemas."""
-        if not draft.validate:
-            return draft, []
-        entries: Sequence[SchemaEntry] = ()
-        if validation_runner.uses_schema(draft):
-            entries = await call.read(pads.list_schemas, scratch_id)
-        (checked,), results = await self.validation.check_drafts(call, [draft], entries)
-        return checked, results
-
-    def _write_answer(
-        self,
-        call: CallContext,
-        written: PadWrite,
-        results: Results | None = None,
-        *,
-        one: bool = False,
-    ) -> JsonObject:
-        """Notify listeners and log evictions, then build the write's answer."""
-        _notify_pad(call, written.pad.scratch_id)
-        for cell_id in written.written:
-            call.app.notify_changed(call.principal, f"rolltop://cell/{cell_id}")
-        if written.evicted:
-            policy = call.app.settings["scratch.eviction_policy"]
-            _log_evicted(policy, call.principal.user_id, len(written.evicted))
-        cells = [cell for cell in written.cells if cell.cell_id in written.written]
-        located = [
-            validation_runner.attach_cell(result, cell)
-            for result, cell in zip(results or (), cells, strict=False)
-            if result is not None
-        ]
-        return write_response.fit_answer(written, located, call.budget, one=one)
-
-
-def _log_evicted(policy: str, user_id: str, count: int) -> None:
-    logging.event("scratchpads evicted", policy=policy, user=user_id, count=count)
-
-
-def _notify_pad(call: CallContext, scratch_id: str) -> None:
-    call.app.notify_changed(call.principal, f"rolltop://pad/{scratch_id}")
-
 
 def _pad_page(found: Sequence[Pad], limit: int, cursor_after: Callable[[Pad, int], str]) -> Page:
     """Build the page of the first `limit` pads; one more was read to tell whether others follow."""
@@ -552,16 +374,3 @@ def _pad_page(found: Sequence[Pad], limit: int, cursor_after: Callable[[Pad, int
         lambda at: cursor_after(found[at], at),
         len(found) > limit,
     )
-
-
-async def _run_sized(
-    call: CallContext,
-    characters: int,
-    function: Callable[P, T],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> T:
-    """Run a function, on a worker thread if its text is large."""
-    if characters < _LARGE_CHARACTERS:
-        return function(*args, **kwargs)
-    return await call.run_in_thread(function, *args, **kwargs)

@@ -1,0 +1,328 @@
+"""What the tools that write a pad do, and their answers within a budget.
+
+A write that happened is never refused for its answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
+
+from rolltop.core import logging, pagination
+from rolltop.core.pagination import Continuation, add_continuation
+from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
+from rolltop.toolsets.scratch.models.records import PadChange, PadWrite
+from rolltop.toolsets.scratch.service import cell_input, pads, schemas, validation_runner
+from rolltop.toolsets.scratch.service.read_response import read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rolltop.core.context import CallContext
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.scratch.models import JsonObject
+    from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
+    from rolltop.toolsets.scratch.models.records import Draft, SchemaEntry
+    from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+
+P = ParamSpec("P")
+T = TypeVar("T")
+W = TypeVar("W", bound="PadWrite | None")
+Results = list["JsonObject | None"]
+
+_LARGE_CHARACTERS: Final = 1 << 15  # longer texts are measured on a worker thread
+_MAX_ATTEMPTS: Final = 5  # how often an edit is validated again because another call overtook it
+_FINDINGS: Final = ("errors", "warnings")
+
+
+@dataclass(frozen=True)
+class PadWriter:
+    """The writing tools for one call; a `verbose` one answers all of the pad's own fields."""
+
+    service: ScratchService
+    call: CallContext
+    verbose: bool
+
+    async def create_pad(
+        self,
+        scratch_id: str | None,
+        metadata: Mapping[str, Any] | None,
+        namespace: str | None,
+        tags: Sequence[str] | None,
+        cells: Sequence[CellInput] | None,
+    ) -> JsonObject:
+        """Create a pad."""
+        limits = self.service.limits
+        pad_id = None if scratch_id is None else cell_input.identifier(scratch_id)
+        change = cell_input.parse_pad_fields(metadata, namespace, tags, limits.namespace)
+        size = sum(len(cell["content"]) for cell in cells or ())
+        drafts = await self._run_sized(size, cell_input.parse_cells, cells, limits)
+        entries = schemas.merge_entries([], change.schemas)
+        drafts, results = await self.service.validation.check_drafts(self.call, drafts, entries)
+        reads = self.service.pending_access_times(self.call.principal.user_id)
+        written = await self._write(pads.create_pad, pad_id, change, entries, drafts, limits, reads)
+        return self._answer(written, results)
+
+    async def update_pad(
+        self,
+        scratch_id: str,
+        metadata: Mapping[str, Any] | None,
+        tags: Sequence[str] | None,
+        namespace: str | None,
+        if_version: int | None,
+    ) -> JsonObject:
+        """Change a pad's own fields."""
+        default = self.service.limits.namespace
+        change = cell_input.parse_pad_fields(metadata, namespace, tags, default)
+        if change == PadChange():
+            raise cell_input.invalid_value(
+                "Nothing to update: give metadata, tags or namespace",
+                "Call scratch_update again with what to change.",
+            )
+        (pad_id,) = await self.service.find_ids(self.call, scratch_id)
+        return self._answer(await self._write(pads.update_pad, pad_id, change, if_version))
+
+    async def restore_pad(self, scratch_id: str) -> JsonObject:
+        """Restore a pad from the trash."""
+        (pad_id,) = await self.service.find_ids(self.call, scratch_id, trashed=True)
+        reads = self.service.pending_access_times(self.call.principal.user_id)
+        written = await self._write(pads.restore_pad, pad_id, self.service.limits, reads)
+        return self._answer(written)
+
+    async def append_cell(
+        self, scratch_id: str, cell: CellInput, if_version: int | None
+    ) -> JsonObject:
+        """Append a cell to a pad."""
+        (pad_id,) = await self.service.find_ids(self.call, scratch_id)
+        draft, results = await self._parse_cell(pad_id, cell)
+        written = await self._write(
+            pads.append_cell, pad_id, draft, if_version, self.service.limits
+        )
+        return self._answer(written, results, one=True)
+
+    async def replace_cell(
+        self,
+        scratch_id: str,
+        cell_id: str | None,
+        position: int | None,
+        cell: CellInput,
+        new_position: int | None,
+        if_version: int | None,
+    ) -> JsonObject:
+        """Replace a cell, named by its id or its index."""
+        if (cell_id is None) == (position is None):
+            raise cell_input.invalid_value(
+                "Give either cell_id or index", "scratch_list_cells shows both for each cell."
+            )
+        ids = await self.service.find_ids(self.call, scratch_id, [cell_id] if cell_id else [])
+        pad_id, named = ids[0], ids[-1] if cell_id else None
+        draft, results = await self._parse_cell(pad_id, cell)
+        written = await self._write(
+            pads.replace_cell, pad_id, named, position, draft, new_position, if_version
+        )
+        return self._answer(written, results, one=True)
+
+    async def edit_cell(
+        self, scratch_id: str, cell_id: str, given: Sequence[EditInput], if_version: int | None
+    ) -> JsonObject:
+        """Edit a cell's content.
+
+        The edits apply to the cell as it is when it is written: if another call overtakes this
+        one, they are applied and validated again, and in the end without validation.
+        """
+        pad_id, named = await self.service.find_ids(self.call, scratch_id, [cell_id])
+        edits, limits = cell_input.parse_edits(given), self.service.limits
+        results: Results = []
+        for _ in range(_MAX_ATTEMPTS):
+            cell = await self.call.read(pads.get_cell, pad_id, named, if_version)
+            edited = await self._run_sized(
+                cell.stats.characters, pads.edit_draft, cell, edits, limits
+            )
+            draft, results = await self._validate_draft(pad_id, edited)
+            written = await self._write(pads.put_edited_cell, pad_id, named, draft, cell.version)
+            if written is not None:
+                break
+        else:
+            results = []
+            written = await self._write(pads.edit_cell, pad_id, named, edits, if_version, limits)
+        return self._answer(written, results, one=True)
+
+    async def delete_cell(
+        self, scratch_id: str, cell_id: str, if_version: int | None
+    ) -> JsonObject:
+        """Delete a cell."""
+        pad_id, named = await self.service.find_ids(self.call, scratch_id, [cell_id])
+        written = await self._write(pads.delete_cell, pad_id, named, if_version)
+        self.call.app.notify_changed(self.call.principal, f"rolltop://cell/{named}")
+        return self._answer(written, outcome={"cell_id": named, "deleted": True})
+
+    async def _parse_cell(self, scratch_id: str, cell: CellInput) -> tuple[Draft, Results]:
+        """Check a cell that is to be stored, and validate it if it asks for that."""
+        limits = self.service.limits
+        draft = await self._run_sized(len(cell["content"]), cell_input.parse_cell, cell, limits)
+        return await self._validate_draft(scratch_id, draft)
+
+    async def _validate_draft(self, scratch_id: str, draft: Draft) -> tuple[Draft, Results]:
+        """Validate a draft that asks for it, against its pad's schemas."""
+        if not draft.validate:
+            return draft, []
+        entries: Sequence[SchemaEntry] = ()
+        if validation_runner.uses_schema(draft):
+            entries = await self.call.read(pads.list_schemas, scratch_id)
+        checked = await self.service.validation.check_drafts(self.call, [draft], entries)
+        return checked[0][0], checked[1]
+
+    async def _run_sized(
+        self, characters: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function, on a worker thread if its text is large."""
+        if characters < _LARGE_CHARACTERS:
+            return function(*args, **kwargs)
+        return await self.call.run_in_thread(function, *args, **kwargs)
+
+    async def _write(
+        self, write: Callable[Concatenate[Tx, P], W], *args: P.args, **kwargs: P.kwargs
+    ) -> W:
+        """Write, and where all of the pad is to be answered read it back in the transaction."""
+        settings = self.call.app.settings
+        with_cells = settings["names"] == "seed"
+        if not (with_cells or self.verbose or settings["scratch.write_answers"] == "full"):
+            return await self.call.write(write, *args, **kwargs)
+        return await self.call.write(_write_and_read, with_cells, write, *args, **kwargs)
+
+    def _answer(
+        self,
+        written: PadWrite,
+        results: Results | None = None,
+        *,
+        one: bool = False,
+        outcome: JsonObject | None = None,
+    ) -> JsonObject:
+        """Notify listeners and log evictions, then build the write's answer around its outcome."""
+        app, caller = self.call.app, self.call.principal
+        notify_pad(self.call, written.pad.scratch_id)
+        for cell in written.cells:
+            app.notify_changed(caller, f"rolltop://cell/{cell.cell_id}")
+        if written.evicted:
+            log_evicted(
+                app.settings["scratch.eviction_policy"], caller.user_id, len(written.evicted)
+            )
+        located = [
+            validation_runner.attach_cell(result, cell)
+            for result, cell in zip(results or (), written.cells, strict=False)
+            if result is not None
+        ]
+        if one:
+            outcome = {"cell_id": written.cells[0].cell_id}
+        return _fit_answer(written, outcome or {}, located, self.call.budget)
+
+
+def log_evicted(policy: str, user_id: str, count: int) -> None:
+    """Log how many pads were evicted."""
+    logging.event("scratchpads evicted", policy=policy, user=user_id, count=count)
+
+
+def notify_pad(call: CallContext, scratch_id: str) -> None:
+    """Tell listeners that a pad has changed."""
+    call.app.notify_changed(call.principal, f"rolltop://pad/{scratch_id}")
+
+
+def shown_whole(thing: JsonObject, name: str, limit: int) -> JsonObject:
+    """Replace the field `name` by its JSON text, which can be cut, where all of it does not fit."""
+    if pagination.fits_budget(thing, limit):
+        return thing
+    return {**thing, name: pagination.compact_json(thing[name])}
+
+
+def _write_and_read(
+    tx: Tx,
+    with_cells: bool,  # noqa: FBT001  # `call.write` passes what follows on
+    write: Callable[Concatenate[Tx, P], W],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> W:
+    """Run a write, and read the pad back in its transaction: all of it, or without other cells."""
+    written = write(tx, *args, **kwargs)
+    if written is None:
+        return written
+    whole = read_whole(tx, written.pad, with_cells=with_cells)
+    if not with_cells:
+        whole["cells"] = [cell.write_data for cell in written.cells]
+    return cast("W", replace(written, whole=whole))
+
+
+def _fit_answer(
+    written: PadWrite, outcome: JsonObject, results: Sequence[JsonObject], limit: int
+) -> JsonObject:
+    """Build the answer with as many cells and diagnostics as fit into `limit` tokens (0: all).
+
+    `outcome` goes with it whatever is cut. A truncated answer names the call that shows the rest.
+    """
+    if written.whole is None:
+        results = [_lean(result) for result in results]
+    cells: list[JsonObject] = written.data["cells"]
+    whole = _build(written, outcome, results, len(results) + len(cells))
+    if pagination.fits_budget(whole, limit):
+        return whole
+
+    def render(count: int) -> JsonObject:
+        return _truncate(written, outcome, results, count)
+
+    most = max([len(cells), *(len(result[kind]) for result in results for kind in _FINDINGS)])
+    if count := pagination.count_fitting(most, limit, render):
+        return render(count)
+    pad = {name: written.data[name] for name in MINIMAL_PAD_FIELDS}
+    arguments = {"scratch_id": pad["scratch_id"]}
+    return pagination.truncate_texts(render(0 if written.whole else 1), limit) or add_continuation(
+        {"ok": True, "scratchpad": pad, **outcome}, Continuation("scratch_list_cells", arguments)
+    )
+
+
+def _lean(result: JsonObject) -> JsonObject:
+    """Leave out what is empty or as ever: a valid cell's details but why it was not checked."""
+    details = {name: _drop_empty(part) for name, part in result["details"].items()}
+    syntax = details["syntax"]
+    if result["valid"]:
+        details = {} if syntax["checked"] else {"syntax": syntax}
+    elif not details["schema"]["performed"]:
+        del details["schema"]
+    lean = {**result, **{kind: [_drop_empty(one) for one in result[kind]] for kind in _FINDINGS}}
+    return {**lean, "details": _drop_empty(details)} if details else _without(lean, "details")
+
+
+def _drop_empty(fields: JsonObject) -> JsonObject:
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
+
+
+def _without(fields: JsonObject, name: str) -> JsonObject:
+    return {key: value for key, value in fields.items() if key != name}
+
+
+def _build(
+    written: PadWrite, outcome: JsonObject, results: Sequence[JsonObject], count: int
+) -> JsonObject:
+    shown = written.data
+    cells = shown["cells"][:count]
+    pad = {**shown, "cells": cells} if cells or written.whole else _without(shown, "cells")
+    more = {"validation": list(results[:count]), "evicted_scratchpads": list(written.evicted)}
+    return {"ok": True, "scratchpad": pad, **outcome, **_drop_empty(more)}
+
+
+def _truncate(
+    written: PadWrite, outcome: JsonObject, results: Sequence[JsonObject], count: int
+) -> JsonObject:
+    """Build the answer with the first `count` cells, results and diagnostics of each."""
+    some = [{**result, **{kind: result[kind][:count] for kind in _FINDINGS}} for result in results]
+    answer = _build(written, outcome, some, count)
+    arguments: dict[str, Any] = {"scratch_id": written.pad.scratch_id}
+    tool = "scratch_list_cells"
+    if written.whole:
+        tool = "scratch_read"
+        if "metadata" in written.whole:
+            pad = _without(answer["scratchpad"], "metadata")
+            answer["scratchpad"] = {**pad, "omitted": ["metadata"]}
+    elif results:
+        tool = "scratch_validate"
+        if "cell_id" in outcome:
+            arguments["cell_ids"] = [outcome["cell_id"]]
+    return add_continuation(answer, Continuation(tool, arguments))
