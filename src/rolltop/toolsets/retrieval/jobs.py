@@ -22,13 +22,13 @@ _INITIAL_DELAY: Final = 0.2
 
 async def update(app: AppContext) -> None:
     """Update the trigram index."""
-    if app.roots.named:
+    if _is_index_wanted(app):
         await app.run_in_thread(trigram_index.update_index, app)
 
 
 async def update_ranking(app: AppContext) -> None:
     """Update the chunk index."""
-    if app.roots.named:
+    if _is_index_wanted(app):
         await app.run_in_thread(ranking.update_index, app)
 
 
@@ -36,6 +36,17 @@ async def make_vectors(app: AppContext) -> None:
     """Embed chunks that searches lacked, and some that they may find next."""
     if app.roots.named and ranking.has_pending(app):
         await app.run_in_thread(ranking.update_vectors, app)
+
+
+def _is_index_wanted(app: AppContext) -> bool:
+    """Whether somebody chose the roots, or has searched them.
+
+    Otherwise a root is only where a client happened to start: many a session there is never about
+    its files.
+    """
+    if not app.roots.named:
+        return False
+    return bool(app.settings["retrieval.roots"]) or app.service(trigram_index.open_index).is_used
 
 
 JOBS: Final = (

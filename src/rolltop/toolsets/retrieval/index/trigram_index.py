@@ -65,6 +65,8 @@ class TrigramIndex:
         self._file: TrigramFile | None = None
         self._given_up = False
         self._built = False
+        self.is_used = False
+        """Whether a search has asked for a view."""
         self._build: Final = TrigramBuild(roots, folder)
         self._roots: Final = {root.name: _RootIndex(roots, root) for root in roots.named}
 
@@ -80,6 +82,7 @@ class TrigramIndex:
 
     def view(self, root: Root) -> RootView:
         """Create a root's view for one search."""
+        self.is_used = True
         return RootView(self, self._roots[root.name])
 
     def update(self, stopped: Callable[[], bool]) -> None:
