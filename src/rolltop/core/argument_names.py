@@ -42,7 +42,7 @@ PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "range_line_start": ("start_line", "line_start", "from_line"),
     "range_line_count": ("line_count",),
     "regex": ("is_regex", "use_regex"),
-    "file_glob": ("glob", "include", "file_pattern"),
+    "file_glob": ("glob", "include", "file_pattern", "path"),
     "repo": ("repository", "root"),
     "context": ("context_lines",),
     "depth": ("max_depth",),

@@ -53,7 +53,8 @@ class _Listing:
 
     def __init__(self, app: AppContext, repo: str | None, path: str | None, depth: int) -> None:
         """Locate the directory. Raises as `list_directory`."""
-        whole = MULTIPLE_ROOTS if repo is None else repo
+        only = app.roots.named[0].name if len(app.roots.named) == 1 else MULTIPLE_ROOTS
+        whole = only if repo is None else repo
         self.roots = app.roots
         self.depth = depth
         self.root: Root | None = None
@@ -86,7 +87,7 @@ class _Listing:
 def list_directory(
     call: CallContext, timer: CallTimer, repo: str | None, path: str | None, depth: int
 ) -> Page:
-    """List a directory down to `depth`; without repo and path, list the roots.
+    """List a directory down to `depth`; without repo and path, the only root, or the roots.
 
     Raises:
         RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; INVALID_CURSOR.
