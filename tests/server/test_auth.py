@@ -11,6 +11,9 @@ import pytest
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
+from rolltop.core.errors import InvalidConfig
+from rolltop.server.auth import Authenticator
+from tests.server.apps import make_app
 from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, rpc_request
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ERAS = (LEGACY, MODERN)
+A_WORD = "s3cret"
 
 
 class Accounts:
@@ -189,6 +193,46 @@ def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
         assert status(server, authorization="Bearer rt_anything") == 503
         assert server.ask("GET", "/ready")[0] == 503
         assert server.ask("GET", "/health")[0] == 200
+
+
+def test_the_token_of_the_settings_is_required_and_is_the_default_users(
+    tmp_path: Path, store: Accounts
+) -> None:
+    with HttpServer(tmp_path, http__bearer_token=A_WORD, http__require_token=True) as server:
+        for wrong in (None, "Bearer", "Bearer s3cre", "Bearer s3crets", "Bearer s3crét", "s3cret"):
+            assert status(server, authorization=wrong) == 401
+        assert status(server, authorization="Bearer s3cret") == 200
+        seen = server.call("who_am_i", token=A_WORD)["structuredContent"]
+        email = accounts.DEFAULT_EMAIL
+        default = store.database.read_sync(SYSTEM, accounts.find_user_by_email, email)
+        assert default is not None
+        assert (seen["user"], seen["rights"]) == (default.id, ["read", "write"])
+        hers, _ = store.token(store.user("ada@example.org"))
+        assert status(server, authorization=f"Bearer {hers}") == 200
+        assert not any("s3cret" in line for line in server.stderr.seen)
+    # A token that is given is one that is asked for.
+    with HttpServer(tmp_path, http__bearer_token=A_WORD[::-1]) as server:
+        assert status(server, authorization=None) == 401
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"http.require_token": True},
+        {"http.require_token": True, "http.auth": "off"},
+        {"http.bearer_token": "s3cret", "http.auth": "off"},
+        {"http.bearer_token": "two words"},
+    ],
+)
+def test_authentication_that_is_not_set_up_is_no_start(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    app = make_app(tmp_path, http=True, **given)
+    with pytest.raises(InvalidConfig) as refused:
+        Authenticator(app.context, app.user, exposed=False).check()
+    assert refused.value.hint
+    assert "s3cret" not in str(refused.value)
+    app.context.close()
 
 
 def test_no_token_ever_reaches_the_log(tmp_path: Path, store: Accounts) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from rolltop.core.accounts import AccessToken
     from rolltop.core.context import AppContext
     from rolltop.server.asgi_responses import RequestHeaders
+    from rolltop.server.identity import LocalUser
 else:
     accounts = lazy("rolltop.core.accounts")
 
 _UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
 _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
+_SETTINGS_ACTOR: Final = "http.bearer_token"
 _READ_ONLY: Final = "This token may only read"
 
 
@@ -47,22 +50,41 @@ class Authenticator:
     the store each time until it once was, and a token is looked up each time.
     """
 
-    def __init__(self, app: AppContext, *, exposed: bool) -> None:
-        """`exposed` says that others than this machine can connect: then a token is a must."""
+    def __init__(self, app: AppContext, user: LocalUser, *, exposed: bool) -> None:
+        """`exposed` says that others than this machine can connect: then a token is a must.
+
+        `user` is whose the token in the settings is.
+        """
+        settings = app.settings
+        self._user = user
+        self._bearer_token: str = settings["http.bearer_token"]
+        self._required = settings["http.auth"] == "token" or settings["http.require_token"]
         self._database = app.database
         self._registry = app.registry
         self._project = app.project
-        self._off = app.settings["http.auth"] == "off"
-        self._needed: bool = exposed or app.settings["http.auth"] == "token"
+        self._off: bool = settings["http.auth"] == "off"
+        self._needed: bool = exposed or self._required or bool(self._bearer_token)
         self._touching: dict[str, asyncio.Task[None]] = {}
 
     def check(self) -> None:
         """Make sure that somebody can pass where a token is a must; opens the store for that.
 
         Raises:
-            InvalidConfig: the store holds no valid token.
+            InvalidConfig: there is no valid token, or the settings contradict each other.
 
         """
+        if self._off and (self._required or self._bearer_token):
+            raise InvalidConfig(
+                "http.auth: off, where http.require_token or http.bearer_token asks for a token",
+                hint="Leave out http.auth, or the other two.",
+            )
+        if self._bearer_token:
+            if not self._bearer_token.isascii() or len(self._bearer_token.split()) != 1:
+                raise InvalidConfig(
+                    "http.bearer_token: no client can send it",
+                    hint="A token is ASCII without spaces.",
+                )
+            return
         if self._needed and not self._database.read_sync(SYSTEM, accounts.has_valid_token):
             raise InvalidConfig(
                 "http.auth: a token is needed and the store holds none",
@@ -85,7 +107,13 @@ class Authenticator:
             )
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
-            return await self._find_principal(token.strip())
+            token = token.strip()
+            if self._bearer_token and hmac.compare_digest(
+                token.encode("utf-8", "replace"), self._bearer_token.encode()
+            ):
+                owner = await self._user.principal(_SETTINGS_ACTOR)
+                return replace(owner, permissions=frozenset({READ, WRITE}))
+            return await self._find_principal(token)
         if not self._needed:
             self._needed = await self._database.read(SYSTEM, accounts.has_any_token)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.

@@ -76,7 +76,7 @@ def serve(app: ServerApp) -> int:
     """Serve an application that is already put together."""
     settings = app.context.settings
     exposed = _is_exposed(settings)
-    authentication = Authenticator(app.context, exposed=exposed)
+    authentication = Authenticator(app.context, app.user, exposed=exposed)
     probe_networks(settings)
     sys.setswitchinterval(_SWITCH_INTERVAL)
     app.check()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from rolltop.core.db import Database, redact_passwords
+from rolltop.core.db.url import parse_url
 from rolltop.core.errors import InvalidConfig
 
 
@@ -20,10 +21,19 @@ def test_four_slashes_name_an_absolute_file_and_three_a_relative_one() -> None:
     assert Database("sqlite:////var/my%20desk.db").path == Path("/var/my desk.db")
 
 
-@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["postgres", "postgresql", "postgresql+psycopg", "postgresql+asyncpg", "postgres+psycopg2"],
+)
 def test_every_name_of_postgresql_is_accepted(scheme: str) -> None:
     database = Database(f"{scheme}://ada:secret@db.example.org:5432/desk")
     assert (database.url_kind, database.path) == ("postgresql", None)
+
+
+def test_what_another_driver_calls_sslmode_is_understood() -> None:
+    parsed = parse_url("postgresql+asyncpg://ada:s?ssl=x@host/desk?a=1&ssl=require")
+    assert parsed.url == "postgresql+psycopg://ada:s?ssl=x@host/desk?a=1&sslmode=require"
+    assert parse_url("sqlite+aiosqlite:////var/lib/desk.db").url == "sqlite:////var/lib/desk.db"
 
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

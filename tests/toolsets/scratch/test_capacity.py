@@ -233,10 +233,40 @@ def test_any_other_duration_stops_the_start_with_its_name(
 
 def test_other_names_of_the_seed_are_reported_once_and_ignored(tmp_path: Path) -> None:
     settings = loaded(
-        tmp_path, SCRATCH_NOTEBOOK_STORAGE_DIR="/x", SCRATCH_NOTEBOOK_EVICTION_POLICY="fail"
+        tmp_path, SCRATCH_NOTEBOOK_BATCH_SIZE="8", SCRATCH_NOTEBOOK_EVICTION_POLICY="fail"
     )
     told = [notice.text for notice in settings.notices]
-    assert told == ["environment SCRATCH_NOTEBOOK_STORAGE_DIR is no setting and is ignored"]
+    assert told == ["environment SCRATCH_NOTEBOOK_BATCH_SIZE is no setting and is ignored"]
+
+
+@pytest.mark.parametrize("name", ["AUTH_MODE", "TENANT", "TLS_CERT", "DATA_PATH", "ALLOWED_HOSTS"])
+def test_a_name_of_the_seed_that_bears_on_security_or_place_is_never_ignored(
+    tmp_path: Path, name: str
+) -> None:
+    variable = f"SCRATCH_NOTEBOOK_{name}"
+    with pytest.raises(InvalidConfig, match=variable):
+        loaded(tmp_path, **{variable: "x"})
+    (notice,) = loaded(tmp_path, **{variable: ""}).notices
+    assert variable in notice.text
+
+
+def test_the_switches_of_the_seed_mean_what_they_say(tmp_path: Path) -> None:
+    word = "s3cret"
+    settings = loaded(
+        tmp_path,
+        SCRATCH_NOTEBOOK_ENABLE_AUTH="true",
+        SCRATCH_NOTEBOOK_AUTH_BEARER_TOKEN=word,
+        SCRATCH_NOTEBOOK_STORAGE_DIR=str(tmp_path / "kept"),
+        SCRATCH_NOTEBOOK_ENABLE_SEMANTIC_SEARCH="false",
+        SCRATCH_NOTEBOOK_EMBEDDING_MODEL="sentence-transformers/all-MiniLM-L6-v2",
+    )
+    assert settings["http.require_token"] is True
+    assert settings["http.bearer_token"] == word
+    assert word not in settings.masked_text("http.bearer_token")
+    assert settings["data_dir"] == tmp_path / "kept"
+    assert settings["scratch.semantic_search"] is False
+    assert settings["scratch.embedding_model"] == "all-MiniLM-L6-v2-int8"
+    assert not settings.notices
 
 
 def test_the_sweeper_runs_as_often_as_the_setting_says(tmp_path: Path) -> None:

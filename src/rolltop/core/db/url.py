@@ -14,8 +14,11 @@ from rolltop.core.errors import InvalidConfig
 
 DatabaseKind = Literal["sqlite", "postgresql"]
 
-_SQLITE_SCHEMES: Final = frozenset({"sqlite"})
-_POSTGRESQL_SCHEMES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
+# Which driver speaks to a database is ours to choose, whatever the URL names.
+_SQLITE_SCHEME: Final = re.compile(r"sqlite(\+\w+)?")
+_POSTGRESQL_SCHEME: Final = re.compile(r"postgres(ql)?(\+\w+)?")
+# asyncpg's name, in SQLAlchemy's URLs, of what libpq calls sslmode
+_SSL_PARAMETER: Final = re.compile(r"(?<=[?&])ssl=")
 _HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
 # Drivers take a raw "/" or "@" inside a password, so it ends at the last "@" there is.
 _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
@@ -42,11 +45,12 @@ class DatabaseUrl:
 def parse_url(url: str) -> DatabaseUrl:
     """Return the address that a DATABASE_URL names. Raises InvalidConfig for any other text."""
     scheme = url.partition("://")[0].lower()
-    if scheme in _SQLITE_SCHEMES:
+    if _SQLITE_SCHEME.fullmatch(scheme):
         path = _sqlite_path(url)
         return DatabaseUrl("sqlite", f"sqlite:///{path}", path)
-    if scheme in _POSTGRESQL_SCHEMES and "://" in url:
-        rest = url.partition("://")[2]
+    if _POSTGRESQL_SCHEME.fullmatch(scheme) and "://" in url:
+        before, mark, parameters = url.partition("://")[2].rpartition("?")
+        rest = before + _SSL_PARAMETER.sub("sslmode=", mark + parameters)
         login = _USERINFO.match(rest)
         if not _HOST_PORT.fullmatch(rest, login.end() if login else 0):
             raise InvalidConfig(

@@ -48,6 +48,7 @@ _STORE: Final = (
         "path",
         _data_directory,
         "The folder of everything Rolltop keeps.",
+        environment=("SCRATCH_NOTEBOOK_STORAGE_DIR",),
         computed="the user's data directory",
     ),
     Setting(
@@ -240,6 +241,22 @@ _HTTP: Final = (
         "auto",
         "Whether callers need a token; auto is as soon as the store holds one.",
         choices=("auto", "off", "token"),
+    ),
+    Setting(
+        "http.require_token",
+        "flag",
+        False,  # noqa: FBT003  # a value
+        "Let nobody in without a token, as http.auth = token does.",
+        environment=("SCRATCH_NOTEBOOK_ENABLE_AUTH",),
+    ),
+    Setting(
+        "http.bearer_token",
+        "text",
+        "",
+        "A token that callers may bring besides those of the store. It is the default user's, or"
+        " that of the setting user, and makes a token a must.",
+        secret=True,
+        environment=("SCRATCH_NOTEBOOK_AUTH_BEARER_TOKEN",),
     ),
     Setting(
         "http.allowed_hosts",

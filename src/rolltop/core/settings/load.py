@@ -133,6 +133,8 @@ class _SettingsReader:
                 self._set_text(setting, entry, text, source)
         for name in sorted(environment):
             if name.startswith(self.families) and name not in self.variables:
+                if environment[name] and self._is_sensitive(name):
+                    raise unknown_name_error("variable", name, "environment", self.variables)
                 self.notices.append(Notice(f"environment {name} is no setting and is ignored"))
 
     def read_command_line(self, given: Mapping[str, str]) -> None:
@@ -165,6 +167,16 @@ class _SettingsReader:
             if setting.kind == "table" and name.startswith(f"{setting.variable}_"):
                 return setting, name[len(setting.variable) + 1 :].lower()
         return None, None
+
+    def _is_sensitive(self, name: str) -> bool:
+        """Return whether a variable that names no setting may not be ignored."""
+        words = name.split("_")
+        return any(
+            word in words
+            for setting in self.by_key.values()
+            if setting.family and name.startswith(setting.family)
+            for word in setting.sensitive
+        )
 
     def _set_value(self, setting: Setting, value: object, source: str) -> None:
         if setting.kind == "table":

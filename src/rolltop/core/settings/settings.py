@@ -72,7 +72,9 @@ class Setting:
     the bounds that means no limit. `unit` is what a bare number of a duration counts.
     `untrusted` says what a file in the working directory may do with it: nothing, set it to
     paths inside that directory, lower it, or set it freely. `family` is a prefix of variables
-    that are ours as well: those that name no setting are reported once and ignored.
+    that are ours as well: those that name no setting are reported once and ignored, save those in
+    the environment that hold one of the words in `sensitive`, which stop the start. `synonyms` are
+    other spellings of choices, in lower case.
     """
 
     key: str
@@ -90,6 +92,8 @@ class Setting:
     unlimited: int | None = None
     unit: DurationUnit = "s"
     family: str = ""
+    sensitive: tuple[str, ...] = ()
+    synonyms: tuple[tuple[str, str], ...] = ()
 
     @property
     def variable(self) -> str:

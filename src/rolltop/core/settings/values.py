@@ -166,6 +166,9 @@ def _choice(setting: Setting, text: str) -> str:
     for choice in setting.choices:
         if choice.casefold() == text.strip().casefold():
             return choice
+    for spelling, choice in setting.synonyms:
+        if spelling == text.strip().casefold():
+            return choice
     raise ValueNotAllowed
 
 

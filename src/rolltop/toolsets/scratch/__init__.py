@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
 
 _SETTING_PREFIX: Final = "SCRATCH_NOTEBOOK_"
+_SENSITIVE_WORDS: Final = (
+    *("AUTH", "TOKEN", "TOKENS", "SECRET", "KEY", "PASSWORD", "TENANT", "ALLOW", "ALLOWED"),
+    *("TLS", "SSL", "CERT", "ENCRYPTION", "ENCRYPT", "READ", "HOST", "PORT", "BIND"),
+    *("STORAGE", "DIR", "DIRECTORY", "PATH", "DATABASE", "DB", "URL", "DATA"),
+)
+"""Words of variables that bear on security or on where data goes."""
+_SAME_MODEL: Final = (
+    *("all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2", "xenova/all-minilm-l6-v2"),
+    *("onnx-community/all-minilm-l6-v2", "qdrant/all-minilm-l6-v2-onnx"),
+)
+"""Names of the built-in model's family."""
 _MAX_SECONDS: Final = 3650 * 86400
 """Ten years, which clocks and timers of every kind can count."""
 
@@ -87,6 +98,7 @@ TOOLSET: Final = Toolset(
             unlimited=0,
             environment=(f"{_SETTING_PREFIX}MAX_SCRATCHPADS",),
             family=_SETTING_PREFIX,
+            sensitive=_SENSITIVE_WORDS,
             untrusted="down",
         ),
         Setting(
@@ -167,7 +179,10 @@ TOOLSET: Final = Toolset(
             "flag",
             default=True,
             help="Search by meaning as well, if the extra for it is installed.",
-            environment=(f"{_SETTING_PREFIX}SEMANTIC_SEARCH",),
+            environment=(
+                f"{_SETTING_PREFIX}SEMANTIC_SEARCH",
+                f"{_SETTING_PREFIX}ENABLE_SEMANTIC_SEARCH",
+            ),
         ),
         Setting(
             "scratch.embedding_model",
@@ -175,6 +190,7 @@ TOOLSET: Final = Toolset(
             DEFAULT_MODEL,
             "The model for search by meaning; the extra `semantic` brings it.",
             choices=model_names(),
+            synonyms=tuple((name, DEFAULT_MODEL) for name in _SAME_MODEL),
             environment=(f"{_SETTING_PREFIX}EMBEDDING_MODEL",),
         ),
     ),
