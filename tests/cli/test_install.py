@@ -59,6 +59,8 @@ def test_a_client_without_a_configuration_gets_one(
     shell: Shell, client: str, program: Path
 ) -> None:
     path = config(shell, client)
+    nothing = shell("uninstall", client, "--yes")
+    assert (nothing.code, "Nothing was changed" in nothing.out) == (0, True), nothing.err
     outcome = shell("install", client, "--yes")
     assert outcome.code == 0, outcome.err
     entry = servers(path, client)["rolltop"]

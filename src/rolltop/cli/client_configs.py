@@ -78,6 +78,8 @@ class Client:
 
     def remove_entry(self, text: str) -> str:
         """Return the configuration without that entry. Raises InvalidConfig."""
+        if self.find_entry(text) is None:
+            return text
         wanted = self._parse(text)
         servers = wanted.get(self.table)
         if isinstance(servers, dict):
