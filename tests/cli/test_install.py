@@ -69,6 +69,7 @@ def test_a_client_without_a_configuration_gets_one(
     assert ("env" in entry) == (client == "claude-desktop")
     assert str(path) in outcome.out
     assert path.stat().st_mode & 0o777 == 0o600
+    assert "not in the entry: ROLLTOP_DATA_DIR." in outcome.out
     again = shell("install", client, "--yes")
     assert "Nothing was changed" in again.out
     assert [one.name for one in path.parent.iterdir()] == [path.name]

@@ -93,6 +93,12 @@ def test_the_project_is_the_root_code_where_none_is_named(home: Path, tmp_path: 
     with pytest.raises(Exception, match="does not exist"):
         roots.locate("out.log", reader=True)  # as in searches
 
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "more.md").write_text("more")
+    wider = Roots.open({}, base=tmp_path, extra=[Path("shelf")], working_directory=top)
+    assert [root.path for root in wider.named] == [top]
+    assert wider.locate("more.md", reader=True).path == tmp_path / "shelf" / "more.md"
+
     named = Roots.open({"docs": top / "src"}, base=tmp_path, working_directory=top)
     assert [root.name for root in named.named] == ["docs"]
 

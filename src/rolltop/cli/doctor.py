@@ -288,7 +288,8 @@ def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
             "clients",
             f"{title} keeps its data in {read.masked_text('database_url')}, and commands here in "
             f"{own.masked_text('database_url')}",
-            "Set the same DATABASE_URL or ROLLTOP_DATA_DIR in its entry, or in neither place.",
+            "Set the same DATABASE_URL or ROLLTOP_DATA_DIR in its entry: clients need not pass on "
+            "the variables of a shell.",
         )
 
 

@@ -70,6 +70,12 @@ def run(arguments: Namespace) -> int:
     if not client.path.parent.is_dir():
         options.print_line(f"{client.path.parent} is not there: is {client.title} installed?")
     code = _change(client, "starts Rolltop", set_entry, sure=arguments.yes)
+    unset = sorted({*options.own_variables()} - {*variables})
+    if unset and code == 0:
+        options.print_line(
+            f"Set in this shell and not in the entry: {', '.join(unset)}. `rolltop doctor` says "
+            "what the client will see."
+        )
     if not client.knows_project and not variables:
         options.print_line(
             f"{client.title} tells servers no folder. To let Rolltop read one, add --code FOLDER."

@@ -111,6 +111,16 @@ def read_settings(arguments: Namespace, *, serving: bool = False, **more: str) -
     return read
 
 
+def own_variables() -> list[str]:
+    """Return the names of variables in the environment that set something of ours."""
+    named = {
+        name
+        for setting in declared_settings()
+        for name in (*setting.environment, *(entry for entry, _ in setting.entries))
+    }
+    return [name for name in os.environ if name in named or name.startswith("ROLLTOP_")]
+
+
 def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: str) -> Settings:
     """Return the settings of a server that a client starts with these arguments and variables.
 
@@ -124,15 +134,10 @@ def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: st
     parser = _EntryParser(allow_abbrev=False)
     import_module("rolltop.cli.serve").configure(parser)
     parsed = parser.parse_args(arguments[arguments.index("serve") + 1 :])
-    declared = declared_settings()
-    ours = {name for one in declared for name in (*one.environment, *(n for n, _ in one.entries))}
-    others = {
-        name: text
-        for name, text in os.environ.items()
-        if name not in ours and not name.startswith("ROLLTOP_")
-    }
+    ours = own_variables()
+    others = {name: text for name, text in os.environ.items() if name not in ours}
     return settings.load(
-        declared,
+        declared_settings(),
         environment={**others, **given},
         command_line=dict(_option_values(parsed)),
         working_directory=Path(directory or settings.user_directory()),
