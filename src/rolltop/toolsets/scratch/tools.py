@@ -43,6 +43,7 @@ _NAMESPACES: Final = "rolltop.toolsets.scratch.service.namespaces:Namespaces"
 _RESOURCES: Final = "rolltop.toolsets.scratch.service.resources:PadResources"
 
 Texts = list[str] | None
+InView = Annotated[list[str] | None, Field(description='["*"]: of every project')]
 Version = Annotated[int | None, Field(description="refuse unless the pad is at this version")]
 CellVersion = Annotated[int | None, Field(description="refuse unless the cell is at this version")]
 Metadata = Annotated[
@@ -189,16 +190,16 @@ async def scratch_restore(
 
 async def scratch_list(
     call: CallContext,
-    namespaces: Texts = None,
+    namespaces: InView = None,
     tags: Texts = None,
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
     order: PadOrder = "recent",
 ) -> Page:
-    """List pads, last written first."""
+    """List pads of this project and of none, last written first."""
     return await _service(call).list_pads(call, namespaces, tags, limit, order)
 
 
-async def scratch_list_tags(call: CallContext, namespaces: Texts = None) -> Page:
+async def scratch_list_tags(call: CallContext, namespaces: InView = None) -> Page:
     """List the tags of pads and cells."""
     return await _service(call).list_tags(call, namespaces)
 
@@ -213,7 +214,7 @@ async def scratch_validate(
 async def scratch_search(
     call: CallContext,
     query: str,
-    namespaces: Texts = None,
+    namespaces: InView = None,
     tags: Texts = None,
     limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
     mode: SearchMode = "hybrid",

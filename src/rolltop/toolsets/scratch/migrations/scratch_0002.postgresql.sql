@@ -108,4 +108,6 @@ CREATE TABLE scratch_accesses (
 	CONSTRAINT fk_scratch_accesses_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
 );
 
+ALTER TABLE scratch_namespaces ADD COLUMN is_project BOOLEAN DEFAULT false NOT NULL;
+
 ALTER TABLE scratch_cells ALTER COLUMN language TYPE VARCHAR(64) COLLATE "C";

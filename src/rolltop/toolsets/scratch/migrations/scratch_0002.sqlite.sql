@@ -108,6 +108,8 @@ CREATE TABLE scratch_accesses (
 	CONSTRAINT fk_scratch_accesses_user_id_scratch_id FOREIGN KEY(user_id, scratch_id) REFERENCES scratch_pads (user_id, scratch_id) ON DELETE CASCADE
 );
 
+ALTER TABLE scratch_namespaces ADD COLUMN is_project BOOLEAN DEFAULT 0 NOT NULL;
+
 CREATE TABLE _alembic_tmp_scratch_cells (
 	user_id CHAR(32) NOT NULL,
 	cell_id CHAR(32) NOT NULL,

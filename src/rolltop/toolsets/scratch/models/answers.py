@@ -144,7 +144,13 @@ class PadEntry(TypedDict):
     deleted_at: NotRequired[str]
 
 
-class PadListAnswer(SuccessAnswer):
+class ProjectView(SuccessAnswer):
+    """What is seen from a project; `other_projects` are namespaces that are left out."""
+
+    other_projects: NotRequired[int]
+
+
+class PadListAnswer(ProjectView):
     """Scratchpads."""
 
     scratchpads: list[PadEntry]
@@ -158,7 +164,7 @@ class RestoreAnswer(SuccessAnswer):
     evicted_scratchpads: NotRequired[list[str]]
 
 
-class TagsAnswer(SuccessAnswer):
+class TagsAnswer(ProjectView):
     """Tags in use."""
 
     scratchpad_tags: NotRequired[list[str]]
@@ -186,7 +192,7 @@ class HitData(TypedDict):
     embedding_version: str
 
 
-class PadSearchAnswer(SuccessAnswer):
+class PadSearchAnswer(ProjectView):
     """Hits, and how they were found; `pending` texts have no vector yet and go by words."""
 
     hits: list[HitData]

@@ -13,6 +13,7 @@ from rolltop.core.argument_names import suggest_field
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.pagination import compact_json
+from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.text.lines import line_count
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
@@ -135,12 +136,16 @@ def cell_selection(
     tags: Sequence[str] | None = None,
     namespaces: Sequence[str] | None = None,
 ) -> CellSelection:
-    """Check which cells of which pads a caller asks for, by whole ids; [] filters nothing."""
+    """Check which cells of which pads a caller asks for, by whole ids.
+
+    An empty list filters nothing, nor do namespaces with "*" among them.
+    """
+    names = check_names(list(namespaces or ()), "namespaces")
     return CellSelection(
         tuple(dict.fromkeys(cell_ids or ())) or None,
         tuple(dict.fromkeys(indices or ())) or None,
         check_names(list(tags or ()), "tags"),
-        check_names(list(namespaces or ()), "namespaces"),
+        () if ALL_PROJECTS in names else names,
     )
 
 

@@ -52,7 +52,7 @@ class PadWriter:
         cells: Sequence[CellInput] | None,
     ) -> JsonObject:
         """Create a pad."""
-        limits = self.service.limits
+        limits = self.service.limits_of(self.call)
         pad_id = None if scratch_id is None else cell_input.identifier(scratch_id)
         change = cell_input.parse_pad_fields(metadata, namespace, tags, limits.namespace)
         size = sum(len(cell["content"]) for cell in cells or ())
@@ -72,7 +72,7 @@ class PadWriter:
         if_version: int | None,
     ) -> JsonObject:
         """Change a pad's own fields."""
-        default = self.service.limits.namespace
+        default = self.service.limits_of(self.call).namespace
         change = cell_input.parse_pad_fields(metadata, namespace, tags, default)
         if change == PadChange():
             raise cell_input.invalid_value(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 from rolltop.core.cursor import filtered_kind
 from rolltop.core.db import SYSTEM
@@ -12,6 +14,7 @@ from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.expiry import purge_expired
 from rolltop.core.pagination import Page
 from rolltop.core.principal import Principal
+from rolltop.core.settings import DEFAULT_SOURCE
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
 from rolltop.toolsets.scratch.models.records import PadLimits
 from rolltop.toolsets.scratch.service import (
@@ -26,26 +29,19 @@ from rolltop.toolsets.scratch.service import (
 from rolltop.toolsets.scratch.store import pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.pagination import TextPage
     from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
     from rolltop.toolsets.scratch.models.inputs import SchemaInput
-    from rolltop.toolsets.scratch.models.records import Pad, PadWrite
+    from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 
-P = ParamSpec("P")
-T = TypeVar("T")
-W = TypeVar("W", bound="PadWrite | None")
-Results = list["JsonObject | None"]
 CellSelector = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
 ]
 """cell_ids, indices, tags, namespaces."""
-
-_LARGE_CHARACTERS: Final = 1 << 15  # longer texts are measured on a worker thread
-_MAX_ATTEMPTS: Final = 5  # how often an edit is validated again because another call overtook it
 
 
 class ScratchService:
@@ -192,8 +188,9 @@ class ScratchService:
     ) -> Page:
         """List pads."""
         selection = cell_input.cell_selection(None, None, tags, given_namespaces)
+        kind = filtered_kind(f"pads-{order}", selection.namespaces, selection.tags)
+        selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         filters = (selection.namespaces, selection.tags)
-        kind = filtered_kind(f"pads-{order}", *filters)
         if order == "title":
             last = cursors.parse_title_cursor(kind, call.cursor)
             found = await call.read(pads.list_pads_by_title, *filters, last, limit + 1)
@@ -204,6 +201,7 @@ class ScratchService:
                 lambda pad, at: cursors.title_cursor(
                     kind, pad.scratch_id, pad_rows.title_key(pad.metadata), before + at + 1
                 ),
+                left_out,
             )
         after = cursors.parse_time_cursor(kind, call.cursor)
         found = await call.read(pad_rows.list_pads, *filters, order, after, limit + 1)
@@ -212,18 +210,20 @@ class ScratchService:
             moment = pad.updated_at if order == "recent" else pad.created_at
             return cursors.time_cursor(kind, moment, pad.scratch_id)
 
-        return _pad_page(found, limit, cursor_after)
+        return _pad_page(found, limit, cursor_after, left_out)
 
     async def list_tags(self, call: CallContext, given_namespaces: Sequence[str] | None) -> Page:
         """List the tags of pads and cells."""
         selection = cell_input.cell_selection(None, None, None, given_namespaces)
         kind = filtered_kind("tags", selection.namespaces)
         position = cursors.parse_position(kind, call.cursor)
+        names = list(selection.namespaces)
+        filtered: JsonObject = {"namespace_filter": names} if names else {}
+        selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
+        filtered |= left_out
         of_pads, of_cells = await call.read(pad_rows.tags_in_use, selection.namespaces)
         items = [*({"pad": tag} for tag in of_pads), *({"cell": tag} for tag in of_cells)]
         ids = [cursors.name_digest(*next(iter(item.items()))) for item in items]
-        names = list(selection.namespaces)
-        filtered = {"namespace_filter": names} if names else {}
 
         def envelope(some: list[JsonObject]) -> JsonObject:
             pad_tags, cell_tags = ([i[k] for i in some if k in i] for k in ("pad", "cell"))
@@ -264,8 +264,9 @@ class ScratchService:
         selection = cell_input.cell_selection(None, None, tags, given_namespaces)
         kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
         first = cursors.parse_number(kind, call.cursor)
+        selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         found = await self.search_index.search(call, query, selection, limit, mode)
-        how: JsonObject = {"embedder": found.embedder, "mode": found.mode}
+        how: JsonObject = {"embedder": found.embedder, "mode": found.mode, **left_out}
         if found.pending:
             how["pending"] = found.pending
         return Page(
@@ -343,6 +344,29 @@ class ScratchService:
             principal = Principal.for_user(user_id)
             await self._app.database.write(principal, pad_rows.update_access_times, moments)
 
+    def limits_of(self, call: CallContext) -> PadLimits:
+        """The limits for one call, whose project is the default namespace unless one is set."""
+        is_set = self._app.settings.source("scratch.default_namespace") != DEFAULT_SOURCE
+        project = self._project(call)
+        return self.limits if is_set or not project else replace(self.limits, namespace=project)
+
+    def _project(self, call: CallContext) -> str:
+        """The call's project; under the seed's names there are none."""
+        return "" if self._app.settings["names"] == "seed" else call.principal.project
+
+    async def _leave_out_others(
+        self, call: CallContext, selection: CellSelection, given: Sequence[str] | None
+    ) -> tuple[CellSelection, JsonObject]:
+        """Leave out other projects' namespaces where none is asked for; say how many those are."""
+        project = self._project(call)
+        if given or not project:
+            return selection, {}
+        own = (project, self.limits.namespace)
+        in_view, others = await call.read(pad_rows.namespaces_in_view, *own)
+        if not others:
+            return selection, {}
+        return replace(selection, namespaces=tuple(in_view)), {"other_projects": others}
+
     def _take_access_times(self) -> Iterable[tuple[str, dict[str, datetime]]]:
         taken, self._access_times = self._access_times, {}
         return taken.items()
@@ -366,11 +390,16 @@ class ScratchService:
         return await call.read(pads.find_ids, given, of_cells, trashed=trashed)
 
 
-def _pad_page(found: Sequence[Pad], limit: int, cursor_after: Callable[[Pad, int], str]) -> Page:
+def _pad_page(
+    found: Sequence[Pad],
+    limit: int,
+    cursor_after: Callable[[Pad, int], str],
+    more: Mapping[str, object] = MappingProxyType({}),
+) -> Page:
     """Build the page of the first `limit` pads; one more was read to tell whether others follow."""
     return Page(
         [pad.entry for pad in found[:limit]],
-        lambda some: {"ok": True, "scratchpads": some},
+        lambda some: {"ok": True, "scratchpads": some, **more},
         lambda at: cursor_after(found[at], at),
         len(found) > limit,
     )

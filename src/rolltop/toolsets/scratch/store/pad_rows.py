@@ -328,12 +328,31 @@ def purge_trash(tx: Tx) -> int:
 
 
 def register_namespace(tx: Tx, namespace: str) -> bool:
-    """Register a namespace; return False if it was registered."""
+    """Register a namespace; return False if it was registered.
+
+    One that a connection of the project of its name writes to is the project's from then on.
+    """
+    is_own = namespace == tx.scope.project
     statement = upsert.insert(tx.kind, namespaces).values(
-        user_id=tx.scope.user_id, namespace=namespace, created_at=tx.now
+        user_id=tx.scope.user_id, namespace=namespace, created_at=tx.now, is_project=is_own
     )
     added = statement.on_conflict_do_nothing().returning(namespaces.c.namespace)
-    return tx.execute(added).first() is not None
+    is_new = tx.execute(added).first() is not None
+    if is_own and not is_new:
+        mine = (namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == namespace)
+        marked = update(namespaces).where(*mine, ~namespaces.c.is_project)
+        tx.execute(marked.values(is_project=True))
+    return is_new
+
+
+def namespaces_in_view(tx: Tx, *own: str) -> tuple[list[str], int]:
+    """List the namespaces that belong to no project, with `own`; and count the others."""
+    found = select(namespaces.c.namespace, namespaces.c.is_project).where(
+        namespaces.c.user_id == tx.scope.user_id
+    )
+    others = [row for row in tx.execute(found) if row.namespace not in own]
+    shared = [row.namespace for row in others if not row.is_project]
+    return [*own, *shared], len(others) - len(shared)
 
 
 def unregister_namespace(tx: Tx, namespace: str) -> bool:

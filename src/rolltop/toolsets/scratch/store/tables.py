@@ -14,6 +14,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from rolltop.core.db.schema import metadata
@@ -53,6 +54,7 @@ namespaces: Final = Table(
     _owner(),
     Column("namespace", CodePointString(MAX_NAME_LENGTH), primary_key=True),
     Column("created_at", UTCDateTime, nullable=False),
+    Column("is_project", Boolean, nullable=False, server_default=false()),
 )
 
 pads: Final = Table(
