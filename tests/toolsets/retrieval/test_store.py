@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Barrier
@@ -51,6 +53,38 @@ def copy(file: Path) -> None:
 
 def remove_folder(file: Path) -> None:
     shutil.rmtree(file.parent)
+
+
+@pytest.mark.parametrize(("days", "is_there"), [(59, True), (61, False)])
+def test_an_index_that_nobody_opened_for_long_is_deleted(
+    tmp_path: Path, days: int, *, is_there: bool
+) -> None:
+    with closing(index_file(tmp_path)) as index:
+        add(index, 1)
+    old = time.time() - days * 24 * 3600
+    [path] = tmp_path.glob("*.db")
+    os.utime(path, (old, old))
+    with closing(IndexFile(tmp_path, "y", 1, "CREATE TABLE t (a)")) as other:
+        assert path.exists() == is_there
+        assert not is_there or path.stat().st_mtime < time.time() - 1
+        with closing(index_file(tmp_path)) as index:  # which counts as a use
+            assert values(index) == [(1,)] * is_there
+            assert path.stat().st_mtime > old + 1
+            add(index, 2)
+        add(other, 3)
+    assert len([*tmp_path.glob("*.db")]) == 2
+
+
+def test_one_that_is_deleted_while_it_is_open_is_made_anew(tmp_path: Path) -> None:
+    with closing(index_file(tmp_path)) as index:
+        add(index, 1)
+        [path] = tmp_path.glob("*.db")
+        os.utime(path, (0, 0))
+        IndexFile(tmp_path, "y", 1, "CREATE TABLE t (a)").close()
+        with pytest.raises(Damaged):
+            add(index, 2)
+    with closing(index_file(tmp_path)) as index:
+        assert values(index) == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 299, 5_000])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from threading import RLock
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 PACKAGE: Final = __name__.rpartition(".")[0]
 _Item = TypeVar("_Item")
 _GIVEN_UP: Final = ".damaged"
+# Each folder that a client starts the server in may get an index.
+_MAX_UNUSED_SECONDS: Final = 60 * 24 * 3600
 BUSY_SECONDS: Final = 2.0
 _CACHE_KIB: Final = 2 * 1024
 _MAX_LOG_BYTES: Final = 4 * 1024 * 1024
@@ -223,6 +226,8 @@ class IndexFile:
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path: Final = _newest(folder, prefix, version)
+        os.utime(self._path)
+        _delete_unused(folder)
         with self._handle_damage(), _translate_busy():
             self._writer: Final = Connection(self._path)
             if not self._writer.number(_TABLES):  # others may be writing for long: ask first
@@ -320,6 +325,16 @@ def _newest(folder: Path, prefix: str, version: int) -> Path:
         # Nobody has it open yet, so closing it drops no lock of ours.
         os.close(os.open(chosen, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     return chosen
+
+
+def _delete_unused(folder: Path) -> None:
+    """Delete indexes that no process has opened for long: of projects that nobody works on."""
+    before = time.time() - _MAX_UNUSED_SECONDS
+    for path in folder.glob("*.db"):
+        with suppress(OSError):  # another process was faster
+            if path.stat().st_mtime < before:
+                sqlite.beside(path, _GIVEN_UP).unlink(missing_ok=True)
+                _remove(path)
 
 
 def _remove(path: Path) -> None:
