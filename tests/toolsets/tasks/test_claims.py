@@ -145,7 +145,7 @@ def test_the_token_opens_the_task_and_force_takes_it_over_and_says_so(
 ) -> None:
     opened, taken = mine.add("ours"), mine.add("ours")
     token = mine.ok("claim_task", task_id=opened)["claim"]["token"]
-    mine.ok(tool, task_id=opened, **WRITES[tool], token=token)
+    mine.ok(tool, task_id=opened, **WRITES[tool], token=token, force=True)
     mine.ok("claim_task", task_id=taken)
     mine.ok(tool, task_id=taken, **WRITES[tool], force=True)
     for task in (opened, taken):
@@ -158,6 +158,15 @@ def test_the_token_opens_the_task_and_force_takes_it_over_and_says_so(
         "by": "unknown",
         "text": "took over the claim of unknown",
     }
+
+
+def test_a_comment_that_takes_a_task_over_is_kept_below_that(mine: Caller) -> None:
+    task = mine.add()
+    mine.ok("claim_task", task_id=task)
+    long = "x" * 2000
+    mine.ok("update_task", task_id=task, comment=long, force=True)
+    (line,) = mine.ok("get_task", task_id=task)["comments"]
+    assert line["text"] == f"took over the claim of unknown\n{long}"
 
 
 def test_force_changes_nothing_of_what_else_is_refused(mine: Caller) -> None:

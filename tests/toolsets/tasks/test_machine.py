@@ -280,6 +280,32 @@ class Histories(RuleBasedStateMachine):
         real = self.write(user, TASKS.delete_task, task, None, at, token, force=force)
         assert real == (expected or task)
 
+    @rule(
+        holder=USERS,
+        user=USERS,
+        task=ids,
+        write=st.sampled_from(["update", "complete", "delete", "claim"]),
+        force=FORCE,
+        holds=st.booleans(),
+    )
+    def contest(  # drawn
+        self,
+        holder: str,
+        user: str,
+        task: str,
+        write: str,
+        force: bool,  # noqa: FBT001  # drawn
+        holds: bool,  # noqa: FBT001  # drawn
+    ) -> None:
+        claimed = self.claim(holder, task, 60, None, force=False)
+        token = claimed if holds and isinstance(claimed, str) else None
+        if write == "update":
+            self.update(user, task, "a", 0, [], None, "mine now", "none", token, force)
+        elif write == "claim":
+            self.claim(user, task, 60, token, force)
+        else:
+            getattr(self, write)(user, task, "none", token, force)
+
     @rule(user=USERS, task=ids)
     def restore(self, user: str, task: str) -> None:
         expected = outcome(self.model.restore, self.owner(user), task)

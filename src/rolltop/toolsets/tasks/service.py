@@ -319,11 +319,11 @@ class TaskService:
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
-        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        takeover = _find_takeover(tx, owner, wanted_id, access)
         done = store.complete_task(tx, owner, wanted_id, if_version, access)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
-            _note_takeover(tx, owner, before, access)
+            _note_takeover(tx, owner, takeover)
             return task
         errors.require_version(task, if_version)
         _require_access(tx, owner, task, access)
@@ -367,20 +367,20 @@ class TaskService:
         """
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
-        kept = token or secrets.token_urlsafe(_TOKEN_BYTES)
+        access, kept = _access(token, force=force), token or secrets.token_urlsafe(_TOKEN_BYTES)
         values = {
             "claim_hash": _hash(kept),
             "claimed_until": tx.now + timedelta(seconds=lease_seconds),
             "claimed_by": tx.scope.label,
         }
-        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        takeover = _find_takeover(tx, owner, wanted_id, access)
         if token is None or force:
             done = store.claim_task(tx, owner, wanted_id, values, force=force)
         else:
             done = store.renew_claim(tx, owner, wanted_id, values)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
-            _note_takeover(tx, owner, before, _access(token, force=force))
+            _note_takeover(tx, owner, takeover)
             return Claim(task, kept)
         if task.status == "completed":
             raise errors.conflict(
@@ -410,13 +410,13 @@ class TaskService:
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
-        before = store.get_for_update(tx, owner, wanted_id) if force else None
+        takeover = _find_takeover(tx, owner, wanted_id, access)
         if not store.move_to_trash(tx, owner, wanted_id, if_version, access):
             task = _get_or_raise(tx, owner, wanted_id)
             errors.require_version(task, if_version)
             _require_access(tx, owner, task, access)
             raise errors.concurrent_change(tx, owner, task)
-        _note_takeover(tx, owner, before, access)
+        _note_takeover(tx, owner, takeover)
         return wanted_id
 
     def restore_task(self, tx: Tx, task_id: str, user_id: str | None = None) -> Task:
@@ -474,9 +474,9 @@ def _require_access(tx: Tx, owner: str, task: Task, access: ClaimAccess) -> None
         raise errors.conflict(task, "The claim's lease expired", hint)
 
 
-def _takeover_line(tx: Tx, owner: str, before: Task | None, access: ClaimAccess) -> str | None:
-    """Return what to note where force overrode the running claim of another."""
-    if before is None or before.claimed_until is None or not access.force:
+def _takeover_line(tx: Tx, owner: str, before: Task, access: ClaimAccess) -> str | None:
+    """Return what to note where force overrides the running claim of another."""
+    if before.claimed_until is None or not access.force:
         return None
     held = access.claim_hash
     if held is not None and store.is_claim_holder(tx, owner, before.id, held):
@@ -484,10 +484,19 @@ def _takeover_line(tx: Tx, owner: str, before: Task | None, access: ClaimAccess)
     return f"took over the claim of {before.claimed_by or 'another'}"
 
 
-def _note_takeover(tx: Tx, owner: str, before: Task | None, access: ClaimAccess) -> None:
-    line = _takeover_line(tx, owner, before, access)
-    if before is not None and line is not None:
-        _add_comment(tx, owner, before.id, before.version + 1, [line])
+def _find_takeover(
+    tx: Tx, owner: str, task_id: str, access: ClaimAccess
+) -> tuple[Task, str] | None:
+    """Return the task, locked, and what to note of it if this write overrides another's claim."""
+    task = store.get_for_update(tx, owner, task_id) if access.force else None
+    line = task and _takeover_line(tx, owner, task, access)
+    return (task, line) if task and line else None
+
+
+def _note_takeover(tx: Tx, owner: str, takeover: tuple[Task, str] | None) -> None:
+    if takeover is not None:
+        task, line = takeover
+        _add_comment(tx, owner, task.id, task.version + 1, [line])
 
 
 def _add_comment(tx: Tx, owner: str, task_id: str, version: int, lines: Sequence[str]) -> None:
