@@ -142,6 +142,19 @@ def test_calls_work_for_the_user_who_is_named(shell: Shell) -> None:
     assert answer(shell("call", "list_tasks"))["data"] == [added["data"]]
 
 
+def test_calls_work_in_the_project_of_the_folder_or_the_one_that_is_named(shell: Shell) -> None:
+    here = answer(shell("call", "add_task", "title=here"))["data"]
+    assert here["project"] == "folder"
+    there = answer(shell("call", "add_task", "title=there", "--project", "kite"))["data"]
+    assert there["project"] == "kite"
+    assert answer(shell("call", "list_tasks"))["data"] == [here]
+    shell.set("ROLLTOP_PROJECT", "kite")
+    assert answer(shell("call", "list_tasks"))["data"] == [there]
+    none = answer(shell("call", "add_task", "title=none", "--project", ""))["data"]
+    assert "project" not in none
+    assert len(answer(shell("call", "list_tasks", "project=*"))["data"]) == 3
+
+
 def test_a_project_that_cannot_be_is_wrong_usage(shell: Shell) -> None:
     for refused in (
         shell("call", "list_tasks", "--project", "*"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.argument_names import suggest_name
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.bm25 import (
     TermStatistics,
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
+_WORD: Final = re.compile(r"\w{4,40}")
+_MAX_WORDS_ASKED: Final = 8
+_MAX_SLIPS: Final = 2
+_MAX_SIMILAR_WORDS: Final = 2000
 
 
 class _TaskMatch(NamedTuple):
@@ -53,6 +59,22 @@ def rank_tasks(
         if found := _score(matches, some, count, mean_length):
             return found, count
     return [], count
+
+
+def suggest_word(texts: Iterable[tuple[str, str, str | None]], question: str) -> str | None:
+    """Return the word of the texts that a word of the question is a misspelling of, if any."""
+    words: list[str] = _WORD.findall(question.casefold())
+    asked = list(dict.fromkeys(words))[:_MAX_WORDS_ASKED]
+    similar: dict[str, set[str]] = {word: set() for word in asked}
+    for _, title, description in texts:
+        words = _WORD.findall(f"{title}\n{description or ''}".casefold())
+        for found in set(words):
+            for word, candidates in similar.items():
+                is_similar = word[0] == found[0] and abs(len(word) - len(found)) <= _MAX_SLIPS
+                if is_similar and len(candidates) < _MAX_SIMILAR_WORDS:
+                    candidates.add(found)
+    suggestions = (suggest_name(word, sorted(similar[word])) for word in asked)
+    return next((found for found in suggestions if found), None)
 
 
 def _score(

@@ -12,6 +12,7 @@ import re
 import secrets
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +55,7 @@ _ID_PREFIX: Final = re.compile(
 _DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
 _MAX_CANDIDATES: Final = 5
+_WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
 _MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
@@ -161,20 +163,25 @@ class TaskService:
         user_id: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> tuple[list[Task], int, int, int]:
+    ) -> tuple[list[Task], int, int, str]:
         """Return up to `limit` tasks that answer `filters.q`, best first.
 
-        With the place of the first of them, how many answer it and how many were searched.
+        With the place of the first of them, how many answer it, and a hint where none does.
         Raises as list_tasks does.
         """
         owner, wanted = self._filters(tx, filters, user_id)
         start = input_checks.offset(cursor, filters.cursor_kind(user_id))
-        texts = store.read_texts(tx, owner, wanted)
-        ranked, searched = ranking.rank_tasks(texts, filters.q or "")
+        question, texts = filters.q or "", partial(store.read_texts, tx, owner, wanted)
+        ranked, searched = ranking.rank_tasks(texts(), question)
         if not searched and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
         found = store.read_tasks(tx, owner, ranked[start : start + limit])
-        return found, start, len(ranked), searched
+        hint = ""
+        if not ranked:
+            near = ranking.suggest_word(texts(), question)
+            meant = f" Did you mean {near}?" if near else ""
+            hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
+        return found, start, len(ranked), hint
 
     def _filters(
         self, tx: Tx, filters: FilterInput, user_id: str | None

@@ -144,16 +144,11 @@ async def list_tasks(
 
 async def _search(call: CallContext, filters: FilterInput, user_id: str | None, limit: int) -> Page:
     kind = filters.cursor_kind(user_id)
-    found, start, count, searched = await call.read(
+    found, start, count, hint = await call.read(
         _service(call).search_tasks, filters, user_id, call.cursor, limit
     )
     end = start + len(found)
-    envelope: JsonObject = {"success": True}
-    if not count:
-        envelope["hint"] = (
-            f"None of the {searched} tasks searched has a word of q;"
-            " project * and status all search more."
-        )
+    envelope: JsonObject = {"success": True, "hint": hint} if hint else {"success": True}
     return Page(
         [task.data for task in found],
         lambda data: {**envelope, "data": data},
