@@ -65,6 +65,53 @@ def test_hints_name_the_listed_tool_of_an_action(me: tuple[AppContext, Principal
     assert "scratch_namespace_rename" in wrong
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "required"),
+    [
+        ("scratch_list_schemas", {"scratch_id", "cursor", "max_tokens"}, {"scratch_id"}),
+        (
+            "scratch_get_schema",
+            {"scratch_id", "schema_id", "max_tokens"},
+            {"scratch_id", "schema_id"},
+        ),
+        ("scratch_upsert_schema", {"scratch_id", "schema_id", "schema"}, {"scratch_id", "schema"}),
+        ("scratch_namespace_list", {"cursor", "max_tokens"}, set[str]()),
+        ("scratch_namespace_create", {"namespace"}, {"namespace"}),
+        (
+            "scratch_namespace_rename",
+            {"old_namespace", "new_namespace", "migrate_scratchpads"},
+            {"old_namespace", "new_namespace"},
+        ),
+        ("scratch_namespace_delete", {"namespace", "delete_scratchpads"}, {"namespace"}),
+    ],
+)
+def test_a_seed_name_lists_its_own_parameters_only(
+    me: tuple[AppContext, Principal], name: str, parameters: set[str], required: set[str]
+) -> None:
+    desk, scope = me
+    (offer,) = (each for each in desk.registry.list_tools(scope) if each.name == name)
+    listed = offer.parameters.listed_schema
+    assert set(listed["properties"]) == parameters
+    assert set(listed.get("required", ())) == required
+    answer = _said(me, name, action="list")["error"]
+    assert f"{name} takes: " in answer["hint"]
+    assert {word for word in ("action", "index", "cells") if word in answer["hint"]} == set()
+
+
+def test_seed_names_of_actions_do_their_work(me: tuple[AppContext, Principal]) -> None:
+    assert _said(me, "scratch_namespace_create", namespace="a")["created"]
+    renamed = _said(me, "scratch_namespace_rename", old_namespace="a", new_namespace="b")
+    assert renamed["namespace"] == "b"
+    (entry,) = _said(me, "scratch_namespace_list")["namespaces"]
+    assert entry["namespace"] == "b"
+    assert _said(me, "scratch_namespace_delete", namespace="b")["deleted"]
+    pad = _said(me, "scratch_create")["scratchpad"]["scratch_id"]
+    kept = _said(me, "scratch_upsert_schema", scratch_id=pad, schema={"name": "n", "schema": {}})
+    known = {"scratch_id": pad, "schema_id": kept["schema"]["id"]}
+    assert _said(me, "scratch_get_schema", **known)["schema"]["name"] == "n"
+    assert len(_said(me, "scratch_list_schemas", scratch_id=pad)["schemas"]) == 1
+
+
 def test_what_a_caller_gave_is_repeated_as_it_was_given(me: tuple[AppContext, Principal]) -> None:
     error = _said(me, "get", id="note_get")["error"]
     assert error["message"] == 'There is no note "note_get"'

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from rolltop.core.tools import JsonObject, Tool
+    from rolltop.core.tools import Alias, JsonObject, Tool
 
 _MAX_PREVIEW_CHARACTERS = 60
 _MAX_DEPTH = 100
@@ -82,31 +82,32 @@ class Parameters:
         code: str,
         only_reading: bool = False,
         actions: Sequence[str] | None = None,
-        fixed: Mapping[str, object] | None = None,
-        name: str = "",
+        seed: Alias | None = None,
     ) -> None:
         """Read nothing yet: the schema is made when it is first asked for.
 
         `actions` are those that are offered, None is all, or with `only_reading` those that read.
-        `fixed` arguments belong to the `name` the tool is called by: they are not listed.
+        `seed` is the other name that the tool is called by: what it fixes is not listed.
         """
         self._tool = tool
-        self._name = name or tool.name
+        self._seed = seed
+        self._name = seed.name if seed else tool.name
         self._code = code
         self.read_only = only_reading
         if only_reading and tool.actions and actions is None:
             actions = tool.actions.read_only
         self._actions = actions
-        self._fixed_arguments = dict(fixed or {})
+        self._fixed_arguments = dict(seed.fixed_arguments if seed else {})
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        tool = self._tool
-        fixed = frozenset(self._fixed_arguments)
+        tool, seed = self._tool, self._seed
         return _argument_model(
             tool.function,
             tool.name,
-            fixed,
+            frozenset(self._fixed_arguments),
+            seed.parameters if seed else None,
+            seed.required if seed else (),
             continues=tool.accepts_cursor,
             bounded=tool.accepts_max_tokens,
         )
@@ -411,26 +412,33 @@ def _argument_model(
     function: Callable[..., object],
     name: str,
     fixed: frozenset[str],
+    chosen: tuple[str, ...] | None,
+    required: tuple[str, ...],
     *,
     continues: bool,
     bounded: bool,
 ) -> type[BaseModel]:
-    """Build the model of a function's arguments, once for all of the tool's names."""
+    """Build the model of a function's arguments: all but the fixed ones, or the chosen ones."""
     declared = list(inspect.signature(function).parameters.values())[1:]
-    parameters = [parameter for parameter in declared if parameter.name not in fixed]
+    parameters = [
+        parameter
+        for parameter in declared
+        if parameter.name not in fixed and (chosen is None or parameter.name in chosen)
+    ]
     names = {parameter.name for parameter in parameters}
     annotations = {k: v for k, v in function.__annotations__.items() if k in names}
     holder = type("Holder", (), {"__annotations__": annotations})
     hints = get_type_hints(holder, globalns=_annotation_namespace(function), include_extras=True)
     fields: dict[str, Any] = {
-        p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
+        p.name: (hints[p.name], ... if p.default is p.empty or p.name in required else p.default)
+        for p in parameters
     }
     for own in [field for field in fields if hasattr(BaseModel, field)]:
         kind, default = fields.pop(own)  # a model's own attribute would be shadowed
         fields[f"{own}_"] = (Annotated[kind, Field(alias=own)], default)
-    if continues:
+    if continues and (chosen is None or "cursor" in chosen):
         fields["cursor"] = (str | None, None)
-    if bounded:
+    if bounded and (chosen is None or "max_tokens" in chosen):
         fields["max_tokens"] = (Annotated[int | None, Field(ge=pagination.MIN_BUDGET)], None)
     config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     return create_model(name, __config__=config, **fields)

@@ -260,9 +260,7 @@ def _register_names(
         if seed.name in named and not parameters.allows_action(named[seed.name]):
             continue
         title, description = seed.title or tool.title, seed.description or tool.description
-        fewer = Parameters(
-            tool, code=code, only_reading=read_only, fixed=seed.fixed_arguments, name=seed.name
-        )
+        fewer = Parameters(tool, code=code, only_reading=read_only, seed=seed)
         done = [named[seed.name]] if seed.name in named else None
         yield RegisteredTool(
             seed.name, tool, toolset, fewer, title, description, seed.fixed_arguments, done
@@ -470,7 +468,7 @@ def _fit_result(
         return answer
 
     def larger(tokens: int) -> JsonObject | None:
-        if not registered.tool.accepts_max_tokens or (most and tokens > most):
+        if "max_tokens" not in registered.parameters.names or (most and tokens > most):
             return None
         return {"tool": registered.name, "arguments": {**given, "max_tokens": tokens}}
 

@@ -38,12 +38,18 @@ class ArgumentErrorCode:
 
 @dataclass(frozen=True)
 class Alias:
-    """Another name of a tool, from its seed, with the arguments that name fixes."""
+    """Another name of a tool, from its seed, with the arguments that name fixes.
+
+    It takes the tool's other parameters, or those named in `parameters` only, `required` ones among
+    them.
+    """
 
     name: str
     fixed_arguments: Mapping[str, object] = field(default_factory=dict[str, object])
     title: str = ""
     description: str = ""
+    parameters: tuple[str, ...] | None = None
+    required: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -131,8 +131,8 @@ class TestSummary:
         path = str(shelf.put("paper.md", LONG).resolve())
         answer = shelf.ok("smart_read", file_path="paper.md")
         preamble = answer["_preamble"]
-        assert f"{answer['original_tokens']:,} tokens" in preamble
-        assert f"-> {answer['summary_tokens']:,}" in preamble
+        before, after = answer["original_tokens"], answer["summary_tokens"]
+        assert f"\nOriginal: {before:,} tokens → Summary: {after:,} tokens (" in preamble
         assert f"{answer['reduction_factor']:g}x" in preamble
         assert preamble.split("\n")[0] == "⚠️ DOCUMENT SUMMARY (NOT FULL CONTENT)"
         for call in ("list_sections", "read_section", "smart_read"):

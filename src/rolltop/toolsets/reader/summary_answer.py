@@ -198,7 +198,7 @@ class _AnswerBuilder:
         lines = [f"{aim}: {call}" for aim, (tool, call) in calls.items() if tool in self._tools]
         missing = [name.replace("_", " ") for name, is_out in excluded.items() if is_out]
         missing += ["sentences outside an even sample"] * document.material.sampled
-        about = f"{document.tokens:,} tokens -> {tokens:,}"
+        about = f"Original: {document.tokens:,} tokens → Summary: {tokens:,} tokens"
         if layout.calls > 1:
             about += (
                 f" ({factor:g}x less). Lnn: is the line a sentence stands on."

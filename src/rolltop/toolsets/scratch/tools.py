@@ -279,18 +279,48 @@ async def complete_cell(
 
 
 _SCHEMA_ALIASES: Final = (
-    Alias("scratch_list_schemas", {"action": "list"}, "List schemas", "List a pad's schemas."),
-    Alias("scratch_get_schema", {"action": "get"}, "Read a schema", "Read one schema."),
-    Alias("scratch_upsert_schema", {"action": "upsert"}, "Keep a schema", "Keep a schema."),
+    Alias(
+        "scratch_list_schemas",
+        {"action": "list"},
+        "List schemas",
+        "List a pad's schemas.",
+        ("scratch_id", "cursor", "max_tokens"),
+    ),
+    Alias(
+        "scratch_get_schema",
+        {"action": "get"},
+        "Read a schema",
+        "Read one schema.",
+        ("scratch_id", "schema_id", "max_tokens"),
+        ("schema_id",),
+    ),
+    Alias(
+        "scratch_upsert_schema",
+        {"action": "upsert"},
+        "Keep a schema",
+        "Keep a schema.",
+        ("scratch_id", "schema_id", "schema"),
+        ("schema",),
+    ),
 )
+_NAMESPACE_PARAMETERS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "list": (("cursor", "max_tokens"), ()),
+    "create": (("namespace",), ("namespace",)),
+    "rename": (
+        ("old_namespace", "new_namespace", "migrate_scratchpads"),
+        ("old_namespace", "new_namespace"),
+    ),
+    "delete": (("namespace", "delete_scratchpads"), ("namespace",)),
+}
 _NAMESPACE_ALIASES: Final = tuple(
     Alias(
         f"scratch_namespace_{action}",
         {"action": action},
         f"{action.capitalize()} namespaces",
         f"{action.capitalize()} namespaces of scratchpads.",
+        *parameters,
     )
-    for action in ("list", "create", "rename", "delete")
+    for action, parameters in _NAMESPACE_PARAMETERS.items()
 )
 _METADATA_HINTS: Final[dict[str, str]] = dict.fromkeys(
     (*LABEL_KEYS, "name", "schemas"), "metadata holds title, description, summary and schemas."
