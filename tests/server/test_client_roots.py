@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
+import os
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp_types import ListRootsResult
+from mcp import Client
+from mcp.shared.message import SessionMessage
+from mcp_types import ListRootsResult, jsonrpc_message_adapter
 
-from tests.cli.conftest import SOURCE
+from tests.forks import Forked
 from tests.server.processes import (
     LEGACY,
     MODERN,
@@ -24,11 +27,40 @@ from tests.server.processes import (
 from tests.workspace.trees import git
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
 ERAS = pytest.mark.parametrize("era", [LEGACY, MODERN])
 FOUND = "water turns the wheel"
+
+
+@asynccontextmanager
+async def connect(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> AsyncGenerator[Any]:
+    """Start a server as a client does, and yield the streams that the SDK's client talks over."""
+    received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](10)
+    outgoing, sent = anyio.create_memory_object_stream[SessionMessage](10)
+
+    async def read() -> None:
+        async with received:
+            while line := await anyio.to_thread.run_sync(process.stdout.readline):
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                await received.send(SessionMessage(message))
+
+    async def write() -> None:
+        async with sent:
+            async for item in sent:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
+        process.stdin.close()
+
+    with Forked(arguments, folder=folder, environment=environment) as process:
+        async with anyio.create_task_group() as tasks, outgoing:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            yield incoming, outgoing
 
 
 class Desktop:
@@ -56,18 +88,13 @@ class Desktop:
         **environment: str,
     ) -> Any:
         """Return what a conversation with a server that is started there came to."""
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "rolltop", *arguments],
-            cwd=start,
-            env={
-                "HOME": str(self.home),
-                "PYTHONPATH": str(SOURCE),
-                "LOG_FILE_PATH": str(self.log),
-                "ROLLTOP_DATA_DIR": str(self.home.parent / "data"),
-                **environment,
-            },
-        )
+        own = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "LOG_FILE_PATH": str(self.log),
+            "ROLLTOP_DATA_DIR": str(self.home.parent / "data"),
+        }
+        server = connect(["-m", "rolltop", *arguments], start, {**own, **environment})
         mode: Any = "legacy" if era == LEGACY else MODERN
 
         async def meet() -> Any:
