@@ -197,7 +197,7 @@ class Model:
 
     def claimed(self, entry: Entry, access: Access, token: str, lease: float, holder: str) -> None:
         """Note a claim."""
-        lines = self._open(entry, access) if access.force else []
+        lines = self._open(entry, access, "took over") if access.force else []
         entry.token, entry.until = token, self.now() + timedelta(seconds=lease)
         entry.holder = holder
         self._touch(entry, lines)
@@ -211,12 +211,12 @@ class Model:
         entry.deleted = self.now()
         self._touch(entry, lines)
 
-    def _open(self, entry: Entry, access: Access | None) -> list[str]:
+    def _open(self, entry: Entry, access: Access | None, verb: str = "overrode") -> list[str]:
         """Refuse who does not hold a claimed task; return what is noted of a take-over."""
         token, force = access or Access()
         if force:
             taken = self.is_claimed(entry) and token != entry.token
-            return [f"took over the claim of {entry.holder}"] if taken else []
+            return [f"{verb} the claim of {entry.holder}"] if taken else []
         held = self.is_claimed(entry)
         if (token is None and held) or (
             token is not None and not (token == entry.token and (entry.completed or held))

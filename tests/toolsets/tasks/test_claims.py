@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.toolsets.tasks import store
 from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
     from tests.databases import Clock
 
 
@@ -156,17 +158,17 @@ def test_the_token_opens_the_task_and_force_takes_it_over_and_says_so(
     assert line == {
         "at": "2026-01-31T12:00:00.123456Z",
         "by": "unknown",
-        "text": "took over the claim of unknown",
+        "text": f"{'took over' if tool == 'claim_task' else 'overrode'} the claim of unknown",
     }
 
 
-def test_a_comment_that_takes_a_task_over_is_kept_below_that(mine: Caller) -> None:
+def test_a_comment_that_overrides_a_claim_is_kept_below_that(mine: Caller) -> None:
     task = mine.add()
     mine.ok("claim_task", task_id=task)
     long = "x" * 2000
     mine.ok("update_task", task_id=task, comment=long, force=True)
     (line,) = mine.ok("get_task", task_id=task)["comments"]
-    assert line["text"] == f"took over the claim of unknown\n{long}"
+    assert line["text"] == f"overrode the claim of unknown\n{long}"
 
 
 def test_force_changes_nothing_of_what_else_is_refused(mine: Caller) -> None:
@@ -178,6 +180,18 @@ def test_force_changes_nothing_of_what_else_is_refused(mine: Caller) -> None:
     assert mine.code("update_task", task_id=done, title="x", if_version=1, force=True) == "CONFLICT"
     mine.ok("claim_task", task_id=blocker, force=True)
     assert "comments" not in mine.ok("get_task", task_id=blocker)
+
+
+def test_a_claim_from_before_holders_were_kept_protects_as_well(
+    mine: Caller, database: Database
+) -> None:
+    task = mine.add()
+    token = mine.ok("claim_task", task_id=task)["claim"]["token"]
+    owner = mine.scope.user_id
+    database.write_sync(mine.scope, store.update_fields, owner, task, {"claimed_by": None})
+    assert mine.task(task)["claim"] == {"expires_at": "2026-01-31T12:15:00.123456Z"}
+    assert "claimed by another until" in mine.fails("complete_task", task_id=task)["error"]
+    assert mine.ok("complete_task", task_id=task, token=token)["status"] == "completed"
 
 
 def test_after_a_takeover_the_old_token_is_good_for_nothing(mine: Caller) -> None:

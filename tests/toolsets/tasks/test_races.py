@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +63,31 @@ def test_one_of_several_claims_wins_and_only_its_token_is_good(
         assert len(won) == 1
         assert answers.count("CONFLICT") == TOGETHER - 1
         assert mine.ok("complete_task", task_id=task, token=won[0].token)
+
+
+def test_of_several_takeovers_the_last_one_holds_and_each_is_noted(
+    database: Database, me: Principal, mine: Caller
+) -> None:
+    for _ in range(ROUNDS):
+        task = mine.add()
+        mine.ok("claim_task", task_id=task)
+        take = partial(TASKS.claim_task, force=True)
+        answers = at_once(database, me, [(take, (task, 60))] * TOGETHER)
+        assert len(mine.ok("get_task", task_id=task)["comments"]) == TOGETHER
+        last = max(answers, key=lambda claim: claim.task.version)
+        for claim in sorted(answers, key=lambda claim: claim is last):
+            done = mine.code if claim is not last else mine.ok
+            assert done("complete_task", task_id=task, token=claim.token)
+
+
+def test_comments_at_once_are_all_kept(database: Database, me: Principal, mine: Caller) -> None:
+    task = mine.add()
+    calls = [
+        (partial(TASKS.update_task, comment=str(n)), (task, TaskInput())) for n in range(TOGETHER)
+    ]
+    at_once(database, me, calls)
+    lines = mine.ok("get_task", task_id=task)["comments"]
+    assert sorted(line["text"] for line in lines) == [str(n) for n in range(TOGETHER)]
 
 
 def test_one_of_several_updates_from_the_same_version_wins(

@@ -55,6 +55,7 @@ _ID_PREFIX: Final = re.compile(
 _DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
 _MAX_CANDIDATES: Final = 5
+_OVERRIDE: Final = "overrode"
 _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
 _MAX_COMPLETIONS: Final = 100
@@ -380,7 +381,7 @@ class TaskService:
             "claimed_until": tx.now + timedelta(seconds=lease_seconds),
             "claimed_by": tx.scope.label,
         }
-        takeover = _find_takeover(tx, owner, wanted_id, access)
+        takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
         if token is None or force:
             done = store.claim_task(tx, owner, wanted_id, values, force=force)
         else:
@@ -481,22 +482,24 @@ def _require_access(tx: Tx, owner: str, task: Task, access: ClaimAccess) -> None
         raise errors.conflict(task, "The claim's lease expired", hint)
 
 
-def _takeover_line(tx: Tx, owner: str, before: Task, access: ClaimAccess) -> str | None:
+def _takeover_line(
+    tx: Tx, owner: str, before: Task, access: ClaimAccess, verb: str = _OVERRIDE
+) -> str | None:
     """Return what to note where force overrides the running claim of another."""
     if before.claimed_until is None or not access.force:
         return None
     held = access.claim_hash
     if held is not None and store.is_claim_holder(tx, owner, before.id, held):
         return None
-    return f"took over the claim of {before.claimed_by or 'another'}"
+    return f"{verb} the claim of {before.claimed_by or 'another'}"
 
 
 def _find_takeover(
-    tx: Tx, owner: str, task_id: str, access: ClaimAccess
+    tx: Tx, owner: str, task_id: str, access: ClaimAccess, verb: str = _OVERRIDE
 ) -> tuple[Task, str] | None:
     """Return the task, locked, and what to note of it if this write overrides another's claim."""
     task = store.get_for_update(tx, owner, task_id) if access.force else None
-    line = task and _takeover_line(tx, owner, task, access)
+    line = task and _takeover_line(tx, owner, task, access, verb)
     return (task, line) if task and line else None
 
 
