@@ -77,6 +77,17 @@ def test_what_is_not_found_teaches_where_files_are(roots: Roots, place: Path) ->
     assert "the root docs, the root code" in caught.value.hint
 
 
+@pytest.mark.parametrize("reader", [False, True])
+def test_a_hidden_path_is_told_the_setting_whether_or_not_it_exists(
+    roots: Roots, *, reader: bool
+) -> None:
+    for path, is_hidden in {"docs/.hidden/x.md": True, "docs/.no": True, "docs/a.b": False}.items():
+        with pytest.raises(PathError) as caught:
+            roots.locate(path, reader=reader)
+        assert caught.value.code == "FILE_NOT_FOUND"
+        assert ("retrieval.allow_hidden" in caught.value.hint) == is_hidden, path
+
+
 def test_roots_come_docs_first_then_code_then_by_name(tmp_path: Path) -> None:
     named = dict.fromkeys(["zeta", "code", "alpha", "docs"], tmp_path)
     opened = Roots.open(named, base=tmp_path)

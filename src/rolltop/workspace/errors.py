@@ -26,6 +26,9 @@ _REASON_TEXTS: dict[RootReason, str] = {
 _DIRECTORY_HINT: Final = "Point {name!r} at a directory that exists and can be read, or remove it."
 # The process lacks resources; the file is not at fault.
 _EXHAUSTION_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_HIDDEN_HINT: Final = (
+    "Hidden files are not read, as they are not searched, unless retrieval.allow_hidden is on."
+)
 _RENAME_HINT: Final = "Give the root {name!r} another name."
 # Characters of a path that a message repeats, ellipsis included.
 _MAX_PATH_LENGTH: Final = 200
@@ -75,8 +78,15 @@ def path_not_found(path: str, allowed: str = "the roots") -> PathError:
     return PathError(
         "FILE_NOT_FOUND",
         f"File {quote_path(path)} does not exist",
-        hint=f"Send the path of a file in {allowed}, exactly as it is written.",
+        hint=f"Send the path of a file in {allowed}, exactly as it is written."
+        + explain_hidden(path),
     )
+
+
+def explain_hidden(path: str) -> str:
+    """Return a sentence for a hint if the path is hidden, whether or not it exists."""
+    hidden = [part for part in path.split("/") if part.startswith(".") and part.strip(".")]
+    return f" {_HIDDEN_HINT}" if hidden else ""
 
 
 def path_unreadable(path: str, why: str) -> PathError:

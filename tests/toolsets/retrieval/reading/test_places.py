@@ -288,3 +288,10 @@ def test_what_the_kernel_refuses_to_read_is_unreadable(tmp_path: Path) -> None:
     roots = Roots.open({"docs": Path("/proc/self")}, base=tmp_path)
     forest = Forest(tmp_path, make_desk(store.desk.database, roots=roots))
     assert forest.code("repo_open_file", path="mem") == "FILE_UNREADABLE"
+
+
+def test_a_hidden_file_is_told_the_setting(open_forest: Forest) -> None:
+    open_forest.put("docs/.github/build.yml", "on: push\n")
+    error = open_forest.fails("repo_open_file", path="docs/.github/build.yml")
+    assert error["code"] == "FILE_NOT_FOUND"
+    assert "retrieval.allow_hidden" in error["hint"]

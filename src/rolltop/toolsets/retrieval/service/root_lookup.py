@@ -12,6 +12,7 @@ from rolltop.core.errors import InvalidArgument, InvalidConfig, NotFound, Rollto
 from rolltop.toolsets.retrieval.grep import globs_by_root
 from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS
 from rolltop.workspace import PathError, ResolvedPath
+from rolltop.workspace.errors import explain_hidden
 from rolltop.workspace.suggestions import suggest_paths
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def translate_error(
         meant = suggest_paths(roots, path, repo=repo, directories=directories)
         details |= {"nearest": meant} if meant else {}
         hint = "Call repo_list_dir without path to see what is there."
-        hint = f"Did you mean {meant[0]}? {hint}" if meant else hint
+        hint = f"Did you mean {meant[0]}? {hint}" if meant else hint + explain_hidden(path)
     if problem.code == "FILE_UNREADABLE":
         hint = "Send the path of a regular file; repo_list_dir lists readable ones."
     absolute = path.startswith("/")
