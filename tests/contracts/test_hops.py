@@ -31,7 +31,7 @@ _PAGE = "0003-low-level-server-and-own-stdio.md"
 _MAX_FILES = {
     "complete_task": 16,
     "note_save": 22,
-    "scratch_append_cell": 28,
+    "scratch_append_cell": 25,
     "read_section": 22,
     "repo_search": 28,
     "repo_smart_search": 43,

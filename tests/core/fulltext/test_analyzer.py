@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.fulltext import chunks
-from rolltop.core.fulltext.analyzer import tokenize
-from rolltop.core.fulltext.documents import CHUNK_CODE_POINTS, MAX_CHUNKS, OVERLAP_CODE_POINTS
+from rolltop.core.fulltext.analyzer import (
+    CHUNK_CODE_POINTS,
+    MAX_CHUNKS,
+    OVERLAP_CODE_POINTS,
+    tokenize,
+)
 from rolltop.core.fulltext.snippets import snippet
 from rolltop.core.fulltext.stemmer import stem
 from tests.campaign import examples

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from rolltop.core import fulltext
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.fulltext import document_index, filters, postgres_fts
+from rolltop.core.fulltext import document_index, filters, tables
 from rolltop.core.fulltext.phrase_query import PhraseQuery, split_phrase
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
@@ -52,10 +52,10 @@ def test_the_index_finds_one_tenant_s_words_alone(
     mine, theirs = two_tenants(make_database(url))
     matching = "SELECT count(*) FROM search_texts WHERE words @@ %s::tsquery"
     for index, count in ((mine, 1), (theirs, 20)):
-        mark = postgres_fts.tenant_lexeme(index.scope.tenant_id)
+        mark = tables.tenant_lexeme(index.scope.tenant_id)
         assert rows(url, matching, f"'{mark}' & ('gold' | 'watch')") == [(count,)]
     assert (mine.ids("gold watch"), len(theirs.ids("gold", limit=30))) == (["a"], 20)
-    assert mine.ids(postgres_fts.tenant_lexeme(mine.scope.tenant_id)) == []
+    assert mine.ids(tables.tenant_lexeme(mine.scope.tenant_id)) == []
 
 
 def test_texts_of_an_older_store_are_found_after_it(
@@ -150,11 +150,11 @@ def test_the_index_of_whole_texts_finds_one_tenant_s_words_alone(
     short = "SELECT count(*) FROM search_wholes WHERE words @@ %s::tsquery"
     long = "SELECT count(DISTINCT whole_id) FROM search_whole_parts WHERE words @@ %s::tsquery"
     for scope, count in ((mine, 1), (theirs, 21)):
-        gold = f"'{postgres_fts.tenant_lexeme(scope.tenant_id)}' & 'gold'"
+        gold = f"'{tables.tenant_lexeme(scope.tenant_id)}' & 'gold'"
         assert (rows(url, short, gold), rows(url, long, gold)) == ([(count,)], [(1,)])
     assert (found(database, mine, GOLD), found(database, theirs, GOLD)) == (2, 2)
-    assert postgres_fts.tenant_lexeme(mine.tenant_id) not in split_phrase(
-        postgres_fts.tenant_lexeme(mine.tenant_id)
+    assert tables.tenant_lexeme(mine.tenant_id) not in split_phrase(
+        tables.tenant_lexeme(mine.tenant_id)
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rolltop.core.fulltext.analyzer import chunks
 from rolltop.core.fulltext.documents import (
     NO_EMBEDDING,
     Filters,
@@ -18,7 +19,6 @@ from rolltop.core.fulltext.documents import (
     IndexHit,
     PendingText,
     QueryMode,
-    chunks,
 )
 from rolltop.core.lazy_imports import lazy
 

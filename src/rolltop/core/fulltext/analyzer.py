@@ -1,4 +1,6 @@
-"""The one word splitter: the same for documents and queries, on both databases.
+"""How texts are cut for the index: into parts, and into words.
+
+The one word splitter is the same for documents and queries, on both databases.
 
 Words are in lower case without Latin diacritics. A name is found whole and by its parts:
 `parseHTTPHeader2` gives `parsehttpheader2 parse http header 2`, and `parse_http_header2` the
@@ -18,6 +20,14 @@ from rolltop.core.fulltext.stemmer import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+CHUNK_CODE_POINTS: Final = 1000
+"""Code points of a part; the model looks at about as many."""
+
+OVERLAP_CODE_POINTS: Final = 150
+MAX_CHUNKS: Final = 1000
+"""A text has at most about so many parts: those of a very long one grow."""
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 MAX_WORD_LENGTH: Final = 40
 """Code points of a word that count; the rest of a longer one is not looked at."""
@@ -202,3 +212,43 @@ def _class_of(codes: list[int]) -> str:
         else:
             ranges.append([code, code])
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+def replace_unstorable(text: str) -> str:
+    """Return the text with what a database cannot hold (NUL, lone surrogates) replaced."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def chunks(text: str) -> list[str]:
+    """Return the parts of a text in order, cut at line ends where possible; `[""]` for `""`.
+
+    Neighbours overlap, so that what stands at a cut is whole in one of them. Every part is at
+    most `SIZE` code points, or a thousandth of a text of over a million.
+    """
+    size = max(CHUNK_CODE_POINTS, len(text) // MAX_CHUNKS + OVERLAP_CODE_POINTS)
+    parts: list[str] = []
+    start = 0
+    while start + size < len(text):
+        end = _chunk_end(text, start, size)
+        parts.append(text[start:end])
+        start = _chunk_start(text, end)
+    parts.append(text[start:])
+    return parts
+
+
+def _chunk_end(text: str, start: int, size: int) -> int:
+    """Return where the part from `start` on ends: after a paragraph, a line, a word."""
+    for boundary in ("\n\n", "\n", " "):
+        found = text.rfind(boundary, start + size // 2, start + size)
+        if found >= 0:
+            return found + len(boundary)
+    return start + size
+
+
+def _chunk_start(text: str, end: int) -> int:
+    """Return where the part after `end` starts: at a line or a word within the overlap."""
+    for boundary in ("\n", " "):
+        found = text.find(boundary, end - OVERLAP_CODE_POINTS, end - 1)
+        if found >= 0:
+            return found + 1
+    return end - OVERLAP_CODE_POINTS

@@ -39,6 +39,7 @@ from rolltop.core.fulltext.tables import (
     search_whole_parts,
     search_whole_words,
     search_wholes,
+    with_tenant_lexeme,
 )
 from rolltop.core.lazy_imports import lazy
 
@@ -49,10 +50,9 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.core.db.url import DatabaseKind
-    from rolltop.core.fulltext import postgres_document_index, postgres_fts
+    from rolltop.core.fulltext import postgres_document_index
     from rolltop.core.fulltext.phrase_query import Phrase
 else:  # only where the store is PostgreSQL's
-    postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
     postgres_document_index = lazy("rolltop.core.fulltext.postgres_document_index")
 
 MAX_PART_WORDS: Final = 5000
@@ -207,17 +207,8 @@ def _fts5_phrase(phrase: Phrase) -> str:
 
 def _row(tx: Tx, parts: Sequence[str]) -> dict[str, object]:
     is_long = len(parts) > 1
-    kept = "" if is_long else _with_tenant_lexeme(tx, parts[0])
+    kept = "" if is_long else with_tenant_lexeme(tx, parts[0])
     return {"user_id": tx.scope.tenant_id, "is_long": is_long, "words": kept}
-
-
-def _with_tenant_lexeme(tx: Tx, words: str) -> str:
-    """Return the words of a text with the one that says whose it is, where the index has it."""
-    return (
-        words
-        if tx.kind == "sqlite"
-        else f"{words} {postgres_fts.tenant_lexeme(tx.scope.tenant_id)}"
-    )
 
 
 def _index(tx: Tx, texts: dict[int, Sequence[str]]) -> None:
@@ -230,7 +221,7 @@ def _index(tx: Tx, texts: dict[int, Sequence[str]]) -> None:
             "whole_id": number,
             "part": part,
             "user_id": tx.scope.tenant_id,
-            "words": _with_tenant_lexeme(tx, words),
+            "words": with_tenant_lexeme(tx, words),
         }
         for number, parts in texts.items()
         if len(parts) > 1

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, exists, literal_column, select
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import CodePointString, Identifier
-from rolltop.core.fulltext.documents import replace_unstorable
+from rolltop.core.fulltext.analyzer import replace_unstorable
 from rolltop.core.fulltext.tables import owner_of, search_filters, search_parts
 
 if TYPE_CHECKING:

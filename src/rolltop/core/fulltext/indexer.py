@@ -16,8 +16,7 @@ from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
-from rolltop.core.fulltext.analyzer import tokenize_joined
-from rolltop.core.fulltext.documents import replace_unstorable
+from rolltop.core.fulltext.analyzer import replace_unstorable, tokenize_joined
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,
@@ -26,8 +25,8 @@ from rolltop.core.fulltext.tables import (
     search_parts,
     search_texts,
     search_words,
+    with_tenant_lexeme,
 )
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,10 +35,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
     from rolltop.core.db.url import DatabaseKind
-    from rolltop.core.fulltext import postgres_fts
     from rolltop.core.fulltext.documents import Filters, IndexDocument
-else:  # only PostgreSQL needs it
-    postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
 
 ItemKey = tuple[str, str]  # kind, id
 FilterRow = tuple[int, str, str]  # item, name, value
@@ -206,11 +202,6 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
 
 def _part_row(tx: Tx, item: int, document: IndexDocument, text: str, digest: str) -> dict[str, Any]:
     split = tokenize_joined(text)
-    kept = (
-        split
-        if tx.kind == "sqlite"
-        else f"{split} {postgres_fts.tenant_lexeme(tx.scope.tenant_id)}"
-    )
     return {
         "user_id": tx.scope.tenant_id,
         "item_id": item,
@@ -219,7 +210,7 @@ def _part_row(tx: Tx, item: int, document: IndexDocument, text: str, digest: str
         "digest": digest,
         "length": split.count(" ") + 1 if split else 0,
         "text": text,
-        "words": kept,
+        "words": with_tenant_lexeme(tx, split),
     }
 
 

@@ -22,8 +22,8 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from rolltop.core.fulltext.bm25 import K1, B
 from rolltop.core.fulltext.filters import OWNER
 from rolltop.core.fulltext.phrase_query import is_prefix
-from rolltop.core.fulltext.postgres_fts import occurrences_from_rank, tenant_lexeme
-from rolltop.core.fulltext.tables import search_whole_parts, search_wholes
+from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
+from rolltop.core.fulltext.tables import search_whole_parts, search_wholes, tenant_lexeme
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select, Subquery, Table

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 
 from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
 from rolltop.core.fulltext.filters import filter_clauses
-from rolltop.core.fulltext.tables import search_parts, search_texts
+from rolltop.core.fulltext.tables import search_parts, search_texts, tenant_lexeme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,11 +115,6 @@ class PostgresWordIndex:
         query = cast(f"'{tenant_lexeme(owner)}' & ({_tsquery_text(expression)})", TSQUERY)
         matches = search_texts.c.words.op("@@", is_comparison=True)(query)
         return search_texts.c.user_id == owner, matches
-
-
-def tenant_lexeme(owner: str) -> str:
-    """Return the word that every text of a tenant has: no text has it by itself."""
-    return f"@{owner.replace('-', '')}"
 
 
 def occurrences_from_rank(

@@ -179,6 +179,16 @@ search_terms: Final = table(TERMS_TABLE, column("term", Text), column("doc", Int
 """In how many rows of `search_words` each word occurs."""
 
 
+def tenant_lexeme(owner: str) -> str:
+    """Return the word that every text of a tenant has on PostgreSQL: no text has it by itself."""
+    return f"@{owner.replace('-', '')}"
+
+
+def with_tenant_lexeme(tx: Tx, words: str) -> str:
+    """Return the words to keep: on PostgreSQL with the one that says whose they are."""
+    return words if tx.kind == "sqlite" else f"{words} {tenant_lexeme(tx.scope.tenant_id)}"
+
+
 def owner_of(kind: DatabaseKind, rows: Table) -> ColumnElement[str]:
     """Return the column of the tenant, in a form that keeps SQLite from finding rows by it.
 

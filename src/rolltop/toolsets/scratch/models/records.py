@@ -90,16 +90,6 @@ class Cell:
     content: str | None = None
 
     @property
-    def write_data(self) -> JsonObject:
-        """The cell as a write answers it."""
-        names = ("cell_id", "index", "language", "version")
-        optional: JsonObject = {"tags": list(self.tags), "validate": self.validate}
-        return {
-            **{name: getattr(self, name) for name in names},
-            **{name: value for name, value in optional.items() if value},
-        }
-
-    @property
     def outline(self) -> JsonObject:
         """The cell as `scratch_list_cells` lists it."""
         names = ("bytes", "lines", "tokens", "first_line")
@@ -196,21 +186,6 @@ class PadWrite:
     cells: tuple[Cell, ...] = ()
     evicted: tuple[str, ...] = ()
     whole: JsonObject | None = None
-
-    @property
-    def data(self) -> JsonObject:
-        """The pad as the write answers it: without content, nulls and defaults if not whole."""
-        if self.whole is not None:
-            return self.whole
-        title = {"title": self.pad.metadata["title"]} if self.pad.metadata.get("title") else {}
-        return {
-            "scratch_id": self.pad.scratch_id,
-            "namespace": self.pad.namespace,
-            "version": self.pad.version,
-            **title,
-            "cell_count": self.pad.cell_count,
-            "cells": [cell.write_data for cell in self.cells],
-        }
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.toolsets.scratch.models import JsonObject
     from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
-    from rolltop.toolsets.scratch.models.records import Draft, SchemaEntry
+    from rolltop.toolsets.scratch.models.records import Cell, Draft, SchemaEntry
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
 P = ParamSpec("P")
@@ -247,7 +247,7 @@ def _write_and_read(
         return written
     whole = read_whole(tx, written.pad, with_cells=with_cells)
     if not with_cells:
-        whole["cells"] = [cell.write_data for cell in written.cells]
+        whole["cells"] = [_cell_data(cell) for cell in written.cells]
     return cast("W", replace(written, whole=whole))
 
 
@@ -260,7 +260,7 @@ def _fit_answer(
     """
     if written.whole is None:
         results = [_lean(result) for result in results]
-    cells: list[JsonObject] = written.data["cells"]
+    cells: list[JsonObject] = _pad_data(written)["cells"]
     whole = _build(written, outcome, results, len(results) + len(cells))
     if pagination.fits_budget(whole, limit):
         return whole
@@ -271,7 +271,7 @@ def _fit_answer(
     most = max([len(cells), *(len(result[kind]) for result in results for kind in _FINDINGS)])
     if count := pagination.count_fitting(most, limit, render):
         return render(count)
-    pad = {name: written.data[name] for name in MINIMAL_PAD_FIELDS}
+    pad = {name: getattr(written.pad, name) for name in MINIMAL_PAD_FIELDS}
     arguments = {"scratch_id": pad["scratch_id"]}
     return pagination.truncate_texts(render(0 if written.whole else 1), limit) or add_continuation(
         {"ok": True, "scratchpad": pad, **outcome}, Continuation("scratch_list_cells", arguments)
@@ -298,10 +298,32 @@ def _without(fields: JsonObject, name: str) -> JsonObject:
     return {key: value for key, value in fields.items() if key != name}
 
 
+def _pad_data(written: PadWrite) -> JsonObject:
+    """Render the pad as the write answers it: without content, nulls and defaults if not whole."""
+    if written.whole is not None:
+        return written.whole
+    pad = written.pad
+    title = {"title": pad.metadata["title"]} if pad.metadata.get("title") else {}
+    return {
+        "scratch_id": pad.scratch_id,
+        "namespace": pad.namespace,
+        "version": pad.version,
+        **title,
+        "cell_count": pad.cell_count,
+        "cells": [_cell_data(cell) for cell in written.cells],
+    }
+
+
+def _cell_data(cell: Cell) -> JsonObject:
+    names = ("cell_id", "index", "language", "version")
+    shown: JsonObject = {name: getattr(cell, name) for name in names}
+    return {**shown, **_drop_empty({"tags": list(cell.tags), "validate": cell.validate or None})}
+
+
 def _build(
     written: PadWrite, outcome: JsonObject, results: Sequence[JsonObject], count: int
 ) -> JsonObject:
-    shown = written.data
+    shown = _pad_data(written)
     cells = shown["cells"][:count]
     pad = {**shown, "cells": cells} if cells or written.whole else _without(shown, "cells")
     more = {"validation": list(results[:count]), "evicted_scratchpads": list(written.evicted)}
