@@ -18,7 +18,7 @@ from benchmarks.retrieval_rivals import SPLITTERS, Grep, PlainRanking, files_of,
 from benchmarks.retrieval_trees import Span, testing_trees, tuning_trees
 from rolltop.core import embedding, token_counter
 from rolltop.core.pagination import compact_json
-from rolltop.toolsets.retrieval.index.indexer import Indexer
+from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes
 from rolltop.toolsets.retrieval.index.vectors import Vectors, key_of, pack_vectors
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked import Meaning, RankedTree, search
@@ -73,7 +73,7 @@ class Ours:
             file.write_text(text, encoding="utf-8", errors="replace", newline="")
         self._roots: Final = Roots.open({"tree": top}, base=folder)
         self._root: Final = self._roots.named[0]
-        self._indexes: Final = Indexer(self._roots, folder / "kept")
+        self._indexes: Final = ChunkIndexes(self._roots, folder / "kept")
         self._vectors: Final = Vectors(folder / "kept", "vectors")
         self._entries: Final[list[FileStat]] = list(self._roots.walk(self._root))
         self._texts: Final = {path: text.lower() for path, text in tree.files.items()}

@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from rolltop import cli
-from rolltop.core.process_exit import leave
+from rolltop.core.process_exit import exit_now
 
 
 def main() -> NoReturn:
@@ -16,7 +16,7 @@ def main() -> NoReturn:
     if sys.argv[1:2] == ["serve"]:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
-    leave(cli.main())
+    exit_now(cli.main())
 
 
 def _leave(_number: int, _frame: object) -> None:

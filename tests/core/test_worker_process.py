@@ -260,7 +260,9 @@ def test_a_worker_that_has_nothing_to_do_ends() -> None:
     pool.close()
 
 
-@pytest.mark.parametrize("module", ["index.trigram_build", "index.build", "index.vector_builder"])
+@pytest.mark.parametrize(
+    "module", ["index.trigram_build", "index.chunk_index_builder", "index.vector_builder"]
+)
 def test_a_worker_does_without_what_a_package_imports_for_others(module: str) -> None:
     process = WorkerProcess(Worker(f"{HERE}:importing", skip_init="rolltop.toolsets.retrieval"))
     loaded = process.call(f"rolltop.toolsets.retrieval.{module}", PATIENCE)

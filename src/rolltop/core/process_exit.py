@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 
-def leave(code: int) -> NoReturn:
+def exit_now(code: int) -> NoReturn:
     """End the process now, with all it has printed.
 
     Before an ordinary exit a thread that never returns is waited for, and one that runs a

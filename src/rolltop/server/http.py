@@ -20,7 +20,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from rolltop.core import logging
 from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
-from rolltop.core.process_exit import leave
+from rolltop.core.process_exit import exit_now
 from rolltop.server import app
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
@@ -87,7 +87,7 @@ def serve(app: ServerApp) -> int:
     code = asyncio.run(_serve(app, authentication, listening))
     if settings["http.socket"] is not None:
         settings["http.socket"].unlink(missing_ok=True)
-    leave(code)
+    exit_now(code)
 
 
 class _UvicornServer(uvicorn.Server):

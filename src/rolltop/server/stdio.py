@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError
 
 from rolltop.core import logging
 from rolltop.core.errors import StartupError
-from rolltop.core.process_exit import leave
+from rolltop.core.process_exit import exit_now
 from rolltop.server import mcp_server
 from rolltop.server.app import build_server_app
 from rolltop.server.inflight import InFlightRequests, LineDispatcher
@@ -70,7 +70,7 @@ def serve(app: ServerApp) -> int:
         raise StartupError(
             "stdin or stdout is closed", hint="An MCP client starts this server over pipes."
         ) from failure
-    leave(asyncio.run(_serve(app, incoming, outgoing)))
+    exit_now(asyncio.run(_serve(app, incoming, outgoing)))
 
 
 class _AnswerStream:

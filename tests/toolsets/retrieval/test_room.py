@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 
-from rolltop.toolsets.retrieval.index import chunks, trigram_file
-from rolltop.toolsets.retrieval.index.indexer import Indexer
+from rolltop.toolsets.retrieval.index import chunk_index, trigram_file
+from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.toolsets.retrieval.store import Unusable
 from rolltop.workspace import Roots
@@ -27,7 +27,7 @@ def test_the_indexes_take_no_more_than_their_share_of_the_text(tmp_path: Path) -
     exact.build()
     roots = Roots.open({"code": folder}, base=folder)
     root = roots.named[0]
-    ranked = Indexer(roots, tmp_path / "ranked")
+    ranked = ChunkIndexes(roots, tmp_path / "ranked")
     ranked.update(root, lambda: list(roots.walk(root)), lambda: False)
     text = sum(file.stat().st_size for file in folder.rglob("*.py"))
     exact.indexes.close()
@@ -53,7 +53,7 @@ class Both:
             self.write(number, f"word{number}")
         self.exact = Indexed(top / "exact", self.code)
         self._roots = Roots.open({"code": self.code}, base=self.code)
-        self._ranked = Indexer(self._roots, top / "ranked")
+        self._ranked = ChunkIndexes(self._roots, top / "ranked")
 
     def write(self, number: int, text: str) -> None:
         (self.code / f"f{number}").write_text(f"{text} {'and others ' * 50}\n")
@@ -85,7 +85,7 @@ def test_an_index_is_tidied_after_much_was_read_not_after_each_edit(
     def noted(index: object) -> None:
         tidied.append(type(index).__name__)
 
-    for kind in (trigram_file.TrigramFile, chunks.ChunkIndex):
+    for kind in (trigram_file.TrigramFile, chunk_index.ChunkIndex):
         monkeypatch.setattr(kind, "tidy", noted)
     both = Both(tmp_path, monkeypatch)
     both.update()
@@ -106,7 +106,7 @@ def test_an_index_that_cannot_be_tidied_serves_as_before(
     def full(_self: object) -> None:
         raise Unusable
 
-    for kind in (trigram_file.TrigramFile, chunks.ChunkIndex):
+    for kind in (trigram_file.TrigramFile, chunk_index.ChunkIndex):
         monkeypatch.setattr(kind, "tidy", full)
     both = Both(tmp_path, monkeypatch)
     both.update()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rolltop.toolsets.retrieval.index import build, file_text
+from rolltop.toolsets.retrieval.index import chunk_index_builder, file_text
 from rolltop.toolsets.retrieval.index.vectors import Vectors
 from rolltop.toolsets.retrieval.store import Damaged
 from rolltop.workspace import Roots
-from tests.toolsets.retrieval.index.test_indexer import Kept, kept
+from tests.toolsets.retrieval.index.test_chunk_indexes import Kept, kept
 from tests.toolsets.retrieval.meanwhile import after_the_next_read, locked
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_an_index_that_was_begun_anew_between_two_runs_is_filled(
 ) -> None:
     """A run was stopped half way; a search finds the index damaged; the next run goes on."""
     monkeypatch.setattr("rolltop.workspace.file_stat.RACY_NS", 0)
-    monkeypatch.setattr(build, "BATCH_FILES", 10)
+    monkeypatch.setattr(chunk_index_builder, "BATCH_FILES", 10)
     for number in range(60):
         kept.code.joinpath(f"m{number}.py").write_text(f"def lion_{number}():\n    return 2\n")
     assert kept.stale()

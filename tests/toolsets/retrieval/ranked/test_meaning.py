@@ -98,7 +98,7 @@ def shop(tmp_path: Path) -> Iterator[Forest]:
 
 def close(forest: Forest) -> None:
     forest.desk.service(ranking.RootVectors).close()
-    forest.desk.service(ranking.make_indexer).close()
+    forest.desk.service(ranking.open_chunk_indexes).close()
 
 
 def make(forest: Forest) -> None:

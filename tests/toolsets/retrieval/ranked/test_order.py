@@ -41,7 +41,7 @@ def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Maker]:
 
     yield make
     for forest in made:
-        forest.desk.service(ranking.make_indexer).close()
+        forest.desk.service(ranking.open_chunk_indexes).close()
 
 
 def read_in_order(patch: pytest.MonkeyPatch, arranged: Callable[[list[Any]], Any]) -> None:
@@ -50,7 +50,7 @@ def read_in_order(patch: pytest.MonkeyPatch, arranged: Callable[[list[Any]], Any
     def scatter(work: list[Any]) -> list[Any]:
         return list(arranged(work))
 
-    patch.setattr("rolltop.toolsets.retrieval.index.indexer.scatter", scatter)
+    patch.setattr("rolltop.toolsets.retrieval.index.chunk_indexes.scatter", scatter)
 
 
 def shuffled(work: list[Any]) -> list[Any]:

@@ -178,7 +178,7 @@ class TrigramBuild:
     ) -> Refused:
         """Read files into the index, in a worker process if there are `many`.
 
-        `rest` ends the worker; reading in this process checks `stopped`.
+        `stop_worker` ends the worker; reading in this process checks `stopped`.
 
         Raises:
             Busy: another process is writing, or no process can be started.
@@ -200,7 +200,7 @@ class TrigramBuild:
         with self._lock:
             self._growth.tidy(whole, lambda: self._tidy(file))
 
-    def rest(self) -> None:
+    def stop_worker(self) -> None:
         """End the process, even while it reads: there is nothing more to read for now."""
         self._has_read = False
         self._pool.stop()
@@ -210,7 +210,7 @@ class TrigramBuild:
         if not self._has_read:
             file.tidy()
             return
-        self.rest()  # and with it go the 100 MB that reading took
+        self.stop_worker()  # and with it go the 100 MB that reading took
         with suppress(WorkerDied):  # it is as it was
             ask_worker(self._pool, None, math.inf)
 

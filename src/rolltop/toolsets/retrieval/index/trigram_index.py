@@ -111,7 +111,7 @@ class TrigramIndex:
             if file is not None:
                 self.fail(file, problem)
         finally:
-            self._build.rest()  # a new process costs less than the memory of an idle one
+            self._build.stop_worker()  # a new process costs less than the memory of an idle one
 
     def file(self, *, begin: bool = False) -> TrigramFile | None:
         """Open the index on disk, None if there is none; `begin` creates one."""
@@ -136,13 +136,13 @@ class TrigramIndex:
             self._file = None
             self._built = False
             self._given_up = not isinstance(problem, Damaged)
-        self._build.rest()
+        self._build.stop_worker()
         file.close()
         logging.event("code index failed", level="warn", reason=type(problem).__name__)
 
     def close(self) -> None:
         """Close the index."""
-        self._build.rest()
+        self._build.stop_worker()
         with self._lock:
             if self._file is not None:
                 self._file.close()

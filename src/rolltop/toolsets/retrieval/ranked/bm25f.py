@@ -8,7 +8,7 @@ from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.bm25 import is_prefix_term
-from rolltop.toolsets.retrieval.index.chunks import fields_of, path_words, plain_name
+from rolltop.toolsets.retrieval.index.chunk_index import fields_of, path_words, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,8 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.bm25 import is_prefix_term
-from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
-from rolltop.toolsets.retrieval.index.chunks import (
+from rolltop.toolsets.retrieval.index.chunk_index import (
     NAME,
     IndexedFile,
     count_chunks,
@@ -29,14 +28,15 @@ from rolltop.toolsets.retrieval.index.chunks import (
     index_in_memory,
     path_words,
 )
+from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
 from rolltop.toolsets.retrieval.ranked.bm25f import Statistics, ends_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from rolltop.toolsets.retrieval.index.chunks import ChunkIndex, FoundChunk
-    from rolltop.toolsets.retrieval.index.indexer import RootState
+    from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, FoundChunk
+    from rolltop.toolsets.retrieval.index.chunk_indexes import RootState
     from rolltop.toolsets.retrieval.models import TermFiles
     from rolltop.toolsets.retrieval.ranked.rerank import ParsedQuery
     from rolltop.toolsets.retrieval.store import Connection, Stamp

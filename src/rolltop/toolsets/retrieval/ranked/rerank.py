@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.bm25 import query_terms
-from rolltop.toolsets.retrieval.index.chunks import plain_name
+from rolltop.toolsets.retrieval.index.chunk_index import plain_name
 from rolltop.toolsets.retrieval.index.vectors import cosines, key_of, text_to_embed
 from rolltop.toolsets.retrieval.models import RankedResult
 from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN, Scorer, Statistics

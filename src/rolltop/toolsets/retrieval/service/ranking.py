@@ -21,8 +21,8 @@ from rolltop.toolsets.retrieval.grep import (
     globs_by_root,
     search,
 )
+from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes, index_name
 from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
-from rolltop.toolsets.retrieval.index.indexer import Indexer, index_name
 from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
 from rolltop.toolsets.retrieval.index.vector_builder import VectorBuilder
 from rolltop.toolsets.retrieval.index.vectors import Vectors
@@ -172,7 +172,7 @@ def update_index(app: AppContext) -> None:
         return
     end = time.monotonic() + _UPDATE_BUDGET_SECONDS
     for tree in search_roots(app, app.roots.named):
-        app.service(make_indexer).update(
+        app.service(open_chunk_indexes).update(
             tree.root,
             partial(_entries, tree),
             lambda: app.is_stopping or time.monotonic() > end,
@@ -238,7 +238,7 @@ def _ranking(
 ) -> Ranking:
     """Rank; if an index on disk fails, rank without it."""
     deadline = time.monotonic() + min(READ_TIMEOUT, app.settings["call_timeout"] / 2)
-    indexes = app.service(make_indexer)
+    indexes = app.service(open_chunk_indexes)
     for kept in (app.settings["retrieval.index"], False):
         files = [indexes.file(one.tree.root) if kept else None for one in looked]
         made = [
@@ -278,9 +278,9 @@ def _entries(tree: SearchRoot) -> Sequence[FileStat]:
     return entries if isinstance(entries, list) else list(entries)
 
 
-def make_indexer(app: AppContext) -> Indexer:
+def open_chunk_indexes(app: AppContext) -> ChunkIndexes:
     """Create the process's chunk indexes of its roots."""
-    return Indexer(app.roots, app.settings["data_dir"] / FOLDER)
+    return ChunkIndexes(app.roots, app.settings["data_dir"] / FOLDER)
 
 
 def _empty_meta(

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from rolltop.core import worker_process
 from rolltop.core.worker_process import Worker, WorkerProcess
-from rolltop.toolsets.retrieval.index import build, chunks
-from rolltop.toolsets.retrieval.index.chunks import index_file
-from rolltop.toolsets.retrieval.index.indexer import Indexer
+from rolltop.toolsets.retrieval.index import chunk_index, chunk_index_builder
+from rolltop.toolsets.retrieval.index.chunk_index import index_file
+from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked import RankedTree, search
 from rolltop.toolsets.retrieval.store import GONE, Busy, Unusable
@@ -45,8 +45,8 @@ STATEMENTS = 40
 WRITER = """
 import sys
 from pathlib import Path
-from tests.toolsets.retrieval.index import test_indexer
-kept = test_indexer.Kept(Path(sys.argv[1]))
+from tests.toolsets.retrieval.index import test_chunk_indexes
+kept = test_chunk_indexes.Kept(Path(sys.argv[1]))
 print("ready", flush=True)
 for number in range(10_000):
     kept.update()
@@ -55,7 +55,7 @@ for number in range(10_000):
 """
 
 
-def rows_in(file: chunks.ChunkIndex) -> dict[str, Row]:
+def rows_in(file: chunk_index.ChunkIndex) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     file.each_row(0, rows.__setitem__)
     return rows
@@ -70,7 +70,7 @@ class Kept:
         self.folder = top / "kept"
         self.roots = Roots.open({"code": self.code}, base=top)
         self.root = self.roots.named[0]
-        self.indexes = Indexer(self.roots, self.folder)
+        self.indexes = ChunkIndexes(self.roots, self.folder)
 
     def entries(self) -> list[FileStat]:
         return list(self.roots.walk(self.root))
@@ -181,8 +181,8 @@ def test_what_is_gone_is_forgotten(kept: Kept) -> None:
     kept.code.joinpath("new.py").write_text("def okapi():\n    return 3\n")
     kept.build()
     with file.snapshot() as db:
-        assert chunks.count_term(db, "zebra") == FILES - 1
-        assert chunks.count_term(db, "okapi") == 1
+        assert chunk_index.count_term(db, "zebra") == FILES - 1
+        assert chunk_index.count_term(db, "okapi") == 1
     assert kept.find("okapi")[0].path == "new.py"
 
 
@@ -207,8 +207,8 @@ def test_much_is_read_in_another_process(kept: Kept, monkeypatch: pytest.MonkeyP
     def read_here(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(build, "index_files", read_here)
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
     os.utime(kept.code / "m7.py", (0, 0))
     deadline = time.monotonic() + 30
@@ -222,14 +222,14 @@ def test_much_is_read_in_another_process(kept: Kept, monkeypatch: pytest.MonkeyP
 def test_what_processes_were_asked_is_finished_before_they_are_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(build, "BATCH_FILES", 1)
-    monkeypatch.setattr(build, "MAX_PROCESSES", 2)
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "BATCH_FILES", 1)
+    monkeypatch.setattr(chunk_index_builder, "MAX_PROCESSES", 2)
     code = Path(email.__file__).parent  # its files were not changed just now
     roots = Roots.open({"code": code}, base=code)
     sources = [entry for entry in roots.walk(roots.named[0]) if entry.relative.endswith(".py")]
-    file = chunks.ChunkIndex(tmp_path, "kept")
-    made = build.Build(roots, roots.named[0], file, tmp_path, "kept")
+    file = chunk_index.ChunkIndex(tmp_path, "kept")
+    made = chunk_index_builder.ChunkIndexBuilder(roots, roots.named[0], file, tmp_path, "kept")
     next(made.run(sources[:12]))
     assert len(rows_in(file)) == 2
     list(made.run(sources[:12]))
@@ -239,8 +239,8 @@ def test_what_processes_were_asked_is_finished_before_they_are_asked_again(
 
 
 def test_a_process_that_died_is_replaced(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(build, "BATCH_FILES", 20)
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "BATCH_FILES", 20)
     file = kept.indexes.file(kept.root)
     assert file is not None
     started: list[WorkerProcess] = []
@@ -250,7 +250,7 @@ def test_a_process_that_died_is_replaced(kept: Kept, monkeypatch: pytest.MonkeyP
         return started[-1]
 
     monkeypatch.setattr(worker_process, "WorkerProcess", recorded)
-    made = build.Build(kept.roots, kept.root, file, kept.folder, "other")
+    made = chunk_index_builder.ChunkIndexBuilder(kept.roots, kept.root, file, kept.folder, "other")
     work = kept.entries()
     assert list(made.run(work)) == [None] * 3
     for process in started:
@@ -260,7 +260,7 @@ def test_a_process_that_died_is_replaced(kept: Kept, monkeypatch: pytest.MonkeyP
     def read_here(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(build, "index_files", read_here)
+    monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     assert list(made.run(work)) == [None] * 3
     made.close()
 
@@ -274,16 +274,16 @@ def test_what_another_process_has_kept_is_not_read_again(
     def read_again(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(build, "read_text", read_again)
-    build.index_files(kept.roots, kept.root, file, kept.entries())
+    monkeypatch.setattr(chunk_index_builder, "read_text", read_again)
+    chunk_index_builder.index_files(kept.roots, kept.root, file, kept.entries())
 
 
 def test_where_no_process_can_begin_nothing_is_kept_and_all_is_found(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(build, "FACTORY", "os:abort")
-    monkeypatch.setattr(build, "index_files", None)
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "FACTORY", "os:abort")
+    monkeypatch.setattr(chunk_index_builder, "index_files", None)
     kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
     deadline = time.monotonic() + 30
     while kept.stale() and kept.indexes.file(kept.root) is not None:  # until it is given up
@@ -299,15 +299,15 @@ HOSTILE = "def quagga():\n    return 'hostile {}'\n"
 def hostile_reader(top: str, folder: str, name: str) -> object:
     """Return what reads files, one kind of which hangs in C code and one ends the process."""
 
-    def parse(path: str, stamp: Stamp, text: str) -> chunks.IndexedFile:
+    def parse(path: str, stamp: Stamp, text: str) -> chunk_index.IndexedFile:
         if "hostile hang" in text:
             re.match(r"(?:a+)+b", "a" * 60)
         if "hostile crash" in text:
             os.abort()
         return index_file(path, stamp, text)
 
-    build.index_file = parse  # pyright: ignore[reportPrivateImportUsage]
-    return build.reader(top, folder, name)
+    chunk_index_builder.index_file = parse  # pyright: ignore[reportPrivateImportUsage]
+    return chunk_index_builder.reader(top, folder, name)
 
 
 @pytest.mark.parametrize("kind", ["hang", "crash"])
@@ -323,10 +323,10 @@ def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
         started.append(worker)
         return WorkerProcess(worker)
 
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(build, "FACTORY", f"{__name__}:hostile_reader")
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "FACTORY", f"{__name__}:hostile_reader")
     monkeypatch.setattr("rolltop.toolsets.retrieval.store.CPU_SECONDS", 0.5)
-    monkeypatch.setattr(build, "index_files", read_here)
+    monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     monkeypatch.setattr(worker_process, "WorkerProcess", start)
     kept.code.joinpath("quagga.py").write_text(HOSTILE.format(kind))
     kept.code.joinpath("other.py").write_text("def okapi():\n    return 3\n")
@@ -350,14 +350,14 @@ def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
 def test_a_process_that_is_ended_on_purpose_leaves_its_work_undone(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "MIN_WORKER_BYTES", 0)
+    monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
     file = kept.indexes.file(kept.root, begin=True)
     assert file is not None
-    made = build.Build(kept.roots, kept.root, file, kept.folder, "other")
+    made = chunk_index_builder.ChunkIndexBuilder(kept.roots, kept.root, file, kept.folder, "other")
     work = kept.entries()
     assert list(made.run(work)) == [None]
     made.close()
-    monkeypatch.setattr(build, "FACTORY", "os:abort")
+    monkeypatch.setattr(chunk_index_builder, "FACTORY", "os:abort")
     with pytest.raises(Busy):
         list(made.run(work))
 
@@ -385,7 +385,7 @@ def test_a_damaged_file_is_begun_anew(kept: Kept, damage: str) -> None:
 def test_a_file_of_another_version_is_dropped(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.indexes.close()
     (before,) = kept.files()
-    monkeypatch.setattr(chunks, "VERSION", chunks.VERSION + 1)
+    monkeypatch.setattr(chunk_index, "VERSION", chunk_index.VERSION + 1)
     other = Kept(kept.code.parent)
     other.build()
     assert before not in other.files()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.errors import Unavailable
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
-from rolltop.toolsets.retrieval.index.chunks import ChunkIndex, IndexedFile, index_file
+from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
 from rolltop.toolsets.retrieval.store import (
     PACKAGE,
@@ -45,7 +45,7 @@ FACTORY: Final = f"{__name__}:reader"
 _LOWEST: Final = 19
 
 
-class Build:
+class ChunkIndexBuilder:
     """Indexes a root's files; many at once in worker processes."""
 
     def __init__(

@@ -11,8 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import logging
-from rolltop.toolsets.retrieval.index.build import Build
-from rolltop.toolsets.retrieval.index.chunks import ChunkIndex
+from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex
+from rolltop.toolsets.retrieval.index.chunk_index_builder import ChunkIndexBuilder
 from rolltop.toolsets.retrieval.index.file_text import is_stable
 from rolltop.toolsets.retrieval.store import Busy, Damaged, Growth, RowComparison, Unusable, scatter
 
@@ -86,7 +86,7 @@ class RootState:
         self,
         entries: Sequence[FileStat],
         index: ChunkIndex,
-        build: Build,
+        build: ChunkIndexBuilder,
         stopped: Callable[[], bool],
     ) -> None:
         """Index stale files until stopped. Raises Busy or Unusable."""
@@ -106,7 +106,7 @@ def _is_stable(entry: FileStat) -> bool:
     return is_stable(entry[1:5])
 
 
-class Indexer:
+class ChunkIndexes:
     """The chunk indexes of all roots. Thread-safe."""
 
     def __init__(self, roots: Roots, folder: Path) -> None:
@@ -114,7 +114,7 @@ class Indexer:
         self._folder: Final = folder
         self._lock: Final = Lock()
         self._files: Final[dict[str, ChunkIndex]] = {}
-        self._builds: Final[dict[str, Build]] = {}
+        self._builds: Final[dict[str, ChunkIndexBuilder]] = {}
         self._given_up: Final[set[str]] = set()
         self._built: Final[set[str]] = set()
         self._states: Final = {root.name: RootState(root) for root in roots.named}
@@ -159,7 +159,9 @@ class Indexer:
             build.close()
             build = None
         if build is None:
-            build = Build(self._roots, root, file, self._folder, index_name("units", root))
+            build = ChunkIndexBuilder(
+                self._roots, root, file, self._folder, index_name("units", root)
+            )
             self._builds[root.name] = build
         try:
             state.update(files(), file, build, stopped)
