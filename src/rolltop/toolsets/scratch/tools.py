@@ -44,8 +44,8 @@ _RESOURCES: Final = "rolltop.toolsets.scratch.service.resources:PadResources"
 
 Texts = list[str] | None
 InView = Annotated[list[str] | None, Field(description='["*"]: of every project')]
-Version = Annotated[int | None, Field(description="refuse unless the pad is at this version")]
-CellVersion = Annotated[int | None, Field(description="refuse unless the cell is at this version")]
+Version = Annotated[int | None, Field(description="the pad's, else CONFLICT")]
+CellVersion = Annotated[int | None, Field(description="the cell's, else CONFLICT")]
 Metadata = Annotated[
     dict[str, Any] | None,
     Field(description="title, description, summary, schemas {name: {schema}}, any other"),
@@ -199,7 +199,7 @@ async def scratch_list(
     return await _service(call).list_pads(call, namespaces, tags, limit, order)
 
 
-async def scratch_list_tags(call: CallContext, namespaces: InView = None) -> Page:
+async def scratch_list_tags(call: CallContext, namespaces: Texts = None) -> Page:
     """List the tags of pads and cells."""
     return await _service(call).list_tags(call, namespaces)
 
@@ -219,7 +219,7 @@ async def scratch_search(
     limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
     mode: SearchMode = "hybrid",
 ) -> Page:
-    """Search all pads and cells by words and meaning; pending: texts that go by words yet."""
+    """Search pads and cells by words and meaning; pending texts go by words yet."""
     return await _service(call).search(call, query, namespaces, tags, limit, mode)
 
 

@@ -14,13 +14,13 @@ _CONFIG = ConfigDict(extra="forbid", strict=True)
 class CellInput(TypedDict):
     """A cell to store."""
 
-    language: Annotated[str, Field(description="python, json, md or any other")]
+    language: Annotated[str, Field(description="python, json, md or any")]
     content: str
     validate: NotRequired[Annotated[bool | None, Field(description="check syntax and schema")]]
     json_schema: NotRequired[
         Annotated[
             dict[str, Any] | bool | str | None,
-            Field(description="a schema, or its name in the pad"),
+            Field(description="or a schema's name"),
         ]
     ]
     metadata: NotRequired[dict[str, Any] | None]
