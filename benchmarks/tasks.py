@@ -57,8 +57,8 @@ def _each_tool(wire: Wire) -> dict[str, Times]:
         task = timed("add_task", title=f"measured {n}", priority=0, tags=["bench"])["data"]
         timed("update_task", task_id=task["task_id"], title=f"changed {n}")
         timed("next_task")
-        timed("claim_task", task_id=task["task_id"])
-        timed("complete_task", task_id=task["task_id"])
+        claimed = timed("claim_task", task_id=task["task_id"])["data"]
+        timed("complete_task", task_id=task["task_id"], token=claimed["claim"]["token"])
         timed("reopen_task", task_id=task["task_id"])
         timed("delete_task", task_id=task["task_id"])
         timed("restore_task", task_id=task["task_id"])
