@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema fix bench campaigns nightly \
-	conformance faults browsers syscalls release lock clean
+	conformance hosts faults browsers syscalls release lock clean
 
 python := .venv/bin/python
 pytest := $(python) -m pytest -n 2 --dist loadgroup
@@ -65,12 +65,18 @@ syscalls: setup ## by strace: nothing is written outside our directories, nobody
 	@sh scripts/strace.sh
 	@$(pytest) -o 'python_files=witness_*.py' tests/e2e
 
-nightly: campaigns conformance browsers faults syscalls ## the full campaigns and the independent MCP programs
+nightly: campaigns conformance hosts browsers faults syscalls ## the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
 	@$(python) -m tests.conformance.programs
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/conformance
+
+hosts: setup ## Claude Code, Codex and Gemini CLI connect, with no network but the loopback; 860 MB, Linux
+	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
+	@$(python) -m tests.conformance.programs tests/hosts
+	@unshare --net --map-root-user sh -c \
+		"ip link set lo up && exec $(python) -m pytest -o 'python_files=witness_*.py' tests/hosts"
 
 browsers: setup ## pages in Chromium, and processes behind nginx; as root it installs both from Debian
 	@sh scripts/browsers.sh
@@ -85,4 +91,4 @@ lock: setup ## compile requirements/*.txt from pyproject.toml
 
 clean: ## remove what was made here, .venv included
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
-	@rm -rf tests/conformance/node_modules
+	@rm -rf tests/conformance/node_modules tests/hosts/node_modules

