@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -182,3 +183,16 @@ def test_each_wrong_schema_has_its_code(
     assert local.code("scratch_schema", scratch_id=UNKNOWN, action="list") == "NOT_FOUND"
     assert local.ok("scratch_schema", scratch_id=pad, action="list")["schemas"] == []
     assert local.read(pad)["version"] == 1
+
+
+@pytest.mark.parametrize("names", range(10, 60, 2))
+def test_a_schema_is_shown_as_it_is_or_as_text_that_may_be_cut(local: Caller, names: int) -> None:
+    schema = {"required": [f"field {n}" for n in range(names)], "title": "t" * 60}
+    pad = local.pad(metadata={"schemas": {"one": {"schema": schema}}})
+    sent = {"scratch_id": pad, "max_tokens": 300}
+    (listed,) = local.ok("scratch_schema", action="list", **sent)["schemas"]
+    got = local.ok("scratch_schema", action="get", schema_id=listed["id"], **sent)["schema"]
+    for shown in (listed["schema"], got["schema"]):
+        assert shown == schema or json.dumps(schema, separators=(",", ":")).startswith(
+            shown.rstrip("…")
+        )

@@ -32,6 +32,7 @@ Results = list["JsonObject | None"]
 
 _LARGE_CHARACTERS: Final = 1 << 15  # longer texts are measured on a worker thread
 _MAX_ATTEMPTS: Final = 5  # how often an edit is validated again because another call overtook it
+_ENVELOPE_TOKENS: Final = 120  # what stands around a thing, with the call that continues
 _FINDINGS: Final = ("errors", "warnings")
 
 
@@ -229,7 +230,7 @@ def notify_pad(call: CallContext, scratch_id: str) -> None:
 
 def shown_whole(thing: JsonObject, name: str, limit: int) -> JsonObject:
     """Replace the field `name` by its JSON text, which can be cut, where all of it does not fit."""
-    if pagination.fits_budget(thing, limit):
+    if not limit or pagination.fits_budget(thing, max(1, limit - _ENVELOPE_TOKENS)):
         return thing
     return {**thing, name: pagination.compact_json(thing[name])}
 
