@@ -89,7 +89,7 @@ _SUBJECTS = tuple(
     frozenset(words.split())
     for words in (
         "task todo",
-        "note memo",
+        "note memo memory",
         "scratch pad scratchpad notebook",
         "cell block",
         "file document doc",

@@ -48,3 +48,9 @@ def test_a_file_counts_as_its_text(shelf: Shelf) -> None:
 )
 def test_wrong_arguments(shelf: Shelf, arguments: dict[str, Any]) -> None:
     assert shelf.fails("estimate_tokens", **arguments)["code"] == "INVALID_ARGUMENT"
+
+
+def test_an_empty_text_beside_a_file_is_left_out(shelf: Shelf) -> None:
+    shelf.put("a.txt", "one two")
+    assert shelf.ok("estimate_tokens", text="", file_path="a.txt")["tokens"] == 2
+    assert shelf.ok("estimate_tokens", text="")["tokens"] == 0

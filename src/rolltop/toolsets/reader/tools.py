@@ -81,6 +81,8 @@ async def estimate_tokens(
     encoding: TokenEncoding = "cl100k_base",
 ) -> JsonObject:
     """Count the tokens of a text or a file, exactly."""
+    if text == "" and file_path is not None:
+        text = None  # as some send what they leave out
     return await _service(call).estimate_tokens(call, text, file_path, encoding)
 
 
