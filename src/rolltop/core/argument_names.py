@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -169,14 +170,18 @@ def suggest_field(name: str, known: Iterable[str]) -> str | None:
     return close
 
 
-def suggest_tools(name: str, known: Mapping[str, str]) -> list[str]:
+def suggest_tools(name: str, known: Mapping[str, str], hints: Mapping[str, str]) -> list[str]:
     """Return the tools that do what another server's tool of that name would do, at most three.
 
-    `known` are the tools' names with their titles. A name says what a tool is about, and mostly
-    what it does with that.
+    `known` are the tools' names with their titles, `hints` other words to find them by. A name says
+    what a tool is about, and mostly what it does with that; or it has a word of one hint alone.
     """
     asked = _tool_words(name[:_MAX_NAME_CHARACTERS])
     scores = {tool: _shared_words(asked, _tool_words(f"{tool}_{known[tool]}")) for tool in known}
+    uses = Counter(word for hint in hints.values() for word in _tool_words(hint))
+    telling = {word for word in asked if uses[word] == 1 and word not in _SAME_MEANING}
+    for tool, hint in hints.items():
+        scores[tool] += 2 * _SUBJECT_SCORE * len(telling & _tool_words(hint).keys())
     best = max(scores.values(), default=0)
     found = [tool for tool, score in scores.items() if score == best]
     return found if best > _SUBJECT_SCORE and len(found) <= _MAX_TOOLS else []

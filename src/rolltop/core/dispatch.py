@@ -192,7 +192,9 @@ class ToolRegistry:
         if close not in names:
             close = names[0] if names else None
         if close is None:
-            alike = suggest_tools(name, {each.name: each.title for each in listed})
+            known = {each.name: each.title for each in listed}
+            hints = {each.name: each.tool.search_hint for each in listed}
+            alike = suggest_tools(name, known, hints)
             close = " or ".join(alike) or None
         raise UnknownTool(name, close, exists=name in self._known_names)
 
