@@ -198,7 +198,7 @@ def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
 def test_the_token_of_the_settings_is_required_and_is_the_default_users(
     tmp_path: Path, store: Accounts
 ) -> None:
-    with HttpServer(tmp_path, http__bearer_token=A_WORD, http__require_token=True) as server:
+    with HttpServer(tmp_path, http__bearer_token=f" {A_WORD} ", http__require_token=True) as server:
         for wrong in (None, "Bearer", "Bearer s3cre", "Bearer s3crets", "Bearer s3crét", "s3cret"):
             assert status(server, authorization=wrong) == 401
         assert status(server, authorization="Bearer s3cret") == 200

@@ -57,7 +57,7 @@ class Authenticator:
         """
         settings = app.settings
         self._user = user
-        self._bearer_token: str = settings["http.bearer_token"]
+        self._bearer_token: str = settings["http.bearer_token"].strip()
         self._required = settings["http.auth"] == "token" or settings["http.require_token"]
         self._database = app.database
         self._registry = app.registry

@@ -239,7 +239,10 @@ def test_other_names_of_the_seed_are_reported_once_and_ignored(tmp_path: Path) -
     assert told == ["environment SCRATCH_NOTEBOOK_BATCH_SIZE is no setting and is ignored"]
 
 
-@pytest.mark.parametrize("name", ["AUTH_MODE", "TENANT", "TLS_CERT", "DATA_PATH", "ALLOWED_HOSTS"])
+@pytest.mark.parametrize(
+    "name",
+    ["AUTH_MODE", "TENANT", "TLS_CERT", "DATA_PATH", "ALLOWED_HOSTS", "API_KEYS", "PASSWORDS"],
+)
 def test_a_name_of_the_seed_that_bears_on_security_or_place_is_never_ignored(
     tmp_path: Path, name: str
 ) -> None:

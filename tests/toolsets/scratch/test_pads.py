@@ -339,7 +339,11 @@ def test_an_id_may_be_given_by_its_beginning(mine: Caller, theirs: Caller) -> No
     assert mine.ok("scratch_schema", action="list", scratch_id=START)["schemas"] == []
     assert mine.ok("scratch_delete", scratch_id=START)["scratch_id"] == pad
     assert mine.code("scratch_read", scratch_id=START) == "NOT_FOUND"
-    assert mine.ok("scratch_delete", scratch_id=START)["deleted"] is False
+    assert mine.ok("scratch_delete", scratch_id=START) == {
+        "ok": True,
+        "scratch_id": START,
+        "deleted": False,
+    }
     assert mine.ok("scratch_restore", scratch_id=START)["scratchpad"]["scratch_id"] == pad
     assert mine.contents(pad) == ["a", "e"]
 

@@ -75,18 +75,24 @@ def test_a_project_sees_its_own_and_what_belongs_to_none(
     assert seen(ships) == {own, common, named}
 
 
-def test_a_namespace_is_a_projects_once_its_project_writes_there(
+def test_a_namespace_that_was_there_before_its_project_stays_everybodys(
     ships: Caller, docks: Caller, mine: Caller
 ) -> None:
-    early = mine.pad("harbour", namespace="docks")
-    assert seen(ships) == {early}
+    early = ships.pad("harbour", namespace="docks")
     late = docks.pad("harbour")
-    assert seen(ships) == set()
+    assert seen(ships) == {early, late}
     assert seen(docks) == {early, late}
-    # Renamed, it is nobody's.
+    assert seen(mine) == {early, late}
+
+
+def test_a_projects_namespace_that_is_renamed_is_nobodys(
+    ships: Caller, docks: Caller, mine: Caller
+) -> None:
+    pad = docks.pad("harbour")
+    assert seen(ships) == set()
     rename = {"action": "rename", "old_namespace": "docks", "new_namespace": "piers"}
     mine.ok("scratch_namespace", **rename)
-    assert seen(ships) == {early, late}
+    assert seen(ships) == {pad}
 
 
 def test_a_list_goes_on_within_its_project(ships: Caller, docks: Caller) -> None:

@@ -170,9 +170,9 @@ class _SettingsReader:
 
     def _is_sensitive(self, name: str) -> bool:
         """Return whether a variable that names no setting may not be ignored."""
-        words = name.split("_")
+        words = {word.removesuffix("S") for word in name.split("_")}
         return any(
-            word in words
+            word.removesuffix("S") in words
             for setting in self.by_key.values()
             if setting.family and name.startswith(setting.family)
             for word in setting.sensitive

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _SETTING_PREFIX: Final = "SCRATCH_NOTEBOOK_"
 _SENSITIVE_WORDS: Final = (
-    *("AUTH", "TOKEN", "TOKENS", "SECRET", "KEY", "PASSWORD", "TENANT", "ALLOW", "ALLOWED"),
+    *("AUTH", "TOKEN", "SECRET", "KEY", "PASSWORD", "TENANT", "ALLOW", "ALLOWED", "CREDENTIAL"),
     *("TLS", "SSL", "CERT", "ENCRYPTION", "ENCRYPT", "READ", "HOST", "PORT", "BIND"),
-    *("STORAGE", "DIR", "DIRECTORY", "PATH", "DATABASE", "DB", "URL", "DATA"),
+    *("STORAGE", "DIR", "DIRECTORY", "DIRECTORIES", "PATH", "DATABASE", "DB", "URL", "DATA"),
 )
-"""Words of variables that bear on security or on where data goes."""
+"""Words of variables that bear on security or on where data goes, in the singular or plural."""
 _SAME_MODEL: Final = (
     *("all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2", "xenova/all-minilm-l6-v2"),
     *("onnx-community/all-minilm-l6-v2", "qdrant/all-minilm-l6-v2-onnx"),

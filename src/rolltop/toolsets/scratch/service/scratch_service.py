@@ -108,7 +108,7 @@ class ScratchService:
         deleted = await call.write(pads.delete_pad, pad_id)
         if deleted:
             pad_writer.notify_pad(call, pad_id)
-        return {"ok": True, "scratch_id": pad_id, "deleted": deleted}
+        return {"ok": True, "scratch_id": pad_id if deleted else scratch_id, "deleted": deleted}
 
     async def read_pad(
         self,

@@ -330,19 +330,15 @@ def purge_trash(tx: Tx) -> int:
 def register_namespace(tx: Tx, namespace: str) -> bool:
     """Register a namespace; return False if it was registered.
 
-    One that a connection of the project of its name writes to is the project's from then on.
+    One that a connection of the project of its name registers is the project's. What was there
+    before stays everybody's: its pads would vanish from their view.
     """
     is_own = namespace == tx.scope.project
     statement = upsert.insert(tx.kind, namespaces).values(
         user_id=tx.scope.user_id, namespace=namespace, created_at=tx.now, is_project=is_own
     )
     added = statement.on_conflict_do_nothing().returning(namespaces.c.namespace)
-    is_new = tx.execute(added).first() is not None
-    if is_own and not is_new:
-        mine = (namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == namespace)
-        marked = update(namespaces).where(*mine, ~namespaces.c.is_project)
-        tx.execute(marked.values(is_project=True))
-    return is_new
+    return tx.execute(added).first() is not None
 
 
 def namespaces_in_view(tx: Tx, *own: str) -> tuple[list[str], int]:
