@@ -36,6 +36,17 @@ def test_without_repo_and_path_the_roots_are_listed(forest: Forest) -> None:
         assert answer["meta"]["repo"] == "both"
 
 
+def test_the_only_root_is_listed_under_its_name_and_without(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "code")
+    forest.put("code/src/x.py")
+    for asked in ({}, {"path": "."}, {"path": "code"}, {"path": "code/"}, {"repo": "code"}):
+        assert paths(forest.ok("repo_list_dir", **asked)) == ["src"]
+    for asked in ({"path": "src"}, {"path": "code/src"}, {"repo": "both", "path": "code/src"}):
+        assert paths(forest.ok("repo_list_dir", **asked)) == ["src/x.py"]
+    [root] = paths(forest.ok("repo_list_dir", repo="both"))
+    assert paths(forest.ok("repo_list_dir", path=root)) == ["src"]
+
+
 def test_a_directory_has_its_files_with_sizes_and_its_folders(forest: Forest) -> None:
     forest.put("code/b/x.py", "12345")
     forest.put("code/a.py", "1")

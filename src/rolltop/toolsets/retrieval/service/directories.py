@@ -53,14 +53,16 @@ class _Listing:
 
     def __init__(self, app: AppContext, repo: str | None, path: str | None, depth: int) -> None:
         """Locate the directory. Raises as `list_directory`."""
-        only = app.roots.named[0].name if len(app.roots.named) == 1 else MULTIPLE_ROOTS
-        whole = only if repo is None else repo
+        is_top = path is None or _is_top(path)
+        if repo is None and is_top and len(app.roots.named) == 1:
+            repo = app.roots.named[0].name
+        whole = MULTIPLE_ROOTS if repo is None else repo
         self.roots = app.roots
         self.depth = depth
         self.root: Root | None = None
         self.path = "."
         self.repo = MULTIPLE_ROOTS
-        if whole == MULTIPLE_ROOTS and (path is None or _is_top(path)):
+        if whole == MULTIPLE_ROOTS and is_top:
             self.present, self.missing = select_roots(app.roots, whole)
             return
         named, asked = None if whole == MULTIPLE_ROOTS else whole, "." if path is None else path
