@@ -229,7 +229,10 @@ def test_a_root_that_is_no_folder_here_is_passed_over(tmp_path: Path) -> None:
     (project / "notes.md").write_text(FOUND)
     data = tmp_path / "data"
     data.mkdir()
-    uris = ["file://host/x", "file:///%00", "file:notes.md", project.as_uri()]
+    (project / ".git" / "hooks").mkdir(parents=True)
+    uris = ["file://host/x", "file:///%00", "file:notes.md", "file:///" + "a" * 5000]
+    refused = ("gone", "notes.md", "notes.md/x", ".git", ".git/hooks")
+    uris += [(project / name).as_uri() for name in refused] + [project.as_uri()]
     with StdioServer(data, data_dir=data) as server:
         server.request("initialize", {**handshake(), "capabilities": {"roots": {}}})
         server.send("notifications/initialized")

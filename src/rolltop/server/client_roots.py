@@ -88,6 +88,8 @@ def _first_project(uris: Iterable[str]) -> Path | None:
             given = given.removeprefix("/")
         if parts.scheme == "file" and parts.netloc in {"", "localhost"} and "\0" not in given:
             path = Path(os.path.realpath(given))
-            if find_project(path) is not None:  # what is offered, not the repository around it
-                return path
+            # Path.is_dir raises for names that are too long.
+            is_folder = os.path.isdir(path) and ".git" not in path.parts  # noqa: PTH112
+            if is_folder and find_project(path) is not None:
+                return path  # what is offered, not the repository around it
     return None
