@@ -156,8 +156,12 @@ def test_an_entry_that_is_there_is_mended_and_keeps_the_users_own(
         "env": {"DOCS_ROOT": "/docs", "CODE_ROOT": str(shell.folder)},
         "disabled": True,
     }
-    path.write_text(json.dumps({"servers": {"rolltop": {"url": "http://desk.example.org/mcp"}}}))
-    assert "over HTTP already" in shell("install", "vscode", "--yes").err
+    for key in ("url", "httpUrl", "serverUrl"):
+        entry = {key: "http://desk.example.org/mcp"}
+        path.write_text(json.dumps({"servers": {"rolltop": entry}}))
+        said = shell("install", "vscode", "--yes").err
+        assert "over HTTP already, at http://desk.example.org/mcp" in said
+        assert servers(path, "vscode") == {"rolltop": entry}
 
 
 def test_a_link_stays_a_link(shell: Shell) -> None:

@@ -25,6 +25,8 @@ else:
     workspace = lazy("rolltop.workspace")
 
 _VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
+_ADDRESSES: Final = ("url", "httpUrl", "serverUrl")
+"""Keys of an entry that name a server over HTTP."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -60,9 +62,10 @@ def run(arguments: Namespace) -> int:
 
     def set_entry(text: str) -> str:
         old = client.find_entry(text)
-        if old is not None and "url" in old:
+        address = next((old[key] for key in _ADDRESSES if key in old), None) if old else None
+        if address is not None:
             raise InvalidConfig(
-                f"{client.title} reaches Rolltop over HTTP already, at {old['url']}",
+                f"{client.title} reaches Rolltop over HTTP already, at {address}",
                 hint=f"`rolltop uninstall {client.name}` takes that out first.",
             )
         return client.set_entry(text, client.make_entry(variables, old))
