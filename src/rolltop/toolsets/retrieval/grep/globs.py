@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 _MAX_ALTERNATIVES: Final = 1000
+_HERE: Final = re.compile(r"(?:\./+)+")
 _HINT: Final = "Write it as a line of .gitignore: *.py, src/**/*.{ts,tsx}, !tests/."
 
 
@@ -20,8 +22,8 @@ class FileGlob:
     """A glob, with the semantics of a line of a .gitignore file at the root's top.
 
     A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
-    is an alternative, and a leading `!` inverts. A glob that starts with a root's name selects that
-    root and is matched below it.
+    is an alternative, a leading `!` inverts, and `./` at the start says nothing. A glob that starts
+    with a root's name selects that root and is matched below it.
     """
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
@@ -79,12 +81,27 @@ def _patterns(glob: str, given: str) -> list[str]:
     naming = [pattern for pattern in alternatives if pattern.strip("/ ")]
     if not naming:
         raise _invalid_glob(given, "it matches no file name")
-    return naming
+    return [_without_dot(pattern) for pattern in naming]
+
+
+def _without_dot(pattern: str) -> str:
+    start = _HERE.match(pattern)
+    rest = pattern[start.end() :] if start else pattern
+    return "**" if rest in {"", "."} else rest
 
 
 def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob | None]:
-    """Parse a glob for each of the roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
-    return {root: None if glob is None else FileGlob(glob, root, roots) for root in roots}
+    """Parse a glob for each of the roots; None for one that lets everything through.
+
+    That is also what a caller names by the top as a path: blank, `.`, `./` or `/`.
+
+    Raises:
+        InvalidArgument: FILE_GLOB_INVALID.
+
+    """
+    if glob is None or all(part in {"", "."} for part in glob.strip().split("/")):
+        return dict.fromkeys(roots)
+    return {root: FileGlob(glob, root, roots) for root in roots}
 
 
 def _in_root(patterns: list[str], root: str, roots: Collection[str]) -> list[str]:
@@ -92,8 +109,8 @@ def _in_root(patterns: list[str], root: str, roots: Collection[str]) -> list[str
     names = {byte_view(name): name for name in roots}
     meant: list[str] = []
     for pattern in patterns:
-        first, slash, rest = pattern.partition("/")
-        if not slash or first not in names:
+        first, _, rest = pattern.partition("/")
+        if first not in names:
             meant.append(pattern)
         elif names[first] == root:
             meant.append(f"/{rest}" if rest.strip("/ ") else "**")
