@@ -203,6 +203,23 @@ def test_after_a_takeover_the_old_token_is_good_for_nothing(mine: Caller) -> Non
     assert mine.ok("complete_task", task_id=task, token=new)["status"] == "completed"
 
 
+def test_force_makes_a_new_token_unless_the_callers_own_holds_the_claim(
+    mine: Caller, clock: Clock
+) -> None:
+    task = mine.add()
+    old = mine.ok("claim_task", task_id=task)["claim"]["token"]
+    assert mine.ok("claim_task", task_id=task, token=old, force=True)["claim"]["token"] == old
+    weak = "x"
+    new = mine.ok("claim_task", task_id=task, token=weak, force=True)["claim"]["token"]
+    assert new not in {old, weak}
+    again = mine.ok("claim_task", task_id=task, token=old, force=True)["claim"]["token"]
+    assert again not in {old, new}
+    for stale in (old, new, weak):
+        assert mine.code("complete_task", task_id=task, token=stale) == "CONFLICT"
+    clock.advance(days=1)
+    assert mine.ok("claim_task", task_id=task, token=again, force=True)["claim"]["token"] == again
+
+
 def test_nothing_ready_is_not_nothing_to_do(mine: Caller, clock: Clock) -> None:
     assert mine.whole("next_task") == {"success": True, "data": None}
     first, second = mine.add("first", due_at="2026-01-30"), mine.add("second")

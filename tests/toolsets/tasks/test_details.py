@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core import token_counter
+from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.store import read_tasks
 from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.tasks.models import Task
     from tests.databases import Clock
 
 
@@ -34,6 +40,35 @@ def test_a_plan_is_added_in_one_call_in_its_order(mine: Caller) -> None:
 
 
 @pytest.mark.parametrize(
+    "reference",
+    [
+        *({"blocked_by": 0}, {"blocked_by": "0"}, {"blocked_by": "[0]"}, {"blocked_by": [0]}),
+        *({"dependsOn": "0"}, {"depends_on": 0}, {"dependencies": '["0"]'}),
+        *({"parent_task_id": 0}, {"parentId": "0"}, {"parent": 0}),
+    ],
+)
+def test_an_entry_of_a_plan_names_an_earlier_one_in_any_usual_form(
+    mine: Caller, reference: dict[str, Any]
+) -> None:
+    first, second = mine.ok("add_task", tasks=[{"title": "a"}, {"title": "b", **reference}])
+    found = mine.task(second["task_id"])
+    assert found.get("parent_id", *found.get("blocked_by", ())) == first["task_id"]
+
+
+def test_a_lone_id_is_a_list_of_one_blocker_in_a_plan(mine: Caller) -> None:
+    blocker = mine.add()
+    (added,) = mine.ok("add_task", tasks=[{"title": "x", "blockedBy": f"{blocker[:8]}"}])
+    assert mine.task(added["task_id"])["blocked_by"] == [blocker]
+
+
+def test_the_hint_for_an_entry_of_a_plan_names_only_what_it_may_hold(mine: Caller) -> None:
+    hint = mine.fails("add_task", tasks=[{"title": "x", "walrus": 1}])["hint"]
+    assert "blocked_by" in hint
+    assert "user_id" not in hint
+    assert "tasks," not in hint
+
+
+@pytest.mark.parametrize(
     ("entry", "code", "said"),
     [
         ({"title": " "}, "TITLE_REQUIRED", "Task title is required"),
@@ -44,6 +79,9 @@ def test_a_plan_is_added_in_one_call_in_its_order(mine: Caller) -> None:
         ({"title": "x", "blocked_by": [7]}, "INVALID_ARGUMENT", "blocked_by 7 is no index"),
         ({"title": "x", "blocked_by": [-1]}, "INVALID_ID", "Invalid ID format"),
         ({"title": "x", "blocked_by": [True]}, "INVALID_ARGUMENT", "blocked_by"),
+        ({"title": "x", "blocked_by": True}, "INVALID_ARGUMENT", "blocked_by"),
+        ({"title": "x", "blocked_by": "[" * 2000}, "INVALID_ID", "Invalid ID format"),
+        ({"title": "x", "parent": 0, "parent_id": "0"}, "INVALID_ARGUMENT", "given twice"),
         ({"title": "x", "parent_id": UNKNOWN}, "NOT_FOUND", "Task not found"),
         ({"title": "x", "tasks": [{"title": "y"}]}, "INVALID_ARGUMENT", "may not hold tasks"),
         ({"title": "x", "user_id": UNKNOWN}, "INVALID_ARGUMENT", "may not hold tasks or user_id"),
@@ -164,6 +202,30 @@ def test_a_search_is_read_page_by_page(mine: Caller) -> None:
         answer = mine.whole("list_tasks", **answer["next"]["arguments"])
     assert seen == whole
     assert mine.code("list_tasks", q="tree", cursor="tasks.0") == "INVALID_CURSOR"
+
+
+def test_a_search_goes_on_after_tasks_that_were_deleted_while_it_ran(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(5):
+        mine.add(f"plant {'tree ' * n}")
+    whole = [task["task_id"] for task in mine.ok("list_tasks", q="plant")]
+    for gone in ([0], [1], [0, 1]):
+        deleted = [whole[n] for n in gone]
+
+        def without(
+            tx: Tx, owner: str, ids: Sequence[str], deleted: list[str] = deleted
+        ) -> list[Task]:
+            return read_tasks(tx, owner, [one for one in ids if one not in deleted])
+
+        monkeypatch.setattr(store, "read_tasks", without)
+        answer, seen = mine.whole("list_tasks", q="plant", limit=2), list[str]()
+        while True:
+            seen += [task["task_id"] for task in answer["data"]]
+            if "next" not in answer:
+                break
+            answer = mine.whole("list_tasks", **answer["next"]["arguments"])
+        assert seen == [one for one in whole if one not in deleted]
 
 
 def test_a_listed_task_costs_little_beyond_the_seeds_fields(desk: AppContext, mine: Caller) -> None:

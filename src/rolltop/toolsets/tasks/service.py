@@ -49,7 +49,7 @@ UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _ID_PREFIX: Final = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
-    r"|[0-9a-f]{8,31}",
+    r"|[0-9a-f]{8,32}",
     re.IGNORECASE | re.ASCII,
 )
 _DIGITS_OF_ID: Final = 32
@@ -164,10 +164,10 @@ class TaskService:
         user_id: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> tuple[list[Task], int, int, str]:
+    ) -> tuple[list[Task], list[int], bool, str]:
         """Return up to `limit` tasks that answer `filters.q`, best first.
 
-        With the place of the first of them, how many answer it, and a hint where none does.
+        With the places of these and of what follows, whether others do, and a hint where none does.
         Raises as list_tasks does.
         """
         owner, wanted = self._filters(tx, filters, user_id)
@@ -176,13 +176,16 @@ class TaskService:
         ranked, searched = ranking.rank_tasks(texts(), question)
         if not searched and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
-        found = store.read_tasks(tx, owner, ranked[start : start + limit])
+        chosen = ranked[start : start + limit]
+        found = store.read_tasks(tx, owner, chosen)
+        shown, end = {task.id for task in found}, start + len(chosen)  # some are deleted since
+        places = [place for place, task_id in enumerate(chosen, start) if task_id in shown]
         hint = ""
         if not ranked:
             near = ranking.suggest_word(texts(), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
-        return found, start, len(ranked), hint
+        return found, [*places, end], end < len(ranked), hint
 
     def _filters(
         self, tx: Tx, filters: FilterInput, user_id: str | None
@@ -366,7 +369,7 @@ class TaskService:
         """Return the task, claimed until the lease ends; with a token, its claim renewed.
 
         A claim that ran out is renewed as long as nobody else has claimed the task since. With
-        force another's running claim is taken over.
+        force another's running claim is taken over, with a new token.
 
         Raises:
             NotFound: it is not the caller's.
@@ -375,13 +378,16 @@ class TaskService:
         """
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
-        access, kept = _access(token, force=force), token or secrets.token_urlsafe(_TOKEN_BYTES)
+        access = _access(token, force=force)
+        takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
+        if token and force and not store.is_claim_holder(tx, owner, wanted_id, _hash(token)):
+            token = None  # it may be an earlier holder's, who would have the task again
+        kept = token or secrets.token_urlsafe(_TOKEN_BYTES)
         values = {
             "claim_hash": _hash(kept),
             "claimed_until": tx.now + timedelta(seconds=lease_seconds),
             "claimed_by": tx.scope.label,
         }
-        takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
         if token is None or force:
             done = store.claim_task(tx, owner, wanted_id, values, force=force)
         else:
@@ -556,8 +562,10 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
     def find_id(text: str, name: str) -> str:
         given = text.strip()
         if not _ID_PREFIX.fullmatch(given):
-            return identifier(text, name)
+            return identifier(given, name)
         digits = given.replace("-", "").lower()
+        if len(digits) == _DIGITS_OF_ID:
+            return _format_id(digits)
         first, last = (digits.ljust(_DIGITS_OF_ID, edge) for edge in "0f")
         found = store.ids_between(
             tx, owner, _format_id(first), _format_id(last), _MAX_CANDIDATES, trash=trash

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from dataclasses import fields as dataclass_fields
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
 from rolltop.core import cursor as cursors
+from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
+from rolltop.core.arguments import Parameters
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.core.principal import Principal
-from rolltop.core.tools import ArgumentErrorCode, ResourceTemplate, Tool
+from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
 from rolltop.toolsets.tasks.models import (
     LOWEST_PRIORITY,
     MAX_LEASE_SECONDS,
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.tasks.service import TaskService
 
 SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
-_REFERENCES: Final = frozenset({"blockedby", "dependson", "dependencies", "parentid", "parent"})
+_REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
@@ -72,48 +77,68 @@ async def add_task(  # each is a field
         raise InvalidArgument(
             "tasks goes without other fields", hint="Put the fields into each entry of tasks."
         )
-    several = await call.write(_service(call).add_tasks, _parse_entries(call, tasks), user_id)
+    several = await call.write(_service(call).add_tasks, _parse_entries(tasks), user_id)
     for task in several:
         _notify(call, task.id, user_id)
     return {"success": True, "data": [{"task_id": task.id} for task in several]}
 
 
-def _parse_entries(call: CallContext, entries: list[JsonObject]) -> list[TaskInput]:
+def _parse_entries(entries: list[JsonObject]) -> list[TaskInput]:
     """Return the tasks of one call, each checked as if it were sent alone."""
     if not 1 <= len(entries) <= MAX_LIST_LENGTH:
         raise InvalidArgument(
             f"tasks must hold 1 to {MAX_LIST_LENGTH} tasks; got {len(entries)}",
             hint="Send the others in a second call.",
         )
-    parameters = call.app.registry.find(call.tool, call.principal).parameters
     parsed: list[TaskInput] = []
     for index, entry in enumerate(entries):
-        try:
-            parsed.append(TaskInput(**parameters.validate(_name_indexes(entry))))
-        except TypeError:  # tasks or user_id, which are no fields of a task
+        if not entry.keys().isdisjoint({"tasks", "user_id"}):
             raise InvalidArgument(
                 f"tasks[{index}] may not hold tasks or user_id", hint="No task was added."
-            ) from None
+            )
+        try:
+            parsed.append(TaskInput(**_entry_parameters().validate(_name_references(entry))))
         except InvalidArgument as error:
             error.hint = f"tasks[{index}]: {error.hint} No task was added."
             raise
     return parsed
 
 
-def _name_indexes(entry: JsonObject) -> JsonObject:
-    """Return the entry with indexes as texts, as which ids are checked."""
+@cache
+def _entry_parameters() -> Parameters:
+    """Return what an entry of `tasks` may hold."""
+    fields = tuple(field.name for field in dataclass_fields(TaskInput))
+    tool = next(tool for tool in TOOLS if tool.function is add_task)
+    return Parameters(
+        tool, code=InvalidArgument.default_code, seed=Alias(tool.name, parameters=fields)
+    )
 
-    def as_text(value: object) -> object:
-        return str(value) if type(value) is int else value
 
-    named = {
-        name: [as_text(one) for one in cast("list[object]", value)]
-        if isinstance(value, list)
-        else as_text(value)
-        for name, value in entry.items()
-        if name.replace("_", "").lower() in _REFERENCES
-    }
-    return {**entry, **named}
+def _name_references(entry: JsonObject) -> JsonObject:
+    """Return the entry with indexes as texts, as which ids are checked, and blockers as a list."""
+    named: JsonObject = {}
+    for name, value in entry.items():
+        own = canonical_names(name, _REFERENCES, PARAMETER_SYNONYMS)
+        given = _index_as_text(value) if own else value
+        if own == ["blocked_by"]:
+            given = _list_blockers(given)
+        named[name] = given
+    return named
+
+
+def _list_blockers(value: object) -> object:
+    """Return what stands for blockers as a list of texts: a lone one, or a list as JSON text."""
+    given = value
+    if isinstance(value, str) and value.startswith("["):
+        with suppress(ValueError, RecursionError):
+            given = json.loads(value)
+    if isinstance(given, list):
+        return [_index_as_text(one) for one in cast("list[object]", given)]
+    return [given] if isinstance(given, str) and given else given
+
+
+def _index_as_text(value: object) -> object:
+    return str(value) if type(value) is int else value
 
 
 async def list_tasks(
@@ -144,16 +169,15 @@ async def list_tasks(
 
 async def _search(call: CallContext, filters: FilterInput, user_id: str | None, limit: int) -> Page:
     kind = filters.cursor_kind(user_id)
-    found, start, count, hint = await call.read(
+    found, places, more, hint = await call.read(
         _service(call).search_tasks, filters, user_id, call.cursor, limit
     )
-    end = start + len(found)
     envelope: JsonObject = {"success": True, "hint": hint} if hint else {"success": True}
     return Page(
         [task.data for task in found],
         lambda data: {**envelope, "data": data},
-        lambda index: cursors.encode(kind, [start + index + 1]),
-        end < count,
+        lambda index: cursors.encode(kind, [places[index + 1]]),
+        more,
     )
 
 
