@@ -163,7 +163,9 @@ class Parameters:
         """
         if not isinstance(given, dict):
             raise self._error(f"arguments must be an object; got {value_preview(given)}")
-        named = self._canonicalize_names(cast("dict[str, Any]", given))
+        sent = cast("dict[str, Any]", given)
+        adapt = self._tool.adapt
+        named = self._canonicalize_names(adapt(sent) if adapt else sent)
         try:
             arguments = self._read_values(named)
             self._check_missing(arguments)

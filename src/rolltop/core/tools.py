@@ -68,6 +68,7 @@ class Tool:
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
+    `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
     `other_names` are accepted in calls and never listed. Hosts that load tools on demand are asked
     to have those that are `is_core` at hand always, and find others by `search_hint` too.
     """
@@ -88,6 +89,7 @@ class Tool:
         default_factory=dict[str, ArgumentErrorCode]
     )
     argument_hints: Mapping[str, str] = field(default_factory=dict[str, str])
+    adapt: Callable[[JsonObject], JsonObject] | None = None
     blank_values: frozenset[str] = frozenset()
     other_names: tuple[str, ...] = ()
     is_core: bool = False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.context import CallContext
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, TextPage
@@ -29,6 +30,8 @@ from rolltop.toolsets.retrieval.models import (
 )
 
 if TYPE_CHECKING:
+    from rolltop.core.tools import JsonObject
+    from rolltop.toolsets.retrieval.grep import globs
     from rolltop.toolsets.retrieval.service import (
         directories,
         exact_search,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
         root_lookup,
     )
 else:
+    globs = lazy("rolltop.toolsets.retrieval.grep.globs")
     directories = lazy("rolltop.toolsets.retrieval.service.directories")
     exact_search = lazy("rolltop.toolsets.retrieval.service.exact_search")
     file_lines = lazy("rolltop.toolsets.retrieval.service.file_lines")
@@ -138,6 +142,27 @@ async def complete(call: CallContext, *typed: Any) -> list[str]:  # noqa: ANN401
     return await call.run_in_thread(directories.complete, call.app, variable, prefix, context or {})
 
 
+def _join_path(given: JsonObject) -> JsonObject:
+    """Return a search's arguments with `path`, where there is a glob beside it, made part of it.
+
+    An inverted glob cannot say it, and is left for a refusal.
+    """
+    if "path" not in given:
+        return given
+    names = [
+        name
+        for name in given
+        if name != "path" and canonical_names(name, ("file_glob",), PARAMETER_SYNONYMS)
+    ]
+    if len(names) != 1:
+        return given
+    path, glob = given["path"] or "", given[names[0]] or ""
+    if not isinstance(path, str) or not isinstance(glob, str) or "!" in path[:1] + glob[:1]:
+        return given
+    others = {name: value for name, value in given.items() if name != "path"}
+    return {**others, names[0]: globs.glob_below(path, glob)}
+
+
 _REPO_FAULT: Final = ArgumentErrorCode("REPO_INVALID")
 _RANGE_FAULT: Final = ArgumentErrorCode("RANGE_INVALID", when=frozenset({VALUE}))
 _CURSOR_FAULT: Final = ArgumentErrorCode("INVALID_CURSOR")
@@ -178,6 +203,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("search"),),
         argument_errors=_SEARCH_FAULTS,
+        adapt=_join_path,
         argument_hints={"pattern": _PATTERN_HINT},
         search_hint="grep, ripgrep, find text or regex in files",
     ),
@@ -192,6 +218,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("smart_search"),),
         argument_errors=_SEARCH_FAULTS,
+        adapt=_join_path,
         is_core=True,
     ),
     Tool(

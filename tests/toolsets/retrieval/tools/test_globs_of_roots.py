@@ -67,6 +67,44 @@ def test_a_glob_that_begins_with_a_roots_name_is_matched_in_that_root(
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
+@pytest.mark.parametrize("name", ["glob", "file_glob", "fileGlob"])
+@pytest.mark.parametrize(
+    ("path", "glob", "chosen"),
+    [
+        ("src", "*.py", {5}),
+        ("./src/", "**/*.md", {6}),
+        ("code", "*.py", {3, 5}),
+        ("code/", "/*.py", {3}),
+        ("code", "src/*.py", {5}),
+        ("docs", "guide/", {1, 2}),
+        ("docs", "./guide", {1, 2}),
+        ("src", "src/*.py", {5}),
+        (".", "*.txt", {2}),
+        ("/", "src/*.md", {6}),
+        ("{guide,src}", "*.{txt,py}", {2, 5}),
+        ("src", ".", {5, 6}),
+        ("src", None, {5, 6}),
+        ("", "*.txt", {2}),
+        (None, "*.txt", {2}),
+    ],
+)
+def test_a_path_beside_a_glob_is_where_that_is_matched(
+    planted: Forest, tool: str, name: str, path: str | None, glob: str | None, chosen: set[int]
+) -> None:
+    for given in ({"path": path, name: glob}, {name: glob, "path": path}):
+        pages = planted.pages(tool, query="needle", limit=1, **given)
+        assert {hit for page in pages for hit in found(page)} == {FILES[at] for at in chosen}
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_a_path_beside_what_is_no_glob_below_it_is_refused(planted: Forest, tool: str) -> None:
+    for glob in ("!*.py", 5, ["*.py"]):
+        error = planted.fails(tool, query="needle", path="src", glob=glob)
+        assert "given twice" in error["message"]
+    assert planted.code(tool, query="needle", path="src", glob="[") == "FILE_GLOB_INVALID"
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
 def test_with_a_repo_named_only_its_own_name_is_left_off(planted: Forest, tool: str) -> None:
     def asked(repo: str, glob: str) -> set[str]:
         return found(planted.ok(tool, query="needle", repo=repo, file_glob=glob))

@@ -90,6 +90,20 @@ def _without_dot(pattern: str) -> str:
     return "**" if rest in {"", "."} else rest
 
 
+def _is_top(glob: str) -> bool:
+    return all(part in {"", "."} for part in glob.strip().split("/"))
+
+
+def glob_below(path: str, glob: str) -> str:
+    """Return a glob for what a glob selects below a path, or which has that path already."""
+    if _is_top(path) or _is_top(glob):
+        return path if _is_top(glob) else glob
+    path, glob = _without_dot(path).rstrip("/"), _without_dot(glob)
+    if glob.startswith(f"{path}/"):
+        return glob
+    return f"{path}/{'' if '/' in glob.rstrip('/') else '**/'}{glob.lstrip('/')}"
+
+
 def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob | None]:
     """Parse a glob for each of the roots; None for one that lets everything through.
 
@@ -99,7 +113,7 @@ def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob 
         InvalidArgument: FILE_GLOB_INVALID.
 
     """
-    if glob is None or all(part in {"", "."} for part in glob.strip().split("/")):
+    if glob is None or _is_top(glob):
         return dict.fromkeys(roots)
     return {root: FileGlob(glob, root, roots) for root in roots}
 
