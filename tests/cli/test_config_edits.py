@@ -99,7 +99,19 @@ def test_the_look_of_a_file_is_kept() -> None:
 
 
 _toml_lines = st.sampled_from(
-    ["a = 1", "# c", "", "[x]", "[x.y]", "s = '''\n[mcp_servers.rolltop]\n'''", "k = [\n 1,\n]"]
+    [
+        "a = 1",
+        "# c [d]",
+        "",
+        "[x]",
+        " [ x.y ] # [z]",
+        "s = '''\n[mcp_servers.rolltop]\n'''",
+        't = """\n[mcp_servers.rolltop]\\"""\n[x]"""""',
+        "k = [\n 1,\n]",
+        'l = [\n [1],\n ["]"],\n {a = [2]},\n]',
+        "[\"q]\".'[']",
+        "[[r]]",
+    ]
 )
 
 
@@ -124,6 +136,26 @@ def test_a_table_is_appended_and_removing_it_gives_the_text_back(
     assert toml_tables.remove_table(changed, "mcp_servers", KEY) == text
     less = toml_tables.set_table(changed, "mcp_servers", KEY, {"command": "y"})
     assert tomllib.loads(less)["mcp_servers"][KEY] == {"command": "y"}
+
+
+def test_large_configurations_are_parsed_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+    loads = tomllib.loads
+
+    def counted(text: str) -> dict[str, Any]:
+        parsed.append(len(text))
+        return loads(text)
+
+    monkeypatch.setattr(tomllib, "loads", counted)
+    for unit in (
+        '[projects."/home/ann/{}"]\ntrust_level = "trusted"\n',
+        "k{} = [\n[1],\n[2],\n]\n",
+    ):
+        text = "".join(unit.format(at) for at in range(300))
+        changed = toml_tables.set_table(text, "mcp_servers", KEY, ENTRY)
+        parsed.clear()
+        assert toml_tables.remove_table(changed, "mcp_servers", KEY) == text
+        assert sum(parsed) < 3 * len(changed)
 
 
 def test_what_follows_a_table_stays_with_its_comments() -> None:

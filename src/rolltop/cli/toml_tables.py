@@ -8,9 +8,14 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-_HEADER: Final = re.compile(r"^[ \t]*\[\[?[ \t]*(?P<name>[^\]\n]*?)[ \t]*\]", re.MULTILINE)
+_TOKEN: Final = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|"(?:[^"\\\n]|\\.)*"'
+    r"|'''.*?'{3,5}|'[^'\n]*'|#[^\n]*|[\[\]{}\n]",
+    re.DOTALL,
+)
+"""What tells headers from what looks like one: strings, comments, brackets and ends of lines."""
 _BLANK_LINE: Final = re.compile(r"(?:(?<=\n)|\A)\r?\n\Z")
 _LAST_LINE_ENDS: Final = re.compile(r"(?:\r?\n){1,2}\Z")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -53,25 +58,36 @@ def remove_table(text: str, table: str, key: str) -> str:
 
 def _find(text: str, table: str, key: str) -> tuple[int, int]:
     """Return where the table's header begins and its last key ends. Raises TomlError."""
-    headers = [found for found in _HEADER.finditer(text) if _is_whole(text[: found.start()])]
-    own = [at for at, found in enumerate(headers) if _is_below(found["name"], table, key)]
+    headers = [*_headers(text)]
+    own = [at for at, (_, name) in enumerate(headers) if _is_below(name, table, key)]
     if not own or own != [*range(own[0], own[-1] + 1)]:
         raise TomlError(f"does not have {table}.{key} as a table of its own")
-    start = headers[own[0]].start()
-    end = headers[own[-1] + 1].start() if own[-1] + 1 < len(headers) else len(text)
+    start = headers[own[0]][0]
+    end = headers[own[-1] + 1][0] if own[-1] + 1 < len(headers) else len(text)
     lines = text[start:end].splitlines(keepends=True)
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()  # a comment before the next header is that one's
     return start, start + len("".join(lines).rstrip("\r\n"))
 
 
-def _is_whole(text: str) -> bool:
-    """Whether a text ends between statements: what looks like a header there is one."""
-    try:
-        parse(text)
-    except TomlError:
-        return False
-    return True
+def _headers(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where the line of each header begins, and its name, in a document that was parsed."""
+    line, opened, depth, is_first = len(text) - len(text.removeprefix("\ufeff")), -1, 0, True
+    for token in _TOKEN.finditer(text):
+        kind = token[0]
+        if kind == "\n":
+            line = token.end()
+        elif kind in {"[", "{"}:
+            if depth == 0:
+                opened = (
+                    token.start() if is_first and not text[line : token.start()].strip() else -1
+                )
+            depth += 1
+        elif kind in {"]", "}"}:
+            depth -= 1
+            if depth == 0 and opened >= 0:
+                yield line, text[opened : token.end()].strip("[] \t")
+        is_first = kind == "\n"
 
 
 def _is_below(name: str, table: str, key: str) -> bool:
