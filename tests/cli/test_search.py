@@ -64,7 +64,39 @@ def test_one_that_fails_does_not_hide_the_others(
     assert "repo_smart_search: CONFIG_INVALID" in outcome.out
     assert "[pending] Grease the wheel" in outcome.out
     assert filled("search", "wheel", "--toolsets", "retrieval").code == 1
-    assert filled("search", "xylophone", "--toolsets", "tasks").out == "Nothing was found.\n"
+    assert filled("search", "xylophone", "--toolsets", "notes").out == "Nothing was found.\n"
+
+
+def test_what_other_projects_keep_is_told_and_found_with_all(filled: Shell) -> None:
+    cell = {"language": "md", "content": "a walrus in a cell"}
+    for tool, given in (
+        ("add_task", {"title": "Feed the walrus"}),
+        ("scratch_create", {"metadata": {"title": "Zoo"}, "cells": [cell]}),
+    ):
+        assert filled("call", tool, "--project", "zoo", "--json", json.dumps(given)).code == 0
+    outcome = filled("search", "walrus")
+    assert outcome.code == 0
+    assert outcome.out.startswith("Nothing was found.\n")
+    assert "list_tasks: None of the 1 tasks searched" in outcome.out
+    assert "scratch_search: Namespaces that were not searched: 1." in outcome.out
+    assert outcome.out.endswith(
+        "--all searches the tasks and pads of all projects and namespaces.\n"
+    )
+    assert set(json.loads(filled("search", "walrus", "--json").out)["hints"]) == {
+        "list_tasks",
+        "scratch_search",
+    }
+    outcome = filled("search", "walrus", "--all")
+    assert "[pending] Feed the walrus" in outcome.out
+    assert "a walrus in a cell" in outcome.out
+    assert "--all" not in outcome.out
+
+
+@pytest.mark.parametrize("words", [[""], [" ", "\t"]])
+def test_blank_words_are_wrong_usage(filled: Shell, words: list[str]) -> None:
+    outcome = filled("search", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "blank" in outcome.err
 
 
 def test_on_a_terminal_answers_are_for_people_and_json_is_for_the_asking(
