@@ -32,6 +32,18 @@ def test_every_setting_is_listed_with_help_value_and_source(shell: Shell) -> Non
     assert found["threads"] == ("16", "default")
 
 
+def test_the_project_is_the_one_a_server_started_here_has(shell: Shell) -> None:
+    def shown(*options: str) -> tuple[str, str]:
+        [setting] = json.loads(shell("config", "project", "--json", *options).out)
+        return setting["value"], setting["source"]
+
+    name = shell.folder.name
+    assert shown() == (name, "default")
+    assert shell("config", "project").out.startswith(f"project = {name}\n")
+    assert shown("--project", "zoo") == ("zoo", "command line")
+    assert shown("--project", "") == ("", "command line")
+
+
 def test_settings_come_in_sections_under_the_path_of_their_file(shell: Shell) -> None:
     path = shell.home / ".config" / "rolltop" / "rolltop.toml"
     first, *rest = shell("config").out.splitlines()

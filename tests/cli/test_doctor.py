@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.workspace.test_sandbox import NOBODY, unprivileged
+from tests.workspace.trees import git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,26 @@ def test_a_fresh_user_is_told_how_to_start_and_nothing_is_made(shell: Shell) -> 
     assert found["roots"] == [f"ok code is {shell.folder} (the project it was started in)"]
     assert found["tools"][0].startswith("ok ")
     assert not shell.data.exists()
+
+
+def test_the_project_is_named_as_tasks_are_filed(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = shell.folder / "src"
+    below.mkdir()
+    git(shell.folder, "init", "-q")
+    monkeypatch.chdir(below)
+    found = findings(shell("doctor").out)["project"]
+    assert found == [f"ok {shell.folder.name}, by the folder this was started in"]
+    assert shell("call", "add_task", "title=walrus").code == 0
+    listed = json.loads(shell("call", "list_tasks", f"project={shell.folder.name}", "--json").out)
+    assert [task["title"] for task in listed["data"]] == ["walrus"]
+    named = findings(shell("doctor", "--project", "zoo").out)["project"]
+    assert named == ["ok zoo, by the settings"]
+    monkeypatch.chdir(shell.home)
+    assert findings(shell("doctor").out)["project"] == [
+        "ok none, by the folder this was started in"
+    ]
 
 
 def test_programs_read_it_as_json(shell: Shell) -> None:

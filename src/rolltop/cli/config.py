@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from rolltop.core import settings as core_settings
     from rolltop.core.settings import Settings
+    from rolltop.workspace import project
 else:
+    project = lazy("rolltop.workspace.project")
     core_settings = lazy("rolltop.core.settings")
 
 _WIDTH: Final = 88
@@ -61,11 +63,18 @@ def _section(key: str) -> str:
     return key.rpartition(".")[0]
 
 
+def _value(settings: Settings, key: str) -> str:
+    """Return a value as a person would write it; the project is the one a server here has."""
+    if key == "project" and settings.source(key) == core_settings.DEFAULT_SOURCE:
+        return project.find_project_name(options.working_directory())
+    return settings.masked_text(key)
+
+
 def _setting_as_json(settings: Settings, key: str) -> dict[str, str]:
     setting = settings.declared[key]
     return {
         "key": key,
-        "value": settings.masked_text(key),
+        "value": _value(settings, key),
         "source": settings.source(key),
         "help": setting.help,
         "allowed": setting.allowed_values,
@@ -76,7 +85,7 @@ def _setting_as_json(settings: Settings, key: str) -> dict[str, str]:
 def _format_setting(settings: Settings, key: str) -> Iterator[str]:
     """Yield a setting as a line of TOML's kind, and its explanation as a comment."""
     setting = settings.declared[key]
-    yield f"{options.paint(key, options.CYAN)} = {settings.masked_text(key)}".rstrip()
+    yield f"{options.paint(key, options.CYAN)} = {_value(settings, key)}".rstrip()
     seeds = [*setting.environment, *(name for name, _ in setting.entries)]
     names = " or ".join([setting.variable, *seeds])
     about = f"{setting.help} It is {setting.allowed_values}. From: {settings.source(key)}. {names}"

@@ -14,6 +14,7 @@ from rolltop.cli.tools import list_tools
 from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
+from rolltop.core.settings import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -104,7 +105,14 @@ def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
         yield _failed_result("settings", error)
         return
     try:
-        for check in (_check_store, _check_account, _check_notes, _check_roots, _check_tools):
+        for check in (
+            _check_store,
+            _check_account,
+            _check_project,
+            _check_notes,
+            _check_roots,
+            _check_tools,
+        ):
             yield from _run_check(check, context)
     finally:
         context.database.close()
@@ -180,6 +188,13 @@ def _check_account(app: AppContext) -> Iterator[DoctorResult]:
         yield DoctorResult("ok", "account", wanted + ("" if found else ", made on first use"))
     if app.database.read_sync(db.SYSTEM, accounts.has_valid_token):
         yield DoctorResult("ok", "tokens", "there are some, so callers over HTTP need one")
+
+
+def _check_project(app: AppContext) -> Iterator[DoctorResult]:
+    """Name the project that tasks and pads are filed under by a server that is started here."""
+    by_folder = app.settings.source("project") == DEFAULT_SOURCE
+    why = "by the folder this was started in" if by_folder else "by the settings"
+    yield DoctorResult("ok", "project", f"{app.project or 'none'}, {why}")
 
 
 def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
