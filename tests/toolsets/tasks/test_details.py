@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core import cursor as cursors
 from rolltop.core import token_counter
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.store import read_tasks
+from tests.desks import make_desk
 from tests.toolsets.tasks.caller import UNKNOWN, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.principal import Principal
     from rolltop.toolsets.tasks.models import Task
     from tests.databases import Clock
 
@@ -123,7 +126,7 @@ def test_comments_are_kept_in_their_order_and_shown_by_get_task_alone(
     details = mine.ok("get_task", task_id=task["task_id"])
     comments = details.pop("comments")
     assert details == mine.task(task["task_id"])
-    assert comments == [
+    assert comments[::-1] == [
         {"at": "2026-01-31T12:00:00.123456Z", "by": "agent (7f)", "text": "half done"},
         {"at": "2026-01-31T12:01:00.123456Z", "by": "unknown", "text": "renamed"},
         {"at": "2026-01-31T12:01:00.123456Z", "by": "unknown", "text": "renamed"},
@@ -137,13 +140,67 @@ def test_a_comment_is_no_change_at_a_stale_version(mine: Caller) -> None:
     assert len(mine.ok("get_task", task_id=task)["comments"]) == 1
 
 
-def test_of_many_comments_the_newest_are_shown_and_the_others_counted(mine: Caller) -> None:
-    task = mine.add()
-    for n in range(53):
-        mine.ok("update_task", task_id=task, comment=f"line {n}")
-    details = mine.ok("get_task", task_id=task)
-    assert details["earlier_comments"] == 3
-    assert [line["text"] for line in details["comments"]] == [f"line {n}" for n in range(3, 53)]
+@pytest.mark.parametrize("budget", [{}, {"max_tokens": 700}, {"max_tokens": 2400}])
+@pytest.mark.parametrize("length", [0, 2000])
+def test_all_comments_are_read_page_by_page_newest_first(
+    mine: Caller, budget: dict[str, int], length: int
+) -> None:
+    task = mine.ok("add_task", title="題" * 200, description="本 " * 900, tags=["x"])
+    noted = [f"line {n} {'好 word'[: length or 4] * (length // 8)}".strip() for n in range(53)]
+    for line in noted:
+        mine.ok("update_task", task_id=task["task_id"], comment=line)
+    first = answer = mine.whole("get_task", task_id=task["task_id"], **budget)
+    texts: list[str] = []
+    while True:
+        assert answer["data"]["task_id"] == task["task_id"]
+        for line in answer["data"].get("comments", ()):
+            if line.get("part", "0-").startswith("0-"):
+                texts.append("")
+            texts[-1] += line["text"]
+        complete = len(texts) - (len(texts[-1]) < len(noted[-len(texts)]) if texts else 0)
+        assert answer["data"].get("earlier_comments", 0) == 53 - complete
+        if "next" not in answer:
+            break
+        assert answer["truncated"] is True
+        answer = mine.whole("get_task", **answer["next"]["arguments"])
+        assert "description" not in answer["data"]
+        assert answer["data"]["omitted"] == ["description", "tags"]
+    assert texts == noted[::-1]
+    assert "truncated" not in answer
+    if budget.get("max_tokens") != 700:
+        assert first["data"]["description"] == task["description"]
+
+
+def test_the_cursor_of_comments_is_that_of_its_task(mine: Caller) -> None:
+    task, other = mine.add(), mine.add()
+    for n in range(51):
+        mine.ok("update_task", task_id=task, comment=str(n))
+    cursor = mine.whole("get_task", task_id=task)["next_cursor"]
+    assert [c["text"] for c in mine.ok("get_task", task_id=task, cursor=cursor)["comments"]] == [
+        "0"
+    ]
+    assert mine.code("get_task", task_id=other, cursor=cursor) == "INVALID_CURSOR"
+    kind = cursor.partition("~")[0]
+    for value in (-1, 2**80, "x", 0.5):
+        forged = cursors.encode(kind, [value])
+        if value == 2**80:
+            assert len(mine.ok("get_task", task_id=task, cursor=forged)["comments"]) == 50
+        else:
+            assert mine.code("get_task", task_id=task, cursor=forged) == "INVALID_CURSOR"
+
+
+def test_a_comment_is_read_in_parts_where_no_answer_may_be_large(
+    database: Database, me: Principal
+) -> None:
+    caller = Caller(make_desk(database, settings={"max_result_tokens": 200}), me)
+    task = caller.add("題" * 200, description="本" * 2000, tags=[f"tag {n}" for n in range(50)])
+    noted = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
+    caller.ok("update_task", task_id=task, comment=noted)
+    answer, read = caller.whole("get_task", task_id=task), ""
+    while cursor := answer.get("next_cursor"):
+        answer = caller.whole("get_task", task_id=task, cursor=cursor)
+        read += answer["data"]["comments"][0]["text"]
+    assert read == noted
 
 
 def test_comments_go_with_their_task(mine: Caller, theirs: Caller) -> None:

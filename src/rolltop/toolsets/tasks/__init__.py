@@ -67,7 +67,7 @@ TOOLSET: Final = Toolset(
         "NOTHING_TO_UPDATE": "update_task was given no field to change.",
         "INVALID_STATUS": "The status is not one of all, pending, completed.",
         "INVALID_LIMIT": "The limit is not from 1 to 200.",
-        "INVALID_CURSOR": "The cursor is not one that list_tasks answered.",
+        "INVALID_CURSOR": "The cursor is not one that this call answered.",
         "INVALID_TEXT": "A text holds NUL or a lone surrogate.",
         "CYCLE": "The task would wait for itself, or lie below itself.",
         "CONFLICT": "The task changed since it was read, or another holds it; data shows it now.",

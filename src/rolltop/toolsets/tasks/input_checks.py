@@ -176,7 +176,7 @@ def sort_key(text: str, kind: str) -> TaskSortKey:
 
 
 def offset(text: str | None, kind: str) -> int:
-    """Return how many tasks came before in a ranked list. Raises InvalidArgument."""
+    """Return how far a list was read, 0 without a cursor. Raises InvalidArgument."""
     values = [0] if text is None else cursors.decode(kind, text)
     if len(values) != 1 or type(values[0]) is not int or values[0] < 0:
         raise cursors.invalid_cursor("INVALID_CURSOR")

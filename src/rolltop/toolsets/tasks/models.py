@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from rolltop.core import cursor
-from rolltop.core.pagination import NextCall, format_timestamp
+from rolltop.core.pagination import NextCall, VerbatimText, format_timestamp
 
 JsonObject = dict[str, Any]
 StatusFilter = Literal["all", "pending", "completed"]
@@ -25,6 +25,8 @@ MAX_LIST_LENGTH: Final = 50
 """The most tags, links or blockers of one task, and tasks of one call."""
 MAX_COMMENT_LENGTH: Final = 2000
 MAX_COMMENTS_SHOWN: Final = 50
+PLACES_OF_COMMENT: Final = 4096
+"""More than a comment has characters, a noted take-over among them."""
 MAX_AUTHOR_LENGTH: Final = 200
 MAX_PAGE_SIZE: Final = 200
 MAX_LEASE_SECONDS: Final = 86_400
@@ -32,6 +34,8 @@ MAX_LEASE_SECONDS: Final = 86_400
 TRASH_RETENTION: Final = timedelta(days=30)
 CURSOR: Final = "tasks"
 """The kind of cursor that list_tasks answers without conditions."""
+COMMENTS_CURSOR: Final = "comments"
+"""The kind of cursor that get_task answers, before the task is named in it."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +95,39 @@ class ClaimAccess:
 
 @dataclass(frozen=True)
 class Comment:
-    """A line that was noted on a task."""
+    """A line that was noted on a task when it came to a version."""
 
+    version: int
     created_at: datetime
     author: str
     text: str
 
+
+@dataclass(frozen=True)
+class CommentPart:
+    """A comment's characters from `start` to `end`: all of them where it is short."""
+
+    comment: Comment
+    start: int
+    end: int
+
+    @property
+    def place(self) -> int:
+        """Where a list that is newest first goes on after the part."""
+        return self.comment.version * PLACES_OF_COMMENT + len(self.comment.text) - self.end
+
     @property
     def data(self) -> JsonObject:
-        """The comment as get_task shows it."""
-        return {"at": format_timestamp(self.created_at), "by": self.author, "text": self.text}
+        """The part as get_task shows it; its text is never cut again."""
+        comment, total = self.comment, len(self.comment.text)
+        shown: JsonObject = {
+            "at": format_timestamp(comment.created_at),
+            "by": comment.author,
+            "text": VerbatimText(comment.text[self.start : self.end]),
+        }
+        if self.end - self.start == total:
+            return shown
+        return {**shown, "part": f"{self.start}-{self.end} of {total}"}
 
 
 @dataclass(frozen=True)
@@ -264,10 +291,11 @@ class CommentData(TypedDict):
     at: str
     by: str
     text: str
+    part: NotRequired[str]
 
 
 class TaskDetails(TaskData):
-    """A task with what was noted on it, oldest first."""
+    """A task with what was noted on it, newest first."""
 
     comments: NotRequired[list[CommentData]]
     earlier_comments: NotRequired[int]
@@ -279,6 +307,7 @@ class TaskDetailsAnswer(TypedDict):
     success: Literal[True]
     data: TaskDetails
     truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
     next: NotRequired[NextCall]
 
 

@@ -218,14 +218,13 @@ class TaskService:
         owner = resolve_owner(tx.scope, user_id)
         return _get_or_raise(tx, owner, _id_finder(tx, owner)(task_id, "task_id"))
 
-    def get_details(self, tx: Tx, task_id: str, user_id: str | None = None) -> JsonObject:
-        """Return one task's data with its comments. Raises NotFound."""
+    def get_details(
+        self, tx: Tx, task_id: str, user_id: str | None = None, before: int = 0
+    ) -> tuple[Task, list[Comment], int]:
+        """Return one task, its newest comments (`before` a version) and how many are older."""
         task = self.get_task(tx, task_id, user_id)
-        comments, earlier = store.read_comments(tx, resolve_owner(tx.scope, user_id), task.id)
-        data = task.data
-        if comments:
-            data["comments"] = [comment.data for comment in comments]
-        return {**data, "earlier_comments": earlier} if earlier else data
+        owner = resolve_owner(tx.scope, user_id)
+        return task, *store.read_comments(tx, owner, task.id, before)
 
     def next_task(
         self,
@@ -517,8 +516,8 @@ def _note_takeover(tx: Tx, owner: str, takeover: tuple[Task, str] | None) -> Non
 
 def _add_comment(tx: Tx, owner: str, task_id: str, version: int, lines: Sequence[str]) -> None:
     if lines:
-        comment = Comment(tx.now, tx.scope.label, "\n".join(lines))
-        store.add_comment(tx, owner, task_id, version, comment)
+        comment = Comment(version, tx.now, tx.scope.label, "\n".join(lines))
+        store.add_comment(tx, owner, task_id, comment)
 
 
 def _get_or_raise(tx: Tx, owner: str, task_id: str) -> Task:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
@@ -15,14 +16,19 @@ from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.arguments import Parameters
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.pagination import Page
+from rolltop.core.pagination import Page, fits_budget
 from rolltop.core.principal import Principal
 from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
+from rolltop.toolsets.tasks import input_checks
 from rolltop.toolsets.tasks.models import (
+    COMMENTS_CURSOR,
     LOWEST_PRIORITY,
     MAX_LEASE_SECONDS,
     MAX_LIST_LENGTH,
     MAX_PAGE_SIZE,
+    PLACES_OF_COMMENT,
+    Comment,
+    CommentPart,
     FilterInput,
     JsonObject,
     NextTaskAnswer,
@@ -37,11 +43,17 @@ from rolltop.toolsets.tasks.models import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rolltop.toolsets.tasks.service import TaskService
 
 SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
 _REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
+_LONG_FIELDS: Final = frozenset({"description", "tags", "blocked_by", "links"})
+"""The fields of a task that are not repeated on each page of its comments."""
+_LEAST_PART: Final = 20
+"""Characters of a comment that is read in parts."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
 DueAt = Annotated[str | None, Field(description="ISO date or time")]
@@ -67,7 +79,7 @@ async def add_task(  # each is a field
     ] = None,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Add a task, or a whole plan, to the durable task list."""
+    """Add a task or a plan to the durable task list."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields)
     if tasks is None:
@@ -181,12 +193,63 @@ async def _search(call: CallContext, filters: FilterInput, user_id: str | None, 
     )
 
 
-async def get_task(call: CallContext, task_id: str, user_id: str | None = None) -> JsonObject:
+async def get_task(call: CallContext, task_id: str, user_id: str | None = None) -> Page:
     """Get one task with its comments."""
-    return {
-        "success": True,
-        "data": await call.read(_service(call).get_details, task_id, user_id),
-    }
+    kind = cursors.filtered_kind(COMMENTS_CURSOR, task_id, user_id)
+    version, left = divmod(input_checks.offset(call.cursor, kind), PLACES_OF_COMMENT)
+    before = version + (left > 0)
+    task, comments, earlier = await call.read(_service(call).get_details, task_id, user_id, before)
+    parts = [
+        part
+        for comment in comments
+        for part in _split_comment(comment, left if comment.version == version else 0, call.budget)
+    ]
+    # Of a first page the task itself is the first item: it is shown whole before any comment.
+    head, places = task.data, [part.place for part in parts]
+    if call.cursor is None:
+        newest = comments[0].version + 1 if comments else 0
+        places = [newest * PLACES_OF_COMMENT, *places]
+    elif long := sorted(_LONG_FIELDS & head.keys()):
+        head = {**{name: head[name] for name in head if name not in long}, "omitted": long}
+
+    def envelope(items: list[JsonObject]) -> JsonObject:
+        shown = parts[: len(items) - len(places) + len(parts)]
+        lines = [part.data for part in _join_parts(shown)]
+        ended = sum(part.end == len(part.comment.text) for part in shown)
+        older = earlier + len(comments) - ended
+        data = {**head, **({"comments": lines} if lines else {})}
+        return {"success": True, "data": {**data, "earlier_comments": older} if older else data}
+
+    return Page(
+        [{"place": place} for place in places],  # the envelope has what stands for each
+        envelope,
+        lambda index: cursors.encode(kind, [places[index]]),
+        earlier > 0,
+    )
+
+
+def _split_comment(comment: Comment, left: int, budget: int) -> list[CommentPart]:
+    """Return the last `left` characters of a comment (0: all), in parts where they are long.
+
+    Each part has room in an answer of that many tokens, beside what stands around it.
+    """
+    total = len(comment.text)
+    start = max(total - left, 0) if left else 0
+    size = total
+    if budget and not fits_budget(comment.text[start:], budget // 4):
+        size = max(budget // 16, _LEAST_PART)
+    return [CommentPart(comment, at, min(at + size, total)) for at in range(start, total, size)]
+
+
+def _join_parts(parts: Sequence[CommentPart]) -> list[CommentPart]:
+    """Return the parts with those of the same comment as one."""
+    joined: list[CommentPart] = []
+    for part in parts:
+        if joined and joined[-1].comment is part.comment:
+            joined[-1] = replace(joined[-1], end=part.end)
+        else:
+            joined.append(part)
+    return joined
 
 
 async def complete_task(
@@ -197,7 +260,7 @@ async def complete_task(
     user_id: str | None = None,
     if_version: int | None = None,
 ) -> JsonObject:
-    """Mark a task completed; safe to repeat."""
+    """Complete a task; safe to repeat."""
     service = _service(call)
     done = await call.write(
         service.complete_task, task_id, user_id, if_version, token, force=bool(force)
@@ -217,7 +280,7 @@ async def update_task(  # each is a field
     blocked_by: list[str] | None = None,
     links: list[str] | None = None,
     project: str | None = None,
-    comment: Annotated[str | None, Field(description="progress, kept as a dated line")] = None,
+    comment: Annotated[str | None, Field(description="progress, kept dated")] = None,
     token: str | None = None,
     force: bool = False,  # as the model sends it
     user_id: str | None = None,
@@ -375,6 +438,8 @@ TOOLS: Final = (
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
+        accepts_cursor=True,
+        argument_errors={"cursor": ArgumentErrorCode("INVALID_CURSOR")},
     ),
     Tool("complete_task", complete_task, "Complete a task", TaskAnswer, idempotent=True),
     Tool(

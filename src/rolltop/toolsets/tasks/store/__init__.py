@@ -201,10 +201,19 @@ def ids_between(tx: Tx, owner: str, first: str, last: str, limit: int, *, trash:
     return list(tx.execute(found.order_by(tasks.c.id).limit(limit)).scalars())
 
 
-def read_comments(tx: Tx, owner: str, task_id: str) -> tuple[list[Comment], int]:
-    """Return the task's newest comments, oldest first, and how many came before them."""
-    mine = (task_comments.c.user_id == owner, task_comments.c.task_id == task_id)
-    shown = (task_comments.c.created_at, task_comments.c.author, task_comments.c.text)
+def read_comments(tx: Tx, owner: str, task_id: str, before: int = 0) -> tuple[list[Comment], int]:
+    """Return the task's newest comments, newest first, and how many came before them.
+
+    With `before`, those alone that were noted before that version.
+    """
+    mine: tuple[Condition, ...] = (
+        task_comments.c.user_id == owner,
+        task_comments.c.task_id == task_id,
+    )
+    if before:
+        mine = (*mine, task_comments.c.version < min(before, _MAX_VERSION))
+    names = ("version", "created_at", "author", "text")
+    shown = (task_comments.c[name] for name in names)
     newest = select(*shown).where(*mine).order_by(task_comments.c.version.desc())
     found = [Comment(*row) for row in tx.execute(newest.limit(MAX_COMMENTS_SHOWN))]
     total = len(found)
@@ -212,12 +221,12 @@ def read_comments(tx: Tx, owner: str, task_id: str) -> tuple[list[Comment], int]
         total = tx.execute(
             select(func.count()).select_from(task_comments).where(*mine)
         ).scalar_one()
-    return found[::-1], total - len(found)
+    return found, total - len(found)
 
 
-def add_comment(tx: Tx, owner: str, task_id: str, version: int, comment: Comment) -> None:
-    """Keep what was noted on a task when it came to this version."""
-    values = {"user_id": owner, "task_id": task_id, "version": version, **vars(comment)}
+def add_comment(tx: Tx, owner: str, task_id: str, comment: Comment) -> None:
+    """Keep what was noted on a task."""
+    values = {"user_id": owner, "task_id": task_id, **vars(comment)}
     tx.execute(insert(task_comments).values(**values))
 
 
