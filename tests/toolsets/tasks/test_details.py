@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.core import cursor as cursors
 from rolltop.core import token_counter
+from rolltop.core.pagination import compact_json
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.store import read_tasks
 from tests.desks import make_desk
@@ -111,6 +112,26 @@ def test_a_plan_has_bounds_and_goes_without_other_fields(mine: Caller, theirs: C
         map(str, range(50))
     )
     assert theirs.ok("list_tasks") == []
+
+
+@pytest.mark.parametrize("budget", [200, 600])
+def test_a_plan_s_answer_keeps_to_the_budget_and_list_tasks_goes_on(
+    database: Database, me: Principal, budget: int
+) -> None:
+    caller = Caller(make_desk(database, settings={"max_result_tokens": budget}), me)
+    plan = [{"title": f"step {n}", "project": "kite"} for n in range(50)]
+    answer = caller.whole("add_task", tasks=plan)
+    assert token_counter.count(compact_json(answer)) <= budget
+    assert answer["truncated"] is True
+    assert "All 50 tasks were added" in answer["hint"]
+    shown = [entry["task_id"] for entry in answer["data"]]
+    assert shown
+    found: dict[str, str] = {}
+    while "next" in answer:
+        answer = caller.whole(answer["next"]["tool"], **answer["next"]["arguments"])
+        found |= {task["task_id"]: task["title"] for task in answer["data"]}
+    assert len(found) == 50
+    assert [found[task_id] for task_id in shown] == [f"step {n}" for n in range(len(shown))]
 
 
 def test_comments_are_kept_in_their_order_and_shown_by_get_task_alone(

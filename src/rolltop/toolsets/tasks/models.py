@@ -282,7 +282,9 @@ class TaskAddedAnswer(TypedDict):
 
     success: Literal[True]
     data: TaskData | list[AddedTask]
+    hint: NotRequired[str]
     truncated: NotRequired[bool]
+    next: NotRequired[NextCall]
 
 
 class CommentData(TypedDict):

@@ -16,8 +16,8 @@ from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.arguments import Parameters
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.pagination import Page, fits_budget
-from rolltop.core.principal import Principal
+from rolltop.core.pagination import Page, count_fitting, fits_budget
+from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
 from rolltop.toolsets.tasks import input_checks
 from rolltop.toolsets.tasks.models import (
@@ -52,7 +52,7 @@ _REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
 _LONG_FIELDS: Final = frozenset({"description", "tags", "blocked_by", "links"})
 """The fields of a task that are not repeated on each page of its comments."""
-_LEAST_PART: Final = 20
+_MIN_PART_LENGTH: Final = 20
 """Characters of a comment that is read in parts."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
@@ -92,7 +92,27 @@ async def add_task(  # each is a field
     several = await call.write(_service(call).add_tasks, _parse_entries(tasks), user_id)
     for task in several:
         _notify(call, task.id, user_id)
-    return {"success": True, "data": [{"task_id": task.id} for task in several]}
+    return _plan_answer(call, [{"task_id": task.id} for task in several], user_id)
+
+
+def _plan_answer(call: CallContext, added: list[JsonObject], user_id: str | None) -> JsonObject:
+    """Return the answer of a plan: all ids, or those that fit and the call that lists the tasks."""
+    whole: JsonObject = {"success": True, "data": added}
+    if fits_budget(whole, call.budget):
+        return whole
+    onward: JsonObject = {"project": ALL_PROJECTS, "limit": len(added)}
+    onward |= {"user_id": user_id} if user_id else {}
+
+    def render(count: int) -> JsonObject:
+        return {
+            "success": True,
+            "data": added[:count],
+            "hint": f"All {len(added)} tasks were added; list_tasks has the other ids.",
+            "truncated": True,
+            "next": {"tool": "list_tasks", "arguments": onward},
+        }
+
+    return render(count_fitting(len(added), call.budget, render))
 
 
 def _parse_entries(entries: list[JsonObject]) -> list[TaskInput]:
@@ -237,7 +257,7 @@ def _split_comment(comment: Comment, left: int, budget: int) -> list[CommentPart
     start = max(total - left, 0) if left else 0
     size = total
     if budget and not fits_budget(comment.text[start:], budget // 4):
-        size = max(budget // 16, _LEAST_PART)
+        size = max(budget // 16, _MIN_PART_LENGTH)
     return [CommentPart(comment, at, min(at + size, total)) for at in range(start, total, size)]
 
 
