@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -13,6 +13,7 @@ from rolltop.core.errors import NotFound
 from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 from rolltop.toolsets.tasks import TOOLSET
 from rolltop.toolsets.tasks.jobs import purge_trash
+from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH
 from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
@@ -117,31 +118,19 @@ def test_the_prompt_names_the_goal_and_only_tools_that_exist() -> None:
     } <= names
 
 
-def test_work_planned_as_the_prompt_says_comes_step_by_step_and_the_goal_last(mine: Caller) -> None:
-    text = TOOLSET.prompts[0].render({"goal": "ship 1.0"})
-    assert "update_task the goal's task with blocked_by naming all steps" in text
-    goal = mine.add("ship 1.0")
-    steps = [mine.add("first", parent_id=goal)]
-    steps.append(mine.add("second", parent_id=goal, blocked_by=steps))
-    mine.ok("update_task", task_id=goal, blocked_by=steps)
-    for expected in (*steps, goal):
-        assert mine.ok("next_task")["task_id"] == expected
-        token = mine.ok("claim_task", task_id=expected)["claim"]["token"]
-        mine.ok("complete_task", task_id=expected, token=token)
-    assert mine.ok("next_task") is None
-
-
-def test_of_more_steps_than_a_task_can_wait_for_the_prompt_says_which_to_name(
-    mine: Caller,
+@pytest.mark.parametrize("steps", [2, MAX_LIST_LENGTH - 1])
+def test_work_planned_as_the_prompt_says_comes_step_by_step_and_the_goal_last(
+    mine: Caller, steps: int
 ) -> None:
-    said = "of more than 50, those that no other step waits for"
-    assert said in TOOLSET.prompts[0].render({"goal": "ship 1.0"})
-    goal = mine.add("ship 1.0")
-    steps = [mine.add("step 0", parent_id=goal)]
-    for number in range(1, 52):
-        steps.append(mine.add(f"step {number}", parent_id=goal, blocked_by=steps[-1:]))
-    assert mine.fails("update_task", task_id=goal, blocked_by=steps)
-    mine.ok("update_task", task_id=goal, blocked_by=steps[-1:])
-    for expected in (*steps, goal):
-        assert mine.ok("next_task")["task_id"] == expected
-        mine.ok("complete_task", task_id=expected)
+    text = TOOLSET.prompts[0].render({"goal": "ship 1.0"})
+    assert f"One call takes {MAX_LIST_LENGTH}." in text
+    plan: list[dict[str, Any]] = [{"title": "step 0"}]
+    plan += [{"title": f"step {n}", "blocked_by": [n - 1]} for n in range(1, steps)]
+    plan.append({"title": "ship 1.0", "blocked_by": list(range(steps))})
+    mine.ok("add_task", tasks=plan)
+    for one in plan:
+        ready = mine.ok("next_task")
+        assert ready["title"] == one["title"]
+        token = mine.ok("claim_task", task_id=ready["task_id"])["claim"]["token"]
+        mine.ok("complete_task", task_id=ready["task_id"], token=token)
+    assert mine.ok("next_task") is None

@@ -248,7 +248,7 @@ def _truncate_texts(fields: JsonObject, room: int) -> JsonObject:
     if (truncated := pagination.truncate_texts(fields, room)) is not None:
         return truncated
     shortest = pagination.truncate_object(fields, 1, is_committed=True)
-    return {name: shortest[name] for name in fields}
+    return {name: value for name, value in shortest.items() if name != "truncated"}
 
 
 def _current_side(conflict: SaveConflict, room: int, share: int, reader: str) -> JsonObject:

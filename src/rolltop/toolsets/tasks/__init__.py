@@ -43,8 +43,7 @@ def _plan_work(arguments: Mapping[str, str]) -> str:
         "blocked_by by index (0 is the first), and at the end the goal, blocked_by all steps. A "
         "step is small enough to finish in one sitting and its title says what is true when it is "
         f"done. One call takes {MAX_LIST_LENGTH}.\n"
-        "3. "
-        "Give priority (0 is the most urgent) and due_at only where they matter.\n"
+        "3. Give priority (0 is the most urgent) and due_at only where they matter.\n"
         "4. Show the plan and stop. To work on it: next_task, claim_task, do it, complete_task "
         "with the token; repeat until next_task answers null."
     )
