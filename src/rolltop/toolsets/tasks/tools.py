@@ -52,8 +52,8 @@ _REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
 _LONG_FIELDS: Final = frozenset({"description", "tags", "blocked_by", "links"})
 """The fields of a task that are not repeated on each page of its comments."""
-_MIN_PART_LENGTH: Final = 20
-"""Characters of a comment that is read in parts."""
+_AROUND_COMMENT: Final = 160
+"""Tokens: what stands around a comment in an answer takes about as much; no budget is smaller."""
 
 Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
 DueAt = Annotated[str | None, Field(description="ISO date or time")]
@@ -256,8 +256,8 @@ def _split_comment(comment: Comment, left: int, budget: int) -> list[CommentPart
     total = len(comment.text)
     start = max(total - left, 0) if left else 0
     size = total
-    if budget and not fits_budget(comment.text[start:], budget // 4):
-        size = max(budget // 16, _MIN_PART_LENGTH)
+    if budget and not fits_budget(comment.text[start:], (budget - _AROUND_COMMENT) // 4):
+        size = budget // 25  # characters, of up to three tokens each
     return [CommentPart(comment, at, min(at + size, total)) for at in range(start, total, size)]
 
 
