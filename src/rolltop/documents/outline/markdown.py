@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _FRONT_MATTER: Final = re.compile(r"\ufeff?(-{3}|\+{3})[ \t]*\r?\n(?=[^\r\n])")
 _LONE_CR: Final = re.compile(r"\r(?!\n)")
 _DELIMITER_ROW: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+# What opens a block quote or a list item; each line is checked against every block that is open, so
+# that thousands of them in a row take time by the square of the text.
+_OPENING: Final = r"(?:>[ \t]*|(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)"
+_DEEP_NESTING: Final = re.compile(rf"^([ \t]*{_OPENING}{{64}})({_OPENING}+)", re.MULTILINE)
 _CELL_SEPARATOR: Final = re.compile(r"(?<!\\)\|")
 
 
@@ -90,7 +94,8 @@ def _inline_text(event: Any) -> str:  # noqa: ANN401  # one of a dozen shapes
 def _normalize(text: str) -> tuple[str, int]:
     """Return the text for CommonMark, and the number of lines of front matter cut from it.
 
-    A lone CR ends a line in CommonMark but not in outlines, so it becomes a space.
+    A lone CR ends a line in CommonMark but not in outlines, so it becomes a space, and so do the
+    openings of blocks more than 64 deep.
     """
     skipped = 0
     opening = _FRONT_MATTER.match(text)
@@ -102,4 +107,5 @@ def _normalize(text: str) -> tuple[str, int]:
         if found is not None:
             skipped = text.count("\n", 0, found.end())
             text = text[found.end() :]
+    text = _DEEP_NESTING.sub(lambda match: match[1] + " " * len(match[2]), text)
     return (_LONE_CR.sub(" ", text) if "\r" in text else text), skipped
