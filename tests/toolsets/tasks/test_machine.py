@@ -355,8 +355,8 @@ class Histories(RuleBasedStateMachine):
             for task, entry in zip(found, expected, strict=True):
                 self.same_task(task, entry)
                 if entry.comments:
-                    details = self.database.read_sync(scope, TASKS.get_details, entry.id)
-                    assert [line["text"] for line in details["comments"]] == entry.comments
+                    _, shown, older = self.database.read_sync(scope, TASKS.get_details, entry.id)
+                    assert [line.text for line in reversed(shown)] == entry.comments[older:]
 
 
 def test_any_history_of_tasks_is_the_model_s(database: Database, clock: Clock) -> None:
