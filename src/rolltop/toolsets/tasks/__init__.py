@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.pagination import add_continuation
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
 from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH, TaskErrorAnswer
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rolltop.core.errors import RolltopError
-    from rolltop.core.pagination import Continuation
 
 _UNAVAILABLE: Final = "Service temporarily unavailable, please try again"
 
@@ -24,15 +24,6 @@ def _shape_error(error: RolltopError) -> dict[str, Any]:
         message, hint = _UNAVAILABLE, f"{message.rstrip('.')}. {hint}"
     shape = {"success": False, "error": message, "code": error.code, "hint": hint}
     return {**shape, **error.data}
-
-
-def _add_continuation(result: dict[str, Any], continuation: Continuation) -> dict[str, Any]:
-    return {
-        **result,
-        "truncated": True,
-        "next_cursor": continuation.cursor,
-        "next": continuation.next,
-    }
 
 
 def _plan_work(arguments: Mapping[str, str]) -> str:
@@ -77,7 +68,7 @@ TOOLSET: Final = Toolset(
     },
     shape_error=_shape_error,
     error_output=TaskErrorAnswer,
-    with_continuation=_add_continuation,
+    with_continuation=add_continuation,
     service=SERVICE,
     jobs=JOBS,
     resource_templates=RESOURCE_TEMPLATES,
