@@ -24,7 +24,7 @@ from rolltop.documents.outline import detect_file_type, parse_outline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MOST: Final = 80
+MAX_QUESTIONS: Final = 80
 """Questions of a tree."""
 
 TUNING_PACKAGES: Final = ("docutils", "pypdf", "alembic", "rich", "email", "asyncio")
@@ -35,8 +35,8 @@ _MANUALS: Final = Path("/usr/share/cmake-3.25/Help")
 _SEED: Final = 20261122
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _SHORTEST_FUNCTION: Final = 4
-_FEWEST_WORDS: Final = 4
-_MOST_WORDS: Final = 25
+_MIN_WORDS: Final = 4
+_MAX_WORDS: Final = 25
 _SHORTEST_SECTION: Final = 200
 _NO_TITLE: Final = "Part"
 _MOST_CHANGED: Final = 8
@@ -207,11 +207,11 @@ def _sample(found: Iterable[tuple[Question, Span]]) -> list[tuple[Question, Span
     once = {question.text.casefold(): (question, span) for question, span in found}
     ordered = sorted(once.values(), key=lambda one: hashlib.sha256(one[0].text.encode()).digest())
     random.Random(_SEED).shuffle(ordered)  # noqa: S311  # a sample, not a secret
-    return ordered[:MOST]
+    return ordered[:MAX_QUESTIONS]
 
 
 def _is_question(text: str) -> bool:
-    return _FEWEST_WORDS <= len(_WORD.findall(text)) <= _MOST_WORDS
+    return _MIN_WORDS <= len(_WORD.findall(text)) <= _MAX_WORDS
 
 
 def _ending(text: str) -> str:

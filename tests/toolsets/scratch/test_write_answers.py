@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rolltop.core.principal import Principal
 
 ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-MOST = 120
+MAX_TOKENS = 120
 METADATA = {"title": "Ledger", "description": "of the harbour", "owner": ["me", None]}
 
 
@@ -67,7 +67,7 @@ def test_a_write_answers_what_it_wrote_and_the_version(mine: Caller) -> None:
     restored = mine.ok("scratch_restore", scratch_id=pad)
     assert restored == {"ok": True, "scratchpad": {**head, "version": 9, "cell_count": 1}}
     for answer in (created, added, edited, replaced, updated, deleted, restored):
-        assert tokens_beyond_ids(answer) <= MOST
+        assert tokens_beyond_ids(answer) <= MAX_TOKENS
 
 
 def test_a_result_says_what_is_wrong_and_nothing_that_is_empty(mine: Caller) -> None:

@@ -39,7 +39,7 @@ _AMONG_FILES: Final = 0.3
 # chosen on the evaluation's tuning sets.
 _IN_A_FILE: Final = 1.2
 # Vectors needed for a comparison.
-_FEWEST: Final = 2
+_MIN_RERANKED: Final = 2
 WHY: Final = "meaning"
 # Code points of a query that are used.
 MAX_QUERY: Final = 2_000
@@ -201,7 +201,7 @@ class Meaning:
             kept |= {at: found[keys[at]] for at in members if keys[at] in found}
         if self._only is not None:
             kept = {at: one for at, one in kept.items() if self._only >> at & 1}
-        vector = self._vector() if len(kept) >= _FEWEST else None
+        vector = self._vector() if len(kept) >= _MIN_RERANKED else None
         if vector is None:
             return {}
         self.compared = sum(1 << at for at in kept)
