@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, Self
@@ -153,6 +154,20 @@ def test_a_log_emptied_in_place_is_noticed(tmp_path: Path) -> None:
         server.add("lost@x")
         assert "desk.db-wal was removed or replaced" in server.said
         server.close()
+
+
+@pytest.mark.parametrize("cut", [1, 8192, 12288])
+def test_a_log_cut_in_place_is_not_written_back(tmp_path: Path, cut: int) -> None:
+    file = tmp_path / "desk.db"
+    log = tmp_path / "desk.db-wal"
+    with Server(file) as server:
+        server.add("before@x")
+        os.truncate(log, log.stat().st_size - cut)
+        server.add("lost@x")
+        assert "desk.db-wal was removed or replaced" in server.said
+        server.close()
+    assert emails(file) == set()
+    require_whole(file)
 
 
 def test_a_start_after_a_kill_goes_on_without_the_removed_log(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rolltop.core.db.sqlite import Mode
 
 _NOOP_SINCE: Final = (3, 51, 0)  # "PRAGMA wal_checkpoint(NOOP)" only counts the log's frames
+_LOG_HEADER_BYTES: Final = 32
+_FRAME_HEADER_BYTES: Final = 24
 
 
 class Connector(Protocol):
@@ -92,7 +94,10 @@ class OpenFiles:
             return False
         store, log, index = map(_stat, self._paths)
         is_alone = [_inode(store), _inode(index)] == [self._inodes[0], self._inodes[2]]
-        return is_alone and (log is None or not log.st_size or _inode(log) == self._inodes[1])
+        if not is_alone or log is None or not log.st_size:
+            return is_alone
+        # Of a shortened log, SQLite would write back some pages and miss others.
+        return _inode(log) == self._inodes[1] and self._is_log_complete()
 
     def _is_log_complete(self) -> bool:
         """Whether the log is large enough for the frames that SQLite believes it to hold."""
@@ -100,7 +105,8 @@ class OpenFiles:
             return True
         ((_busy, frames, _done),) = self._anchor.execute("PRAGMA wal_checkpoint(NOOP)").fetchall()
         log = _stat(self._paths[1])  # after they were counted: others add more
-        return frames * self._page_size <= (log.st_size if log else 0)
+        needed = _LOG_HEADER_BYTES + frames * (_FRAME_HEADER_BYTES + self._page_size)
+        return not frames or needed <= (log.st_size if log else 0)
 
 
 def _stat(path: Path) -> stat_result | None:
