@@ -177,6 +177,15 @@ def test_after_30_days_a_pad_is_gone_and_its_id_free(mine: Caller, clock: Clock)
     assert mine.contents(pad) == ["new"]
 
 
+def test_a_pad_deleted_while_the_clock_stood_back_is_restored(mine: Caller, clock: Clock) -> None:
+    pad = mine.pad("kept")
+    clock.advance(days=-365)
+    mine.ok("scratch_delete", scratch_id=pad)
+    clock.advance(days=365 + 29)
+    mine.ok("scratch_restore", scratch_id=pad)
+    assert mine.contents(pad) == ["kept"]
+
+
 def test_lists_are_ordered_and_filtered_before_the_limit(mine: Caller, clock: Clock) -> None:
     ids: dict[str, str] = {}
     for title, tags, namespace in (

@@ -152,7 +152,8 @@ def touch_pad(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad
     values: dict[str, Any] = {"version": pad.version + 1, "updated_at": tx.now}
     values["cell_count"] = pad.cell_count + cells
     if deleted or pad.deleted_at is not None:
-        values["deleted_at"] = tx.now if deleted else None
+        # Not before its last change, even if the clock has been put back: the trash ends by it.
+        values["deleted_at"] = max(tx.now, pad.updated_at) if deleted else None
     _update(tx, pad, values)
     return replace(pad, **values)
 
