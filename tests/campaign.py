@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pytest
 
 VARIABLE: Final = "TEST_CAMPAIGN"
-NAMED_FACTORS: Final = {"small": 1.0, "full": 10.0}
+NAMED_FACTORS: Final = {"small": 0.5, "full": 10.0}
 
 
 def factor() -> float:
-    """How many times the small campaign is asked for, from TEST_CAMPAIGN.
+    """How many times its own number of examples a campaign is asked for, from TEST_CAMPAIGN.
 
     Raises ValueError when the setting is neither a name nor a positive number.
     """
@@ -34,9 +34,9 @@ def factor() -> float:
     return number
 
 
-def examples(small: int) -> int:
-    """The number of examples to run where the small campaign runs `small`; at least 1."""
-    return max(1, round(small * factor()))
+def examples(number: int) -> int:
+    """The number of examples to run of a campaign of that many; at least 1."""
+    return max(1, round(number * factor()))
 
 
 def is_full() -> bool:

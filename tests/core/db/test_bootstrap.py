@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
@@ -257,10 +258,9 @@ def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
             database.open()
 
 
-def test_what_failed_in_the_background_is_raised_by_the_next_transaction(tmp_path: Path) -> None:
+def test_a_refused_store_is_refused_to_each_transaction(tmp_path: Path) -> None:
     (tmp_path / "desk.db").write_bytes(b"x" * 5000)
     database = Database(f"sqlite:///{tmp_path / 'desk.db'}")
-    database.open_in_background()
     with pytest.raises(IncompatibleStore):
         database.read_sync(SYSTEM, list_users)
     with pytest.raises(IncompatibleStore):
@@ -273,8 +273,8 @@ def test_two_objects_of_one_process_open_one_new_store(
     empty_url: str, make_database: MakeDatabase
 ) -> None:
     first, second = Database(empty_url), Database(empty_url)
-    for database in (first, second):
-        database.open_in_background()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(Database.open, (first, second)))
     for database in (first, second):
         database.write_sync(SYSTEM, add_user, f"{id(database)}@x")
         database.close()

@@ -381,7 +381,6 @@ def test_transactions_open_the_store_themselves_and_read_the_clock_once(
 ) -> None:
     database = Database(empty_url, clock=clock)
     assert not database.is_open()
-    database.open_in_background()
 
     def two_moments(tx: Tx) -> tuple[datetime, datetime]:
         first = tx.now

@@ -354,7 +354,6 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is(
     server = own_postgresql_server
     server.stop()
     database = Database(server.url("postgres"), lock_timeout=2.0)
-    database.open_in_background()
     with pytest.raises(Unavailable, match="out of reach") as raised:
         database.read_sync(SYSTEM, emails)
     assert raised.value.hint

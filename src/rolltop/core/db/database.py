@@ -142,10 +142,6 @@ class Database:
         """
         self._open_store()
 
-    def open_in_background(self) -> None:
-        """Start `open` on a daemon thread; the next transaction raises what it failed with."""
-        threading.Thread(target=self._open_quietly, name="rolltop-store-open", daemon=True).start()
-
     def is_open(self) -> bool:
         """Whether transactions can start without opening the store first."""
         return self._store is not None
@@ -302,12 +298,6 @@ class Database:
         if self._store is not None:
             self._store.dispose()
             self._store = None
-
-    def _open_quietly(self) -> None:
-        try:
-            self._open_store()
-        except Exception as error:  # noqa: BLE001  # the next transaction raises it to its caller
-            _log.warning("the store could not be opened yet: %s", type(error).__name__)
 
     def _release_writer_lock(self) -> None:
         if self._writer_lock is not None:
