@@ -105,7 +105,8 @@ class SearchResults:
 class RankedResult:
     """One ranked result: a whole function, class, section or paragraph; `why` it matched.
 
-    `own` is its own text, without nested chunks.
+    `own` is its own text, without nested chunks; `titles` are those around it and its own. `also`
+    are the lines of its file's next results, where it stands for the file.
     """
 
     repo: str
@@ -115,6 +116,8 @@ class RankedResult:
     own: str
     score: float
     why: tuple[str, ...]
+    titles: str = ""
+    also: tuple[str, ...] = ()
 
 
 class SearchedCounts(TypedDict):
@@ -190,13 +193,22 @@ class MatchData(TypedDict):
     after: NotRequired[list[LineData]]
 
 
-class RankedResultData(TypedDict):
-    """A function, class, section or paragraph that answers a query, and what matched."""
+# `in` is a keyword.
+_Titled = TypedDict("_Titled", {"in": NotRequired[str]})
+
+
+class RankedResultData(_Titled):
+    """A function, class, section or paragraph that answers a query, and what matched.
+
+    `in` are the titles around it and its own; `also` are more lines of the file that match, as
+    `12-40`.
+    """
 
     repo: str
     path: str
     line: int
     end_line: int
+    also: NotRequired[list[str]]
     preview: str
     score: float
     why: list[Literal["words", "name", "path", "meaning"]]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 # Of the schema and of how texts are cut and tokenized; a file of another version is dropped.
-VERSION: Final = 9_000 + outline.VERSION
+VERSION: Final = 10_000 + outline.VERSION
 
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.
 NAME: Final = "="

@@ -33,6 +33,8 @@ _DOCUMENTS: Final = frozenset(
 # The start of a word that does more than close a block.
 _MEANINGFUL: Final = re.compile(r"(?!(?:end|fi|done|esac)\b)\b\w")
 
+SCOPE_SEPARATOR: Final = " > "
+
 _LEFT_OUT: Final = "…\n"
 _COMMENT: Final = ("#", "//", "/*", "*", "--", "@")
 _MAX_COMMENT_LINES: Final = 60
@@ -42,8 +44,8 @@ class Chunk(NamedTuple):
     """A part of a file that is ranked and displayed as one.
 
     `start` to `end`, and each span of `rest`, are the code points of the chunk itself, without
-    nested chunks; `line` to `end_line` includes these. `scope` names the enclosing declaration or
-    section.
+    nested chunks; `line` to `end_line` includes these. `scope` are the titles of the enclosing
+    declarations or sections.
     """
 
     name: str
@@ -58,6 +60,11 @@ class Chunk(NamedTuple):
     def spans(self) -> tuple[tuple[int, int], ...]:
         """All code points of the chunk itself, in order."""
         return (self.start, self.end), *self.rest
+
+    @property
+    def titles(self) -> str:
+        """The titles around the chunk and its own."""
+        return SCOPE_SEPARATOR.join(filter(None, (self.scope, self.name)))
 
     def own(self, text: str) -> str:
         """Join the chunk's own text, with `…` in place of nested chunks."""
@@ -234,4 +241,4 @@ def _paragraphs(lines: TextLines, first: int, last: int) -> Iterator[tuple[int, 
 
 
 def _scope(section: Section) -> str:
-    return " ".join(section.title_path[:-1])
+    return SCOPE_SEPARATOR.join(section.title_path[:-1])

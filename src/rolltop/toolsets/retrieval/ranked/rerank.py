@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from math import ldexp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -31,6 +31,10 @@ MAX_RESULTS: Final = MAX_CANDIDATES
 
 # Exceeds any score of a chunk in a file that the query does not name.
 _AHEAD: Final = 3.0
+# Files that are shown by one result each before any has a second.
+FILES_FIRST: Final = 10
+# Further results of a file whose lines its first one lists.
+_MAX_ALSO: Final = 5
 # Results that embeddings reorder.
 HEAD: Final = 20
 # Weight of a cosine beside the score by words, between chunks of different files.
@@ -114,7 +118,9 @@ def _search(
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
         for candidate, value, why in _rerank(one, scorer, weights):
             path, chunk, own, _ = candidate
-            place = RankedResult(tree.root.name, path, chunk.line, chunk.end_line, own, value, why)
+            place = RankedResult(
+                tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
+            )
             places.append(((-value, number, path.split("/"), chunk.line), place))
     places.sort(key=lambda pair: pair[0])
     best = [place for _, place in places[:MAX_RESULTS]]
@@ -122,7 +128,27 @@ def _search(
         best = meaning.reorder(best, [place.own for place in best])
     terms = frozenset(query.literals.values()) or frozenset({query.phrase})
     unread, lacking = sum(one.unread for one in found), sum(one.lacking for one in found)
-    return Ranking(best[:limit], unread, terms, lacking)
+    return Ranking(_by_file(best)[:limit], unread, terms, lacking)
+
+
+def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:
+    """Let the best result of each file come first until `FILES_FIRST` files have one.
+
+    It lists the lines of the file's next ones. All other results follow in their order, with scores
+    that descend.
+    """
+    of_files: dict[tuple[str, str], list[int]] = {}
+    for at, place in enumerate(places):
+        of_files.setdefault((place.repo, place.path), []).append(at)
+    first = list(islice(of_files.values(), FILES_FIRST))
+    shown = {best for best, *_ in first}
+    found: list[RankedResult] = []
+    for best, *others in first:
+        lines = [f"{places[at].line}-{places[at].end_line}" for at in others[:_MAX_ALSO]]
+        found.append(replace(places[best], also=tuple(lines)))
+    least = found[-1].score if found else 0.0
+    rest = [place for at, place in enumerate(places) if at not in shown]
+    return found + [replace(place, score=min(place.score, least)) for place in rest]
 
 
 def _rerank(

@@ -317,11 +317,13 @@ def _empty_meta(
 
 
 def _result_data(place: RankedResult, preview: str) -> JsonObject:
+    more = {"in": place.titles, "also": list(place.also)}
     return {
         "repo": place.repo,
         "path": place.path,
         "line": place.line,
         "end_line": place.end_line,
+        **{name: value for name, value in more.items() if value},
         "preview": preview,
         "score": place.score,
         "why": list(place.why),
