@@ -191,6 +191,17 @@ def test_each_bad_argument_is_named_and_nothing_is_guessed(
         witnesses.validate(answer.structured, published_output_schema(toolset, tool) or {})
 
 
+@every_tool
+def test_what_is_searched_for_is_no_longer_than_can_be_parsed_at_once(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    for name in {"q", "query", "file_glob"} & _schema(toolset, tool)["properties"].keys():
+        arguments = {**SAMPLES[tool.name](stage), name: "word " * 20_001}
+        answer = call_tool(stage.desk, stage.scope, tool.name, **arguments)
+        assert answer.is_error, answer.text
+        assert f"{name} must be text of at most 100000 characters" in answer.text
+
+
 def test_the_shape_of_lists_is_published_and_refuses_others() -> None:
     published = {tool.name: published_output_schema(toolset, tool) for toolset, tool in PAIRS}
     lists = {name for name, schema in published.items() if schema is not None}

@@ -39,10 +39,11 @@ def shorten_schema(part: Any, definitions: JsonObject) -> Any:  # noqa: ANN401  
         if key == "properties"
         else shorten_schema(entry, definitions)
         for key, entry in schema.items()
-        if key not in {"$defs", "additionalProperties"} and (key, entry) not in _NEEDLESS
+        if key not in _UNLISTED and (key, entry) not in _NEEDLESS
     }
 
 
+_UNLISTED = {"$defs", "additionalProperties", "maxLength"}
 _NEEDLESS = (("minimum", 0), ("minimum", 1), ("default", 0), ("default", False))
 _IMPLIED = (("default", None), ("additionalProperties", True))
 """Keywords that say nothing with these values."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+from pydantic import Field
 
 if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 ToolFunction = Callable[..., Awaitable[object]]
+
+# Parsing what to search for takes the interpreter's lock, so all other callers wait meanwhile.
+MAX_QUERY_CHARACTERS: Final = 100_000
+QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS)]
+"""A query or a glob, as a parameter of a tool."""
 
 MISSING = "missing"
 TYPE = "type"

@@ -15,6 +15,7 @@ from rolltop.core.tools import (
     Actions,
     Alias,
     ArgumentErrorCode,
+    QueryText,
     ResourceTemplate,
     Tool,
 )
@@ -45,7 +46,7 @@ Day = Annotated[str | None, Field(description="YYYY-MM-DD")]
 async def note_list(
     call: CallContext,
     q: Annotated[
-        str | None,
+        QueryText | None,
         Field(
             description='question, words, wor*, "a phrase", -word, tag:x, before:/after:YYYY-MM-DD'
         ),

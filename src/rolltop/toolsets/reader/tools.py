@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import MIN_BUDGET, Page, TextPage
-from rolltop.core.tools import TYPE, VALUE, ArgumentErrorCode, ResourceTemplate, Tool
+from rolltop.core.tools import TYPE, VALUE, ArgumentErrorCode, QueryText, ResourceTemplate, Tool
 from rolltop.toolsets.reader.models import (
     DEFAULT_SUMMARY_TOKENS,
     MAX_SUMMARY,
@@ -88,8 +88,8 @@ async def estimate_tokens(
 
 async def read_plan(
     call: CallContext,
-    file_paths: Annotated[list[str], Field(description="files, folders or globs")],
-    query: str,
+    file_paths: Annotated[list[QueryText], Field(description="files, folders or globs")],
+    query: QueryText,
     budget_tokens: Annotated[int, Field(ge=MIN_BUDGET, description="for their text")],
 ) -> JsonObject:
     """Read the sections of files that best answer a query within a token budget."""

@@ -15,6 +15,7 @@ from rolltop.core.tools import (
     VALUE,
     Alias,
     ArgumentErrorCode,
+    QueryText,
     ResourceContents,
     ResourceTemplate,
     Tool,
@@ -50,7 +51,7 @@ else:
 Repo = Annotated[str | None, Field(description="a root's name")]
 Path = Annotated[str, Field(description="relative to its root")]
 Glob = Annotated[
-    str | None,
+    QueryText | None,
     Field(description="gitignore syntax, as src/**/*.{js,ts}"),
 ]
 CharacterOffset = Annotated[int | None, Field(ge=0, description="from next")]
@@ -60,7 +61,7 @@ NumberedLines = Annotated[bool, Field(description="as {line, text}")]
 
 async def repo_search(
     call: CallContext,
-    query: str,
+    query: QueryText,
     repo: Repo = None,
     file_glob: Glob = None,
     limit: Annotated[int, Field(ge=1, le=1000)] = 200,
@@ -77,7 +78,7 @@ async def repo_search(
 
 async def repo_smart_search(
     call: CallContext,
-    query: str,
+    query: QueryText,
     repo: Repo = None,
     file_glob: Glob = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
@@ -167,6 +168,7 @@ _REPO_FAULT: Final = ArgumentErrorCode("REPO_INVALID")
 _RANGE_FAULT: Final = ArgumentErrorCode("RANGE_INVALID", when=frozenset({VALUE}))
 _CURSOR_FAULT: Final = ArgumentErrorCode("INVALID_CURSOR")
 _SEARCH_FAULTS: Final = {
+    "query": ArgumentErrorCode("QUERY_INVALID", when=frozenset({VALUE})),
     "repo": _REPO_FAULT,
     "limit": ArgumentErrorCode("LIMIT_INVALID"),
     "file_glob": ArgumentErrorCode("FILE_GLOB_INVALID", when=frozenset({TYPE, VALUE})),

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page, TextPage
-from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
+from rolltop.core.tools import Actions, Alias, QueryText, ResourceTemplate, Tool
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_HITS,
@@ -213,7 +213,7 @@ async def scratch_validate(
 
 async def scratch_search(
     call: CallContext,
-    query: str,
+    query: QueryText,
     namespaces: InView = None,
     tags: Texts = None,
     limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,

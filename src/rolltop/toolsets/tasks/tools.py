@@ -18,7 +18,7 @@ from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Page, count_fitting, fits_budget
 from rolltop.core.principal import ALL_PROJECTS, Principal
-from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
+from rolltop.core.tools import Alias, ArgumentErrorCode, QueryText, ResourceTemplate, Tool
 from rolltop.toolsets.tasks import input_checks
 from rolltop.toolsets.tasks.models import (
     COMMENTS_CURSOR,
@@ -176,7 +176,7 @@ def _index_as_text(value: object) -> object:
 async def list_tasks(
     call: CallContext,
     status: StatusFilter = "all",
-    q: Annotated[str | None, Field(description="words")] = None,
+    q: Annotated[QueryText | None, Field(description="words")] = None,
     tag: str | None = None,
     ready: Annotated[bool | None, Field(description="not blocked, not claimed")] = None,
     parent_id: str | None = None,
