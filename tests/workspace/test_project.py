@@ -55,6 +55,7 @@ def test_no_home_no_folder_above_one_and_nothing_of_the_system_is_a_project(home
     above = [home.parent, home.parent.parent, Path("/")]
     system = ["/etc", "/usr", "/usr/bin", "/usr/lib", "/bin", "/var", "/dev", "/proc/self"]
     programs = [home / ".config" / "editor", home / "AppData" / "Local" / "Host" / "app-1"]
+    programs += [home / name for name in (".ssh", ".gnupg/private-keys-v1.d", ".aws/sso/cache")]
     for path in programs:
         path.mkdir(parents=True)
     for path in (home, *above, *map(Path, system), *programs, home / "gone", Path("/root/..")):

@@ -69,8 +69,11 @@ _WINDOWS_TREES: Final = (
     "SystemRoot",
 )
 """Variables that name them on Windows."""
-_HOME_TREES: Final = (".cache", ".config", ".local", "AppData", "Library")
-"""Where programs keep their own files in a home."""
+_HOME_TREES: Final = (
+    *(".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"),
+    *(".cache", ".config", ".local", "AppData", "Library"),
+)
+"""Where programs keep their own files in a home, and where credentials are."""
 
 
 def find_project(start: Path) -> Path | None:

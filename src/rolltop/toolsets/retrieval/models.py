@@ -148,7 +148,7 @@ class Meta(TypedDict):
     """Metadata of an answer; `repo` is `both` for more than one root.
 
     `missing` roots were removed or moved since the start; `hint` helps with a glob that selects no
-    file.
+    file, or with an expression for the end of a text.
     """
 
     repo: str

@@ -109,6 +109,14 @@ def test_a_match_at_the_start_of_a_text_shows_its_own_line(
     assert shown == [(2, "class Session"), (4, "class Other")]
 
 
+def test_an_end_of_text_that_finds_nothing_names_the_end_of_a_line(forest: Forest) -> None:
+    forest.put("code/a.py", "class Session\n")
+    for query in (r"Session\z", r"Session(?:\z|x)"):
+        meta = forest.ok("repo_search", query=query, regex=True)["meta"]
+        assert "$ matches where any line ends" in meta["hint"]
+    assert "hint" not in forest.ok("repo_search", query=r"Sessions$", regex=True)["meta"]
+
+
 @pytest.mark.parametrize(
     ("query", "end"),
     [

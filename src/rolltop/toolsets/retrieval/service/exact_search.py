@@ -136,8 +136,15 @@ def empty_meta(
             time.monotonic() + _SUGGESTION_SECONDS,
             max_bytes=most_bytes,
         ),
-        "hint": None if found.files else _glob_hint(searched, query.file_glob),
+        "hint": _end_hint(query) if found.files else _glob_hint(searched, query.file_glob),
     }
+
+
+def _end_hint(query: Query) -> str | None:
+    r"""Explain the end of a text, which is not that of a line, though \A is its start."""
+    if not query.regex or r"\z" not in query.text:
+        return None
+    return r"\z matches only where a file ends without a line break; $ matches where any line ends."
 
 
 def _glob_hint(searched: Sequence[SearchRoot], file_glob: str | None) -> str | None:
