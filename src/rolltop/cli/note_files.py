@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rolltop.cli import local_context, options
+from rolltop.cli import local_context, options, plain_files
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
     from rolltop.server import identity
     from rolltop.toolsets.notes import import_export
@@ -27,11 +27,9 @@ else:
     import_export = lazy("rolltop.toolsets.notes.import_export")
     identity = lazy("rolltop.server.identity")
 
-_MAX_EXPORT_BYTES: Final = 1 << 30  # bytes of one export
 _TRASH: Final = "trash"
 _TEXT_SUFFIXES: Final = frozenset({".md", ".markdown", ".txt"})
 _ARCHIVE_MEMBER: Final = "source/notes.json"
-_MAX_NAMES: Final = 1_000_000
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -58,55 +56,32 @@ def run(arguments: Namespace) -> int:
 
 
 def _export(app: AppContext, principal: Principal, path: Path) -> int:
-    notes = _all_notes(app, principal)
-    if path.suffix.lower() == ".json":
-        data = import_export.render_export(notes)
-        _write(path, data)
-        options.print_line(f"Wrote {path}.")
-        return 0
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InvalidArgument(f"{path} is there already", hint="Name a new or an empty folder.")
-    count = 0
-    taken: set[str] = set()
-    for note in notes:
-        folder = path / _TRASH if note.content.trash else path
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(folder / _free_name(note, taken), import_export.render_markdown(note))
-        count += 1
-    options.print_line(f"Wrote {count} notes to {path}.")
+    """Write the notes as they are at one moment."""
+    is_file = path.suffix.lower() == ".json"
+    if not is_file:
+        plain_files.require_empty(path)
+
+    def write(tx: Tx) -> str:
+        notes = import_export.read_notes(tx, app.settings)
+        if not is_file:
+            return f"{write_notes(path, path / _TRASH, notes)} notes to {path}"
+        plain_files.write_file(path, import_export.render_export(notes))
+        return f"{path}"
+
+    options.print_line(f"Wrote {app.database.read_sync(principal, write)}.")
     return 0
 
 
-def _all_notes(app: AppContext, principal: Principal) -> Iterator[PortableNote]:
-    last = ""
-    while True:
-        batch = app.database.read_sync(principal, import_export.read_batch, app.settings, last)
-        if not batch:
-            return
-        yield from batch
-        last = batch[-1].id or last
-
-
-def _free_name(note: PortableNote, taken: set[str]) -> str:
-    """Return a file name that no other note has, on file systems that ignore case too."""
-    name = import_export.markdown_name(note)
-    for number in range(1, _MAX_NAMES):
-        tried = f"{name}.md" if number == 1 else f"{name}-{number}.md"
-        if tried.casefold() not in taken:
-            taken.add(tried.casefold())
-            return tried
-    raise InvalidArgument(f"Too many notes are called {name}")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a new file that only its owner may read. Raises InvalidArgument where one is there."""
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise InvalidArgument(
-            f"{path} cannot be written ({error.strerror})", hint="Choose another place."
-        ) from None
+def write_notes(folder: Path, trash: Path, notes: Iterable[PortableNote]) -> int:
+    """Write notes as Markdown files named after their titles, and return how many."""
+    names, count = plain_files.FreeNames(), 0
+    for note in notes:
+        lines = (line.strip() for line in note.content.text.lstrip("\ufeff").splitlines())
+        stem = plain_files.file_stem(next(filter(None, lines), ""), "note")
+        place = trash if note.content.trash else folder
+        plain_files.write_file(place / names.take(stem, ".md"), import_export.render_markdown(note))
+        count += 1
+    return count
 
 
 def _import(app: AppContext, principal: Principal, path: Path) -> int:
@@ -146,10 +121,10 @@ def _read(path: Path) -> Iterable[PortableNote | UnreadableNoteFile]:
     """Return the notes of a folder or an export. Raises InvalidArgument for what is neither."""
     try:
         if path.is_dir():
-            return _read_folder(path)
+            return read_folder(path)
         if path.suffix.lower() == ".zip":
             return import_export.parse_export(_read_archive(path))
-        if path.stat().st_size > _MAX_EXPORT_BYTES:
+        if path.stat().st_size > plain_files.MAX_FILE_BYTES:
             raise InvalidArgument(f"{path} is larger than an export can be")
         return import_export.parse_export(path.read_bytes())
     except OSError as error:
@@ -158,15 +133,17 @@ def _read(path: Path) -> Iterable[PortableNote | UnreadableNoteFile]:
         ) from None
 
 
-def _read_folder(path: Path) -> Iterator[PortableNote | UnreadableNoteFile]:
-    for file in sorted(path.rglob("*")):
-        name = file.relative_to(path).as_posix()
-        if file.suffix.lower() not in _TEXT_SUFFIXES or file.is_symlink() or not file.is_file():
+def read_folder(root: Path, below: str = "") -> Iterator[PortableNote | UnreadableNoteFile]:
+    """Yield the notes of a folder's Markdown and text files, and an error for each bad one."""
+    for found in plain_files.list_files(root, below):
+        if isinstance(found, InvalidArgument):
+            yield import_export.UnreadableNoteFile(found.message)
+            continue
+        if found.path.suffix.lower() not in _TEXT_SUFFIXES:
             continue
         try:
-            yield import_export.parse_markdown(file.read_bytes(), name, file.stat().st_mtime)
-        except OSError as error:
-            yield import_export.UnreadableNoteFile(f"{name} cannot be read ({error.strerror})")
+            content = plain_files.read_file(found)
+            yield import_export.parse_markdown(content.data, found.name, content.modified)
         except InvalidArgument as error:
             yield import_export.UnreadableNoteFile(error.message)
 
@@ -175,7 +152,7 @@ def _read_archive(path: Path) -> bytes:
     """Return the document inside Simplenote's archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(_ARCHIVE_MEMBER).file_size > _MAX_EXPORT_BYTES:
+            if archive.getinfo(_ARCHIVE_MEMBER).file_size > plain_files.MAX_FILE_BYTES:
                 raise InvalidArgument(f"{path} is larger than an export can be")
             return archive.read(_ARCHIVE_MEMBER)
     except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):

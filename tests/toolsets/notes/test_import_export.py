@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from rolltop.toolsets.notes.import_export import (
     PortableNote,
     UnreadableNoteFile,
-    markdown_name,
     parse_export,
     parse_markdown,
     render_export,
@@ -151,12 +150,3 @@ def test_an_entry_that_is_no_note_is_named_and_the_others_are_read(entry: Any) -
     assert isinstance(bad, UnreadableNoteFile)
     assert "activeNotes[0]" in bad.message or "id" in bad.message
     assert isinstance(good, PortableNote)
-
-
-def test_file_names_tell_the_title() -> None:
-    def named(text: str) -> str:
-        return markdown_name(PortableNote(Content(text)))
-
-    assert named("\ufeff\n  # Über: Häfen/../x  \n") == "Über-Häfen-x"
-    assert named("") == named("..") == named("/// \\") == "note"
-    assert len(named("w" * 500)) == 60

@@ -1,23 +1,19 @@
 """Notes as files: Simplenote's own export, and Markdown files with front matter.
 
-Each format turns bytes into portable notes and back, without loss. Front matter is written as one
-JSON value a line, which is YAML too; of other programs any YAML is read.
+Each format turns bytes into portable notes and back, without loss.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import yaml
-
 from rolltop.core.arguments import require_storable
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
 from rolltop.toolsets.notes.models import MAX_ID_LENGTH, BackendState, Content, NewNote
 from rolltop.toolsets.notes.store import notebooks
 
@@ -33,12 +29,6 @@ _MAX_TIMESTAMP: Final = 1e11  # seconds; a greater date is not one
 _LISTS: Final = {"activeNotes": False, "trashedNotes": True}
 _FLAGS: Final = ("markdown", "pinned")
 _PUBLISHED_URL: Final = "http://simp.ly/publish/"
-_FRONT_MATTER: Final = re.compile(
-    r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
-)
-_NAME_SEPARATOR: Final = re.compile(r"[^\w]+")
-_MAX_NAME_LENGTH: Final = 60
-_MAX_FRONT_MATTER: Final = 1 << 20
 _CREATED: Final = ("created", "date", "created_at")
 _MODIFIED: Final = ("modified", "updated", "updated_at", "modified_at")
 
@@ -71,6 +61,14 @@ def read_batch(tx: Tx, settings: Settings, last_id: str) -> list[PortableNote]:
     notebook, _account = notebooks.open_notebook(tx, settings)
     found = notebook.read_after(last_id, BATCH_SIZE)
     return [PortableNote(note.content, note.id) for note in found]
+
+
+def read_notes(tx: Tx, settings: Settings) -> Iterator[PortableNote]:
+    """Yield all notes of the caller, those in the trash too, by id."""
+    last = ""
+    while batch := read_batch(tx, settings, last):
+        yield from batch
+        last = batch[-1].id or last
 
 
 def import_notes(
@@ -141,14 +139,6 @@ def parse_export(data: bytes) -> Iterator[PortableNote | UnreadableNoteFile]:
                 yield UnreadableNoteFile(error.message)
 
 
-def markdown_name(note: PortableNote) -> str:
-    """Make a file name of the title; notes may share one, whatever their ids."""
-    lines = (line.strip() for line in note.content.text.lstrip("\ufeff").splitlines())
-    title = next(filter(None, lines), "")
-    plain = unicodedata.normalize("NFKC", title)[: 4 * _MAX_NAME_LENGTH]
-    return _NAME_SEPARATOR.sub("-", plain).strip("-")[:_MAX_NAME_LENGTH].rstrip("-") or "note"
-
-
 def render_markdown(note: PortableNote) -> bytes:
     """Render a note as a Markdown file in UTF-8."""
     content = note.content
@@ -164,8 +154,7 @@ def render_markdown(note: PortableNote) -> bytes:
         front["system_tags"] = list(content.system_tags)
     if content.extra:
         front["extra"] = dict(content.extra)
-    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in front.items())
-    return f"---\n{''.join(lines)}---\n{content.text}".encode()
+    return render_front_matter(front, content.text)
 
 
 def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote:
@@ -178,12 +167,10 @@ def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote
         whole = require_storable(data.decode(), name)
     except UnicodeDecodeError:
         raise UnreadableNoteFile(f"{name} is not UTF-8 text") from None
-    found = _FRONT_MATTER.match(whole.removeprefix("\ufeff"))
-    front: Mapping[str, Any] = {}
-    text = whole
-    if found is not None and len(found[1]) <= _MAX_FRONT_MATTER:
-        front = _parse_front_matter(found[1], name)
-        text = whole.removeprefix("\ufeff")[found.end() :]
+    try:
+        front, text = parse_front_matter(whole)
+    except ValueError:
+        raise UnreadableNoteFile(f"The front matter of {name} is not YAML") from None
     modified = _front_matter_time(front, _MODIFIED, file_modified)
     content = Content(
         text=text,
@@ -246,20 +233,6 @@ def _parse_entry(given: object, name: str, *, trash: bool) -> PortableNote:
 
 def _flag_tags(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(flag for flag in _FLAGS if entry.get(flag) is True)
-
-
-def _parse_front_matter(text: str, name: str) -> Mapping[str, Any]:
-    """Parse front matter; empty if it is no mapping."""
-    try:
-        pairs = (line.split(": ", 1) for line in text.split("\n") if line.strip())
-        return {key: json.loads(value) for key, value in pairs}
-    except (ValueError, RecursionError):
-        pass  # another program wrote it
-    try:
-        values: object = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise UnreadableNoteFile(f"The front matter of {name} is not YAML") from None
-    return cast("Mapping[str, Any]", values) if isinstance(values, dict) else {}
 
 
 def _front_matter_time(front: Mapping[str, Any], names: tuple[str, ...], default: float) -> float:

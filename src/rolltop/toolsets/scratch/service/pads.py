@@ -146,7 +146,7 @@ def restore_pad(
     evicted = _make_room(tx, limits, reads)
     pad_rows.register_namespace(tx, pad.namespace)
     back = pad_rows.touch_pad(tx, pad)
-    _index_pad_with_cells(tx, back)
+    index_pad_with_cells(tx, back)
     return PadWrite(back, evicted=tuple(evicted))
 
 
@@ -535,7 +535,7 @@ def _index_cells(
     fulltext.put(tx, documents, new=new, same_filters=same_tags)
 
 
-def _index_pad_with_cells(tx: Tx, pad: Pad) -> None:
+def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
     """Index a pad and all its cells, in batches."""
     _index_pad(tx, pad)
     ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]

@@ -133,6 +133,12 @@ def insert_cells(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft
         _new_cell(draft, cell_id, scratch_id, position)
         for position, (cell_id, draft) in enumerate(drafts.items(), first)
     ]
+    insert_stored(tx, made)
+    return made
+
+
+def insert_stored(tx: Tx, made: Sequence[Cell]) -> None:
+    """Insert cells as they are, each at its index."""
     owner = tx.scope.user_id
     _ADD.run_each(
         tx,
@@ -140,7 +146,7 @@ def insert_cells(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft
             {
                 "user_id": owner,
                 "cell_id": cell.cell_id,
-                "scratch_id": scratch_id,
+                "scratch_id": cell.scratch_id,
                 "position": cell.index,
                 **_columns(cell),
             }
@@ -150,7 +156,6 @@ def insert_cells(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft
     texts = [{"user_id": owner, "cell_id": c.cell_id, "content": c.content} for c in made]
     _ADD_CONTENT.run_each(tx, texts)
     _add_tags(tx, made)
-    return made
 
 
 def update_cell(tx: Tx, cell: Cell, draft: Draft) -> Cell:

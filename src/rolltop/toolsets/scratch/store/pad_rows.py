@@ -140,11 +140,24 @@ def insert_pad(
         updated_at=tx.now,
         version=1,
     )
+    insert_stored(tx, pad)
+    return pad
+
+
+def insert_stored(tx: Tx, pad: Pad) -> None:
+    """Insert a pad as it is."""
     values = {name: value for name, value in vars(pad).items() if name != "tenant_id"}
-    values |= {"user_id": tx.scope.user_id, "title_key": title_key(metadata)}
+    values |= {"user_id": tx.scope.user_id, "title_key": title_key(pad.metadata)}
     tx.execute(insert(pads).values(**values))
     _insert_tags(tx, pad)
-    return pad
+
+
+def all_pads(tx: Tx, after: str | None, limit: int) -> list[Pad]:
+    """List up to `limit` of the caller's pads with greater ids, those in the trash too."""
+    mine = select(*_COLUMNS).where(pads.c.user_id == tx.scope.user_id)
+    if after is not None:
+        mine = mine.where(pads.c.scratch_id > after)
+    return _pads(tx, mine.order_by(pads.c.scratch_id).limit(limit))
 
 
 def touch_pad(tx: Tx, pad: Pad, *, cells: int = 0, deleted: bool = False) -> Pad:
@@ -388,6 +401,20 @@ def list_namespaces(
         statement = statement.where(later | same)
     ordered = statement.order_by(namespaces.c.created_at, namespaces.c.namespace).limit(limit)
     return [(row.namespace, row.pads, row.created_at) for row in tx.execute(ordered)]
+
+
+def put_namespace(tx: Tx, namespace: str, created_at: datetime, *, is_project: bool) -> None:
+    """Register a namespace as it is, unless it is registered."""
+    entry = {"namespace": namespace, "created_at": created_at, "is_project": is_project}
+    statement = upsert.insert(tx.kind, namespaces).values(user_id=tx.scope.user_id, **entry)
+    tx.execute(statement.on_conflict_do_nothing())
+
+
+def all_namespaces(tx: Tx) -> list[tuple[str, datetime, bool]]:
+    """List the caller's namespaces with their age and whether a project owns them, by name."""
+    columns = (namespaces.c.namespace, namespaces.c.created_at, namespaces.c.is_project)
+    mine = select(*columns).where(namespaces.c.user_id == tx.scope.user_id)
+    return [tuple(row) for row in tx.execute(mine.order_by(namespaces.c.namespace))]
 
 
 def namespaces_created_at(tx: Tx, moment: datetime) -> list[str]:

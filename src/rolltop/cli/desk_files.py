@@ -1,0 +1,330 @@
+"""`rolltop export` and `rolltop import`: all of a user's desk as files that a person can read.
+
+Notes and tasks are Markdown files, and a pad is a folder with a file for each cell. `desk.json` is
+written last: a folder without it is no finished export.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rolltop.cli import local_context, note_files, options, plain_files
+from rolltop.cli.progress_bar import ProgressBar
+from rolltop.core.errors import Conflict, InvalidArgument
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from typing import Concatenate, ParamSpec, TypeVar
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.principal import Principal
+    from rolltop.core.settings import Settings
+    from rolltop.server import identity
+    from rolltop.toolsets.notes import import_export as portable_notes
+    from rolltop.toolsets.scratch.models.records import PadLimits
+    from rolltop.toolsets.scratch.service import import_export as portable_pads
+    from rolltop.toolsets.scratch.service import scratch_service
+    from rolltop.toolsets.tasks import import_export as portable_tasks
+
+    T = TypeVar("T")
+    P = ParamSpec("P")
+else:
+    identity = lazy("rolltop.server.identity")
+    portable_notes = lazy("rolltop.toolsets.notes.import_export")
+    portable_pads = lazy("rolltop.toolsets.scratch.service.import_export")
+    portable_tasks = lazy("rolltop.toolsets.tasks.import_export")
+    scratch_service = lazy("rolltop.toolsets.scratch.service.scratch_service")
+
+_MANIFEST: Final = "desk.json"
+_FORMAT: Final = "rolltop desk"
+_VERSION: Final = 1
+_NOTES, _TASKS, _PADS = "notes", "tasks", "pads"
+_TRASH: Final = "trash"
+_REPORT_INTERVAL: Final = 50
+_OUTCOMES: Final = {
+    "added": "added",
+    "changed": "changed",
+    "unchanged": "here already",
+    "older": "newer here",
+    "kept": "different here and left so",
+}
+"""What became of the things that a folder has."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments of the command that was chosen."""
+    is_export = parser.get_default("command") == "export"
+    place = "a new or empty folder" if is_export else "a folder that `rolltop export` wrote"
+    parser.add_argument("path", metavar="DIR", type=Path, help=place)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options.add_identity(parser)
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Do what was asked and say so; 1 where some files could not be read."""
+    path: Path = arguments.path
+    work = export_desk if arguments.command == "export" else import_desk
+    with local_context.open_context(options.read_settings(arguments)) as context:
+        user = identity.LocalUser(context)
+        user.check()
+        principal = asyncio.run(user.principal(local_context.ACTOR))
+        with ProgressBar(sys.stderr) as bar:
+            answer = work(context, principal, path, bar)
+    for line in [json.dumps(answer, ensure_ascii=False)] if arguments.json else _lines(answer):
+        options.print_line(line)
+    return 1 if answer.get("left_out") else 0
+
+
+def export_desk(
+    app: AppContext, principal: Principal, path: Path, bar: ProgressBar
+) -> dict[str, Any]:
+    """Write the desk as it is at one moment, and return how many things of each kind it has.
+
+    Nothing stays of an export that fails. Raises InvalidArgument unless the folder is new or empty.
+    """
+    plain_files.require_empty(path)
+    try:
+        counts = app.database.read_sync(principal, _write_desk, app.settings, path, bar)
+    except BaseException:
+        for below in (_NOTES, _TASKS, _PADS, _TRASH, _MANIFEST):
+            shutil.rmtree(path / below, ignore_errors=True)
+            with suppress(OSError):
+                (path / below).unlink()
+        raise
+    return {"command": "export", "directory": str(path), **counts}
+
+
+def import_desk(
+    app: AppContext, principal: Principal, path: Path, bar: ProgressBar
+) -> dict[str, Any]:
+    """Add what the folder has and is not here, and return what was done.
+
+    Raises InvalidArgument unless the folder is a finished export.
+    """
+    return _Import(app, principal, path, _read_manifest(path), bar).run()
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Say what was done."""
+    for message in answer.get("left_out", ()):
+        yield f"Left out: {message}."
+    counts = {kind: answer[kind] for kind in (_NOTES, _TASKS, _PADS)}
+    if answer["command"] == "export":
+        names = {
+            kind: kind if count != 1 else kind.removesuffix("s") for kind, count in counts.items()
+        }
+        listed = ", ".join(f"{count} {names[kind]}" for kind, count in counts.items())
+        yield f"Wrote {listed} to {answer['directory']}."
+        return
+    for kind, count in counts.items():
+        told = ", ".join(f"{number} {_OUTCOMES[name]}" for name, number in count.items() if number)
+        yield f"{kind.capitalize()}: {told or 'none'}."
+
+
+def _write_desk(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> dict[str, int]:
+    trash = path / _TRASH
+    notes = _report(bar, _NOTES, portable_notes.read_notes(tx, settings))
+    counts = {_NOTES: note_files.write_notes(path / _NOTES, trash / _NOTES, notes)}
+    names, counts[_TASKS] = plain_files.FreeNames(), 0
+    for task in _report(bar, _TASKS, portable_tasks.read_tasks(tx)):
+        place = trash / _TASKS if task.deleted_at else path / _TASKS
+        name = names.take(plain_files.file_stem(task.title, "task"), ".md")
+        plain_files.write_file(place / name, portable_tasks.render_task(task))
+        counts[_TASKS] += 1
+    names, counts[_PADS] = plain_files.FreeNames(), 0
+    for pad in _report(bar, _PADS, portable_pads.read_pads(tx)):
+        place = trash / _PADS if pad.deleted_at else path / _PADS
+        folder = place / names.take(plain_files.file_stem(pad.metadata.get("title", ""), "pad"))
+        for name, data in portable_pads.render_pad(tx, pad):
+            plain_files.write_file(folder / name, data)
+        counts[_PADS] += 1
+    manifest = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "counts": counts,
+        "namespaces": portable_pads.read_namespaces(tx),
+    }
+    plain_files.write_file(
+        path / _MANIFEST, f"{json.dumps(manifest, ensure_ascii=False, indent=2)}\n".encode()
+    )
+    return counts
+
+
+def _report(bar: ProgressBar, kind: str, items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, and show how many there were."""
+    for count, item in enumerate(items, 1):
+        if not count % _REPORT_INTERVAL:
+            bar.report(count, None, f"{count} {kind}")
+        yield item
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return what an export says of itself. Raises InvalidArgument where it does not."""
+    hint = "`rolltop notes import` takes Markdown files and Simplenote's exports."
+    try:
+        data = plain_files.read_file(plain_files.FoundFile(_MANIFEST, path / _MANIFEST)).data
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"{path} is no finished export of a desk: it has no {_MANIFEST}", hint=hint
+        ) from None
+    try:
+        whole: object = json.loads(data)
+    except (ValueError, RecursionError):
+        whole = None
+    manifest = cast("dict[str, Any]", whole if isinstance(whole, dict) else {})
+    if manifest.get("format") != _FORMAT:
+        raise InvalidArgument(f"{path / _MANIFEST} is not that of a desk", hint=hint)
+    if manifest.get("version") != _VERSION:
+        raise InvalidArgument(
+            f"{path} is an export in version {manifest.get('version')!r}, and this program reads"
+            f" version {_VERSION}",
+            hint="Use the program that wrote it, or a newer one.",
+        )
+    return manifest
+
+
+class _Import:
+    """One import: what the folder has and is not here is added."""
+
+    def __init__(
+        self,
+        app: AppContext,
+        principal: Principal,
+        root: Path,
+        manifest: Mapping[str, Any],
+        bar: ProgressBar,
+    ) -> None:
+        self._app = app
+        self._principal = principal
+        self._root = root
+        self._manifest = manifest
+        self._bar = bar
+        self._left_out: list[str] = []
+        self._found = dict.fromkeys((_NOTES, _TASKS, _PADS), 0)
+
+    def run(self) -> dict[str, Any]:
+        """Import all and return what was done."""
+        self._write(portable_pads.import_namespaces, self._manifest.get("namespaces"))
+        done = {_NOTES: self._notes(), _TASKS: self._tasks(), _PADS: self._pads()}
+        for kind, count in dict(self._manifest.get("counts") or {}).items():
+            if kind in self._found and count != self._found[kind]:
+                self._left_out.append(
+                    f"{_MANIFEST} counts {count} {kind}, and the folder has {self._found[kind]}"
+                )
+        return {
+            "command": "import",
+            "directory": str(self._root),
+            **done,
+            "left_out": self._left_out,
+        }
+
+    def _notes(self) -> dict[str, int]:
+        counts, batch = portable_notes.ImportCounts(), list[portable_notes.PortableNote]()
+        folders = self._folders(_NOTES)
+        notes = (note for below in folders for note in note_files.read_folder(self._root, below))
+        for note in _report(self._bar, _NOTES, notes):
+            self._found[_NOTES] += 1
+            if isinstance(note, portable_notes.UnreadableNoteFile):
+                self._left_out.append(note.message)
+                continue
+            batch.append(note)
+            if len(batch) == portable_notes.BATCH_SIZE:
+                counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
+                batch = []
+        counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
+        return asdict(counts)
+
+    def _tasks(self) -> dict[str, int]:
+        tasks, seen = list[portable_tasks.StoredTask](), dict[str, str]()
+        for found in _report(self._bar, _TASKS, self._files(_TASKS)):
+            if found.path.suffix.lower() != ".md":
+                continue
+            self._found[_TASKS] += 1
+            with self._complaints(found.name):
+                content = plain_files.read_file(found)
+                task = portable_tasks.parse_task(content.data, found.name, content.modified)
+                _require_new(task.id, seen, found.name)
+                tasks.append(task)
+        done = portable_tasks.TaskImport()
+        with self._complaints(f"all {_TASKS}"):
+            done = self._write(portable_tasks.import_tasks, tasks)
+        counts = asdict(done)
+        self._left_out += counts.pop("refused")
+        return counts
+
+    def _pads(self) -> dict[str, int]:
+        limits = self._app.service(scratch_service.ScratchService).limits
+        done, seen = portable_pads.PadImport(), dict[str, str]()
+        manifests = (
+            found for found in self._files(_PADS) if found.path.name == portable_pads.PAD_FILE
+        )
+        for found in _report(self._bar, _PADS, manifests):
+            self._found[_PADS] += 1
+            with self._complaints(found.name):
+                pad = self._read_pad(found, limits)
+                _require_new(pad.pad.scratch_id, seen, found.name)
+                done = self._write(portable_pads.import_pad, pad, limits, done)
+        return asdict(done)
+
+    def _read_pad(
+        self, found: plain_files.FoundFile, limits: PadLimits
+    ) -> portable_pads.PortablePad:
+        def read(name: str) -> bytes:
+            beside = found.name.removesuffix(portable_pads.PAD_FILE) + name
+            cell = plain_files.FoundFile(beside, found.path.parent / name)
+            return plain_files.read_file(cell).data
+
+        return portable_pads.parse_pad(plain_files.read_file(found).data, read, limits)
+
+    def _folders(self, kind: str) -> list[str]:
+        """Return the folders of a kind of things that are there and no links."""
+        places = (f"{kind}", f"{_TRASH}/{kind}")
+        return [below for below in places if self._is_folder(below)]
+
+    def _is_folder(self, below: str) -> bool:
+        steps = [self._root / below, *(self._root / below).parents]
+        own = steps[: steps.index(self._root)]
+        if any(step.is_symlink() for step in own):
+            self._left_out.append(f"{below} is a link")
+            return False
+        return (self._root / below).is_dir()
+
+    def _files(self, kind: str) -> Iterator[plain_files.FoundFile]:
+        for below in self._folders(kind):
+            for found in plain_files.list_files(self._root, below):
+                if isinstance(found, InvalidArgument):
+                    self._left_out.append(found.message)
+                else:
+                    yield found
+
+    @contextmanager
+    def _complaints(self, name: str) -> Generator[None]:
+        """Take down what is wrong with a file; the others are imported."""
+        try:
+            yield
+        except (InvalidArgument, Conflict) as error:
+            known = error.message.startswith(name)
+            self._left_out.append(error.message if known else f"{name}: {error.message}")
+
+    def _write(
+        self, write: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return self._app.database.write_sync(self._principal, write, *args, **kwargs)
+
+
+def _require_new(item_id: str, seen: dict[str, str], name: str) -> None:
+    """Raise InvalidArgument for an id that another file has had."""
+    first = seen.setdefault(item_id, name)
+    if first != name:
+        raise InvalidArgument(f"{name} has the same id as {first}")

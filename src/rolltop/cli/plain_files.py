@@ -1,0 +1,118 @@
+"""Folders of files that a person can read: safe names, careful writes and reads."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rolltop.core.errors import InvalidArgument
+from rolltop.workspace.safe_open import open_rule_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_FILE_BYTES: Final = 1 << 30
+_NAME_SEPARATOR: Final = re.compile(r"[^\w]+")
+_MAX_STEM_LENGTH: Final = 60
+# Windows opens a device under these names, whatever their suffix.
+_DEVICE_NAME: Final = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])", re.IGNORECASE)
+
+
+def file_stem(title: str, default: str) -> str:
+    """Make the stem of a file name from a title's words, for any file system."""
+    plain = unicodedata.normalize("NFKC", title)[: 4 * _MAX_STEM_LENGTH]
+    stem = _NAME_SEPARATOR.sub("-", plain).strip("-")[:_MAX_STEM_LENGTH].rstrip("-") or default
+    return f"{stem}-" if _DEVICE_NAME.fullmatch(stem) else stem
+
+
+class FreeNames:
+    """Gives out names that differ on file systems that ignore case, too."""
+
+    def __init__(self) -> None:
+        self._taken: Final[set[str]] = set()
+        self._numbers: Final[dict[str, int]] = {}
+
+    def take(self, stem: str, suffix: str = "") -> str:
+        """Return the stem with the suffix, numbered from the second time on."""
+        key = stem.casefold()
+        while True:
+            number = self._numbers[key] = self._numbers.get(key, 0) + 1
+            name = f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}"
+            if name.casefold() not in self._taken:
+                self._taken.add(name.casefold())
+                return name
+
+
+def require_empty(folder: Path) -> None:
+    """Raise InvalidArgument unless nothing is there, or an empty folder."""
+    is_there = folder.is_symlink() or folder.exists()
+    if is_there and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InvalidArgument(f"{folder} is there already", hint="Name a new or an empty folder.")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a new file, and its folder, for their owner alone.
+
+    Raises InvalidArgument where a file is there.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise InvalidArgument(
+            f"{path} cannot be written ({error.strerror})", hint="Choose another place."
+        ) from None
+
+
+class FoundFile(NamedTuple):
+    """A file below a folder; `name` is its path from there, with slashes."""
+
+    name: str
+    path: Path
+
+
+class FileContent(NamedTuple):
+    """What a file holds, and when it was written, in UNIX seconds."""
+
+    data: bytes
+    modified: float
+
+
+def list_files(root: Path, below: str = "") -> Iterator[FoundFile | InvalidArgument]:
+    """Yield the files of a folder below the root in order; no link is followed.
+
+    A link, or a folder that cannot be listed, yields a complaint. Files and folders whose names
+    begin with a dot are other programs' own.
+    """
+    folder = root / below
+    name = folder.relative_to(root).as_posix()
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+    except OSError as error:
+        yield InvalidArgument(f"{name} cannot be listed ({error.strerror})")
+        return
+    for entry in entries:
+        name = entry.relative_to(root).as_posix()
+        if entry.name.startswith("."):
+            continue
+        if entry.is_symlink():
+            yield InvalidArgument(f"{name} is a link")
+        elif entry.is_dir():
+            yield from list_files(root, name)
+        else:
+            yield FoundFile(name, entry)
+
+
+def read_file(found: FoundFile) -> FileContent:
+    """Read a regular file, through no link. Raises InvalidArgument."""
+    try:
+        with open_rule_file(str(found.path), MAX_FILE_BYTES, follow=False) as file:
+            return FileContent(file.read(MAX_FILE_BYTES), file.status.st_mtime)
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise InvalidArgument(f"{found.name} cannot be read ({reason})") from None

@@ -1,0 +1,259 @@
+"""Tasks as Markdown files: their fields as front matter, their description as the text."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.errors import InvalidArgument
+from rolltop.core.pagination import format_timestamp
+from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
+from rolltop.toolsets.tasks import input_checks
+from rolltop.toolsets.tasks.models import (
+    LOWEST_PRIORITY,
+    MAX_AUTHOR_LENGTH,
+    PLACES_OF_COMMENT,
+    Comment,
+)
+from rolltop.toolsets.tasks.store import graph, transfer
+from rolltop.toolsets.tasks.store.transfer import StoredTask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rolltop.core.db import Tx
+
+_MAX_VERSION: Final = 2**31 - 1
+
+
+@dataclass
+class TaskImport:
+    """What became of imported tasks; `kept` are different here, and stay as they are here."""
+
+    added: int = 0
+    unchanged: int = 0
+    kept: int = 0
+    refused: list[str] = field(default_factory=list[str])
+
+
+def read_tasks(tx: Tx) -> Iterator[StoredTask]:
+    """Yield all tasks of the caller, those in the trash too, by id."""
+    return transfer.read_all(tx)
+
+
+def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
+    """Import tasks that are not here yet; one whose id is another user's gets an id of its own.
+
+    Raises InvalidArgument if tasks wait for each other, or are each other's parents.
+    """
+    owner = tx.scope.user_id
+    graph.lock_graph(tx, owner)
+    here = transfer.read_some(tx, [task.id for task in given])
+    own_ids = {
+        task.id: str(uuid.uuid5(uuid.UUID(owner), task.id)) for task in given if task.id not in here
+    }
+    here |= transfer.read_some(tx, [*own_ids.values()])
+    ids = {old: own for old, own in own_ids.items() if own in here}
+    new = [task for task in given if task.id in own_ids and task.id not in ids]
+    transfer.insert_all(tx, new)
+    inserted = transfer.read_some(tx, [task.id for task in new])
+    ids |= {task.id: own_ids[task.id] for task in new if task.id not in inserted}
+    transfer.insert_all(tx, [_with_ids(task, ids) for task in new if task.id in ids])
+    result = TaskImport(added=len(new))
+    mapped = [_with_ids(task, ids) for task in given]
+    for task in mapped:
+        if task.id in here:
+            result.unchanged += here[task.id] == task
+            result.kept += here[task.id] != task
+    added = [_with_ids(task, ids) for task in new]
+    known = {task.id for task in mapped} | _find_known(tx, added)
+    whole = [_without_unknown(task, known, result.refused) for task in added]
+    _require_no_cycle(whole)
+    transfer.insert_details(tx, whole)
+    return result
+
+
+def render_task(task: StoredTask) -> bytes:
+    """Render a task as a Markdown file in UTF-8."""
+    optional: dict[str, Any] = {
+        "project": task.project,
+        "priority": task.priority,
+        "due_at": task.due_at and format_timestamp(task.due_at),
+        "tags": list(task.tags) or None,
+        "parent_id": task.parent_id,
+        "blocked_by": list(task.blocked_by) or None,
+        "links": list(task.links) or None,
+        "deleted_at": task.deleted_at and format_timestamp(task.deleted_at),
+        "comments": [_render_comment(comment) for comment in task.comments] or None,
+    }
+    fields = {
+        "id": task.id,
+        "title": task.title,
+        "status": task.status,
+        "created_at": format_timestamp(task.created_at),
+        "updated_at": format_timestamp(task.updated_at),
+        "version": task.version,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    return render_front_matter(fields, f"{task.description}\n" if task.description else "")
+
+
+def parse_task(data: bytes, name: str, file_modified: float) -> StoredTask:
+    """Parse the Markdown file called `name`. Raises InvalidArgument, which names it.
+
+    A file without an id gets one that is the same whenever it is read unchanged; one without
+    dates has that of the file.
+    """
+    try:
+        whole = data.decode()
+        fields, text = parse_front_matter(whole)
+    except ValueError:
+        raise InvalidArgument(f"{name} is not a task in UTF-8 text") from None
+    written = format_timestamp(datetime.fromtimestamp(int(file_modified), UTC))
+    given: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
+    given = {
+        "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}")),
+        "status": "pending",
+        "created_at": written,
+        "updated_at": given.get("created_at", written),
+        "version": 1,
+        **given,
+    }
+    try:
+        values = {key: check(given[key]) for key, check in _CHECKS.items() if key in given}
+        description = input_checks.description(text)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{name}: {error.message}") from None
+    if "title" not in values:
+        raise InvalidArgument(f"{name} has no title")
+    return StoredTask(**values, description=description)
+
+
+def _render_comment(comment: Comment) -> dict[str, Any]:
+    at = format_timestamp(comment.created_at)
+    return {"version": comment.version, "at": at, "by": comment.author, "text": comment.text}
+
+
+def _with_ids(task: StoredTask, ids: Mapping[str, str]) -> StoredTask:
+    """Replace the ids that are different here."""
+    if not ids:
+        return task
+    return replace(
+        task,
+        id=ids.get(task.id, task.id),
+        parent_id=task.parent_id and ids.get(task.parent_id, task.parent_id),
+        blocked_by=tuple(sorted(ids.get(other, other) for other in task.blocked_by)),
+    )
+
+
+def _find_known(tx: Tx, added: Sequence[StoredTask]) -> set[str]:
+    """Return those ids that the tasks refer to and that are the caller's."""
+    named = {other for task in added for other in (*task.blocked_by, task.parent_id) if other}
+    return {*transfer.read_some(tx, sorted(named))}
+
+
+def _without_unknown(task: StoredTask, known: set[str], refused: list[str]) -> StoredTask:
+    """Leave out references to tasks that are not here, and say so."""
+    unknown = {one for one in (*task.blocked_by, task.parent_id) if one and one not in known}
+    refused += [f"task {task.id} refers to {one}, which is no task here" for one in sorted(unknown)]
+    return replace(
+        task,
+        parent_id=None if task.parent_id in unknown else task.parent_id,
+        blocked_by=tuple(other for other in task.blocked_by if other not in unknown),
+    )
+
+
+def _require_no_cycle(added: Sequence[StoredTask]) -> None:
+    """Raise InvalidArgument for a cycle outside the trash: restoring a task breaks those in it."""
+    shown = {task.id: task for task in added if task.deleted_at is None}
+    edges: dict[str, Callable[[StoredTask], tuple[str, ...]]] = {
+        "blocked_by": lambda task: task.blocked_by,
+        "parent_id": lambda task: (task.parent_id,) if task.parent_id else (),
+    }
+    for name, targets in edges.items():
+        waits = {
+            task.id: [other for other in targets(task) if other in shown] for task in shown.values()
+        }
+        try:
+            TopologicalSorter(waits).prepare()
+        except CycleError as error:
+            raise InvalidArgument(
+                f"{name} makes tasks wait for each other: {' → '.join(error.args[1])}",
+                hint="Take one of these references out of the files; no task was imported.",
+            ) from None
+
+
+def _identifier(value: object) -> str:
+    try:
+        return str(uuid.UUID(str(value)))
+    except ValueError:
+        raise InvalidArgument(f"{value_preview(value)} is no task's id") from None
+
+
+def _moment(value: object) -> datetime:
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"{value_preview(value)} is no date and time") from None
+
+
+def _integer(value: object, lowest: int, highest: int) -> int:
+    if type(value) is not int or not lowest <= value <= highest:
+        raise InvalidArgument(
+            f"{value_preview(value)} is not a whole number from {lowest} to {highest}"
+        )
+    return value
+
+
+def _status(value: object) -> str:
+    if value not in {"pending", "completed"}:
+        raise InvalidArgument(f"status is pending or completed, not {value_preview(value)}")
+    return str(value)
+
+
+def _text_list(value: object, check: Callable[[str], str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(check(str(entry)) for entry in _entries(value)))
+
+
+def _entries(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+def _comments(value: object) -> tuple[Comment, ...]:
+    found: dict[int, Comment] = {}
+    for given in _entries(value):
+        entry = cast("dict[str, Any]", given if isinstance(given, dict) else {})
+        if not {"version", "at", "by", "text"} <= entry.keys():
+            raise InvalidArgument("a comment has version, at, by and text")
+        version = _integer(entry["version"], 1, _MAX_VERSION)
+        author = require_storable(str(entry["by"]), "by")[:MAX_AUTHOR_LENGTH]
+        text = require_storable(str(entry["text"]), "comment")
+        if version in found or not 1 <= len(text) < PLACES_OF_COMMENT:
+            raise InvalidArgument(f"the comment of version {version} is too long, or one of two")
+        found[version] = Comment(version, _moment(entry["at"]), author, text)
+    return tuple(found[version] for version in sorted(found))
+
+
+_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "id": _identifier,
+    "title": lambda value: input_checks.title(str(value)),
+    "status": _status,
+    "created_at": _moment,
+    "updated_at": _moment,
+    "version": lambda value: _integer(value, 1, _MAX_VERSION),
+    "project": lambda value: input_checks.project(str(value)),
+    "priority": lambda value: _integer(value, 0, LOWEST_PRIORITY),
+    "due_at": lambda value: input_checks.parse_due(str(value)),
+    "tags": lambda value: tuple(sorted(_text_list(value, input_checks.tag))),
+    "parent_id": _identifier,
+    "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier))),
+    "links": lambda value: _text_list(value, input_checks.link),
+    "deleted_at": _moment,
+    "comments": _comments,
+}
+"""How each field of a file is checked."""

@@ -1,0 +1,416 @@
+"""`rolltop export` and `rolltop import`: all of a user's desk as files, and back."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import uuid
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolltop.cli import desk_files
+from rolltop.cli.plain_files import FreeNames, file_stem
+from rolltop.cli.progress_bar import ProgressBar
+from rolltop.core.accounts import add_user, delete_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.principal import Principal
+from tests.campaign import examples
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from tests.cli.conftest import Shell
+
+_ALPHABET: Final = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
+_numbers = count(1)
+TEXTS = st.text(_ALPHABET, max_size=30) | st.sampled_from(["---\nid: 1\n---\n", "a\r\nb\u2028c\n"])
+NAMES = st.text(_ALPHABET, min_size=1, max_size=9).filter(str.strip)
+TITLES = NAMES | st.sampled_from(["Con", "trash", "../x", "same", "Same"])
+TRUE: Final = st.just(True)  # noqa: FBT003  # a strategy's only value
+WORDS = st.sampled_from(["red", "blue", "zwölf 12"])
+PICKS = st.integers(0, 99)
+VALUES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+FIELDS = st.dictionaries(WORDS, VALUES | st.lists(VALUES, max_size=2), max_size=2)
+CELLS = st.fixed_dictionaries(
+    {"language": st.sampled_from(["python", "json", "sql", "no/name"]), "content": TEXTS},
+    optional={"tags": st.lists(WORDS, max_size=2), "metadata": FIELDS, "validate": TRUE},
+)
+STEPS = st.one_of(
+    st.tuples(
+        st.just("task"),
+        st.fixed_dictionaries(
+            {"title": TITLES},
+            optional={
+                "description": TEXTS,
+                "tags": st.lists(WORDS, max_size=2),
+                "priority": st.integers(0, 4),
+                "due_at": st.just("2026-03-01T17:00:00.5+01:00"),
+                "links": st.just(["https://example.org/a", "rolltop://note/x"]),
+                "project": WORDS,
+            },
+        ),
+        PICKS,
+    ),
+    st.tuples(st.just("comment"), NAMES, PICKS),
+    st.tuples(st.sampled_from(["complete_task", "delete_task", "scratch_delete"]), PICKS),
+    st.tuples(
+        st.just("pad"),
+        st.fixed_dictionaries(
+            {
+                "metadata": FIELDS.flatmap(
+                    lambda fields: TITLES.map(lambda t: {**fields, "title": t})
+                )
+            },
+            optional={
+                "tags": st.lists(WORDS, max_size=2),
+                "namespace": WORDS,
+                "cells": st.lists(CELLS, max_size=3),
+            },
+        ),
+    ),
+    st.tuples(st.just("schema"), WORDS, PICKS),
+    st.tuples(st.just("move"), PICKS),
+    st.tuples(st.just("namespace"), WORDS),
+    st.tuples(
+        st.just("note"),
+        st.fixed_dictionaries(
+            {"text": TEXTS}, optional={"tags": st.lists(WORDS, max_size=2), "trash": TRUE}
+        ),
+    ),
+)
+
+
+def one_of(ids: list[str], pick: int) -> str:
+    return ids[pick % len(ids)]
+
+
+class Owner:
+    """One user who fills a desk by the tools, and keeps the ids of what is there."""
+
+    def __init__(self, app: AppContext) -> None:
+        self.app = app
+        email = f"user{next(_numbers)}@example.org"
+        self.principal = Principal.for_user(
+            app.database.write_sync(SYSTEM, add_user, email).id, actor="tester"
+        )
+        self.tasks: list[str] = []
+        self.pads: list[str] = []
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return call_tool(self.app, self.principal, tool, **arguments).structured
+
+    def take(self, step: tuple[Any, ...]) -> None:
+        """Take one drawn step; one that the tools refuse changes nothing."""
+        match step:
+            case ("task", fields, pick):
+                hangs_on = self.tasks[pick % len(self.tasks) :][:1] if self.tasks else []
+                name = "parent_id" if pick % 2 else "blocked_by"
+                more = {name: hangs_on[0] if pick % 2 else hangs_on} if hangs_on else {}
+                answer = self.call("add_task", **fields, **more)
+                self.tasks += [answer["data"]["task_id"]] if answer["success"] else []
+            case ("comment", text, pick) if self.tasks:
+                self.call("update_task", task_id=one_of(self.tasks, pick), comment=text)
+            case ("complete_task" | "delete_task", pick) if self.tasks:
+                self.call(step[0], task_id=one_of(self.tasks, pick))
+            case ("scratch_delete", pick) if self.pads:
+                self.call("scratch_delete", scratch_id=one_of(self.pads, pick))
+            case ("pad", fields):
+                answer = self.call("scratch_create", **fields)
+                self.pads += [answer["scratchpad"]["scratch_id"]] if answer["ok"] else []
+            case ("schema", name, pick) if self.pads:
+                schema = {"name": name, "schema": {"type": "object"}}
+                pad = one_of(self.pads, pick)
+                self.call("scratch_schema", action="upsert", scratch_id=pad, schema=schema)
+                cell = {"language": "json", "content": "[]", "validate": True, "json_schema": name}
+                self.call("scratch_append_cell", scratch_id=pad, cell=cell)
+            case ("move", pick) if self.pads:
+                cell = {"language": "md", "content": "# moved"}
+                pad = one_of(self.pads, pick)
+                place = {"index": 0, "new_index": pick % 3}
+                self.call("scratch_replace_cell", scratch_id=pad, cell=cell, **place)
+            case ("namespace", name):
+                self.call("scratch_namespace", action="create", namespace=name)
+            case ("note", fields):
+                self.call("note_save", **fields)
+            case _:
+                pass
+
+    def seen(self) -> list[Any]:
+        """Return all that the tools show of the desk, save versions of notes and reads of pads."""
+        notes = self.call("note_list", trash_s=2, limit=100)["items"]
+        whole = [self.call("note_get", id=note["id"]) for note in notes]
+        tasks = [self.call("get_task", task_id=task) for task in self.tasks]
+        pads = [self.call("scratch_read", scratch_id=pad) for pad in self.pads]
+        for pad in pads:
+            for name in ("last_access_at", "tenant_id"):
+                pad.get("scratchpad", {}).pop(name, None)
+        trash = self.call("scratch_restore")
+        spaces = self.call("scratch_namespace", action="list")
+        return [sorted(whole, key=lambda note: note["id"]), tasks, pads, trash, spaces]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder by their paths."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def export(owner: Owner, folder: Path) -> dict[str, bytes]:
+    desk_files.export_desk(owner.app, owner.principal, folder, ProgressBar(None))
+    return files(folder)
+
+
+def bring(owner: Owner, folder: Path) -> dict[str, Any]:
+    return desk_files.import_desk(owner.app, owner.principal, folder, ProgressBar(None))
+
+
+@settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEPS, max_size=14))
+def test_a_desk_that_is_imported_is_exported_byte_for_byte(
+    database: Database, tmp_path: Path, steps: list[tuple[Any, ...]]
+) -> None:
+    number = next(_numbers)
+    first = Owner(make_desk(database))
+    for step in steps:
+        first.take(step)
+    before, seen = export(first, tmp_path / f"{number}a"), first.seen()
+    database.write_sync(SYSTEM, delete_user, first.principal.user_id)
+
+    second = Owner(make_desk(database))
+    second.tasks, second.pads = first.tasks, first.pads
+    done = bring(second, tmp_path / f"{number}a")
+    assert done["left_out"] == []
+    assert export(second, tmp_path / f"{number}b") == before
+    assert second.seen() == seen
+    again = bring(second, tmp_path / f"{number}a")
+    assert all(again[kind]["added"] == 0 for kind in ("notes", "tasks", "pads"))
+    assert all(again[kind].get("kept", 0) == 0 for kind in ("notes", "tasks", "pads"))
+    database.write_sync(SYSTEM, delete_user, second.principal.user_id)
+
+
+def call(shell: Shell, tool: str, **arguments: Any) -> dict[str, Any]:
+    done = shell("call", tool, "--json", json.dumps(arguments))
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    plan = [{"title": "Mend", "tags": ["hull"]}, {"title": "Paint", "blocked_by": [0]}]
+    call(shell, "add_task", tasks=plan)
+    cell = {"language": "python", "content": "x = 1\n"}
+    call(shell, "scratch_create", metadata={"title": "Tides"}, cells=[cell])
+    call(shell, "note_save", text="# Harbour\n\nopen at six")
+    return shell
+
+
+def fresh(shell: Shell, tmp_path: Path) -> Shell:
+    """Let a shell go on with an empty store."""
+    shell.set("ROLLTOP_DATA_DIR", str(tmp_path / f"data{next(_numbers)}"))
+    return shell
+
+
+def test_an_export_is_files_that_a_person_can_read(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = filled("export", str(out))
+    assert done.code == 0, done.err
+    assert done.out == f"Wrote 1 note, 2 tasks, 1 pad to {out}.\n"
+    written = files(out)
+    named = ["desk.json", "notes/Harbour.md", "pads/Tides/01.py", "pads/Tides/pad.json"]
+    assert sorted(written) == [*named, "tasks/Mend.md", "tasks/Paint.md"]
+    assert written["pads/Tides/01.py"] == b"x = 1\n"
+    assert b'\ntitle: "Mend"\nstatus: "pending"\n' in written["tasks/Mend.md"]
+    assert {path.stat().st_mode & 0o777 for path in out.rglob("*.*")} == {0o600}
+    again = filled("export", str(out))
+    assert (again.code, "Name a new or an empty folder" in again.err) == (1, True)
+    assert files(out) == written
+
+
+def test_an_import_says_what_it_did(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = json.loads(filled("export", str(out), "--json").out)
+    assert (answer["notes"], answer["tasks"], answer["pads"]) == (1, 2, 1)
+    shell = fresh(filled, tmp_path)
+    assert shell("import", str(out)).out == "Notes: 1 added.\nTasks: 2 added.\nPads: 1 added.\n"
+    (task,) = (t for t in call(shell, "list_tasks")["data"] if t["title"] == "Mend")
+    call(shell, "update_task", task_id=task["task_id"], title="Changed here")
+    again = json.loads(shell("import", str(out), "--json").out)
+    assert again["tasks"] == {"added": 0, "unchanged": 1, "kept": 1}
+    assert again["pads"] == {"added": 0, "unchanged": 1, "kept": 0}
+    assert call(shell, "get_task", task_id=task["task_id"])["data"]["title"] == "Changed here"
+
+
+def test_another_users_desk_is_imported_with_ids_of_its_own(
+    database: Database, tmp_path: Path
+) -> None:
+    first, second = (Owner(make_desk(database)) for _ in range(2))
+    plan = [{"title": "a"}, {"title": "b", "blocked_by": [0]}]
+    made = first.call("add_task", tasks=plan)["data"]
+    export(first, tmp_path / "out")
+    assert bring(second, tmp_path / "out")["tasks"]["added"] == 2
+    a, b = sorted(second.call("list_tasks")["data"], key=lambda task: task["title"])
+    assert b["blocked_by"] == [a["task_id"]]
+    assert not {a["task_id"], b["task_id"]} & {one["task_id"] for one in made}
+    assert bring(second, tmp_path / "out")["tasks"] == {"added": 0, "unchanged": 2, "kept": 0}
+
+
+def test_what_is_no_finished_export_is_refused(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    (out / "desk.json").unlink()
+    shell = fresh(filled, tmp_path)
+    done = shell("import", str(out))
+    assert done.code == 1
+    assert "no finished export" in done.err
+    assert call(shell, "list_tasks")["data"] == []
+
+
+def test_nothing_stays_of_an_export_that_fails(
+    filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    opened = os.open
+
+    def full(path: Any, *rest: Any, **named: Any) -> int:
+        if str(path).endswith("pad.json"):
+            raise OSError(28, "No space left on device")
+        return opened(path, *rest, **named)
+
+    monkeypatch.setattr(os, "open", full)
+    done = filled("export", str(out))
+    assert done.code == 1
+    assert "No space left on device" in done.err
+    assert files(out) == {}
+    monkeypatch.undo()
+
+
+def test_files_that_are_missing_are_told(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    (out / "tasks" / "Mend.md").unlink()
+    done = fresh(filled, tmp_path)("import", str(out))
+    assert done.code == 1
+    assert "desk.json counts 2 tasks, and the folder has 1" in done.out
+    assert "refers to" in done.out
+
+
+def test_nothing_outside_the_folder_is_read(filled: Shell, tmp_path: Path) -> None:
+    out, secret = tmp_path / "out", tmp_path / "secret.md"
+    filled("export", str(out))
+    secret.write_text("secret")
+    pad = out / "pads" / "Tides" / "pad.json"
+    whole = json.loads(pad.read_text())
+    for number, name in enumerate(("../../../secret.md", str(secret), "..", "a\\b", "")):
+        whole["scratch_id"] = str(uuid.UUID(int=number))
+        whole["cells"][0]["file"] = name
+        (out / "pads" / f"bad{number}").mkdir()
+        (out / "pads" / f"bad{number}" / "pad.json").write_text(json.dumps(whole))
+    (out / "pads" / "Tides" / "01.py").unlink()
+    (out / "pads" / "Tides" / "01.py").symlink_to(secret)
+    (out / "tasks" / "link.md").symlink_to(secret)
+    (out / "trash").symlink_to(out)
+    os.mkfifo(out / "tasks" / "pipe.md")
+    shell = fresh(filled, tmp_path)
+    done = shell("import", str(out))
+    assert done.code == 1
+    for told in ("pads/Tides/01.py is a link", "tasks/link.md is a link", "trash/notes is a link"):
+        assert told in done.out
+    assert "tasks/pipe.md cannot be read" in done.out
+    assert done.out.count("is not the name of a file beside pad.json") == 5
+    assert "Pads: none." in done.out
+    assert "secret" not in shell("search", "secret").out
+
+
+BAD_FILES: Final = {
+    "tasks/b1.md": (b"\xff", "tasks/b1.md is not a task in UTF-8 text"),
+    "tasks/b2.md": (b"no title", "tasks/b2.md has no title"),
+    "tasks/b3.md": (b"---\ntitle: x\nstatus: open\n---\n", "b3.md: status is pending or completed"),
+    "tasks/b4.md": (
+        b"---\ntitle: x\nversion: 1.5\n---\n",
+        "tasks/b4.md: 1.5 is not a whole number",
+    ),
+    "tasks/b5.md": (b"---\ntitle: x\ncomments:\n- 1\n---\n", "tasks/b5.md: a comment has"),
+    "pads/b6/pad.json": (b"[]", "pads/b6/pad.json: pad.json is not a JSON object"),
+    "pads/b7/pad.json": (b'{"scratch_id": 1}', "pads/b7/pad.json: scratch_id must be a UUID"),
+    "notes/b8.md": (b"a\x00", "notes/b8.md"),
+}
+
+
+def test_bad_files_are_named_and_the_others_are_imported(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    for name, (data, _) in BAD_FILES.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_bytes(data)
+    done = fresh(filled, tmp_path)("import", str(out))
+    assert done.code == 1
+    for name, (_, told) in BAD_FILES.items():
+        assert told in done.out, name
+    assert "Notes: 1 added.\nTasks: 2 added.\nPads: 1 added.\n" in done.out
+
+
+def test_a_task_that_a_person_wrote_is_imported(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    text = "---\ntitle: Sail\ntags:\n  - wind\ndue_at: 2026-05-01\n---\nto the island\n"
+    (out / "tasks" / "mine.md").write_text(text)
+    shell = fresh(filled, tmp_path)
+    assert "Tasks: 3 added." in shell("import", str(out)).out
+    (task,) = call(shell, "list_tasks", tag="wind")["data"]
+    assert (task["title"], task["description"]) == ("Sail", "to the island")
+    assert task["due_at"] == "2026-05-01T23:59:59.999999Z"
+    assert "3 here already" in shell("import", str(out)).out
+
+
+def test_tasks_that_wait_for_each_other_are_refused(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    ids = {
+        name: json.loads((out / "tasks" / f"{name}.md").read_text().split("\n")[1][4:])
+        for name in ("Mend", "Paint")
+    }
+    mend = out / "tasks" / "Mend.md"
+    mend.write_text(mend.read_text().replace("\ntags", f'\nblocked_by: ["{ids["Paint"]}"]\ntags'))
+    shell = fresh(filled, tmp_path)
+    done = shell("import", str(out))
+    assert done.code == 1
+    assert "Left out: all tasks: blocked_by makes tasks wait for each other" in done.out
+    assert "Tasks: none.\nPads: 1 added.\n" in done.out
+
+
+def test_file_names_tell_the_title_on_any_file_system() -> None:
+    assert file_stem("  Über: Häfen/../x  ", "note") == "Über-Häfen-x"
+    assert {file_stem(title, "note") for title in ("", "..", "/// \\")} == {"note"}
+    assert len(file_stem("w" * 500, "note")) == 60
+    assert [file_stem(title, "") for title in ("con", "LPT1", "console")] == [
+        "con-",
+        "LPT1-",
+        "console",
+    ]
+    names = FreeNames()
+    assert [names.take(stem, ".md") for stem in ("a-2", "a", "A", "a")] == [
+        "a-2.md",
+        "a.md",
+        "A-3.md",
+        "a-4.md",
+    ]
+
+
+def test_long_work_shows_progress_on_a_terminal(database: Database, tmp_path: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    owner, shown = Owner(make_desk(database)), Terminal()
+    for _ in range(3):
+        owner.call("add_task", tasks=[{"title": f"t{n}"} for n in range(20)])
+    desk_files.export_desk(owner.app, owner.principal, tmp_path / "out", ProgressBar(shown))
+    assert "50 tasks" in shown.getvalue()
