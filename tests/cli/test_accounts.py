@@ -76,6 +76,12 @@ def test_a_token_is_shown_once_alone_on_the_last_line(shell: Shell) -> None:
     assert secret.encode() not in (shell.data / "desk.db").read_bytes()
 
 
+def test_a_token_is_bound_to_a_project(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    assert "in the project kite" in shell("token", "create", ADA, "--project", " kite ").out
+    assert shell("token", "list", ADA).out.splitlines()[-1].split()[-1] == "kite"
+
+
 def test_a_token_is_revoked_by_its_name_or_id(shell: Shell) -> None:
     shell("user", "add", ADA)
     shell("token", "create", ADA, "--name", "one")
@@ -99,6 +105,7 @@ def test_a_token_is_revoked_by_its_name_or_id(shell: Shell) -> None:
         (["--expires", "9999-12-31T23:59-12:00"], 2, "Write 12h, 90d"),
         (["--expires", "2001-01-01"], 1, "expired already"),
         (["--name", ""], 1, "name has 1 to"),
+        (["--project", "*"], 1, "project's name has 1 to"),
     ],
 )
 def test_a_token_that_cannot_be(shell: Shell, arguments: list[str], code: int, said: str) -> None:

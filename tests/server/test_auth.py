@@ -148,6 +148,20 @@ def test_each_token_sees_its_owners_things_only(tmp_path: Path, store: Accounts)
     assert used.last_used_at is not None
 
 
+def test_a_token_names_the_project_of_its_clients(tmp_path: Path, store: Accounts) -> None:
+    ada = store.user("ada@example.org")
+    kite, own = store.token(ada, project="kite")[0], store.token(ada)[0]
+    with HttpServer(tmp_path, project="boat") as server:
+        for era in ERAS:
+            for token, project in ((kite, "kite"), (own, "boat")):
+                seen = server.call("who_am_i", era=era, token=token)["structuredContent"]
+                assert seen["project"] == project
+        added = server.call("add_task", token=kite, title="fly")["structuredContent"]["data"]
+        assert server.call("next_task", token=own)["structuredContent"]["data"] is None
+        found = server.call("next_task", token=kite)["structuredContent"]["data"]
+        assert (found["task_id"], found["project"]) == (added["task_id"], "kite")
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_token_to_read_with_sees_and_calls_reading_tools_only(
     reading_and_writing: tuple[HttpServer, str, str], era: str

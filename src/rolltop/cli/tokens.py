@@ -34,6 +34,13 @@ def configure(parser: ArgumentParser) -> None:
         parser.add_argument(
             "--expires", metavar="WHEN", help="after a time (12h, 90d) or at a date (2030-01-31)"
         )
+        parser.add_argument(
+            "--project",
+            metavar="NAME",
+            dest="bound_project",
+            default="",
+            help="its clients work in this project, not in the server's",
+        )
         parser.add_argument("--read-only", action="store_true", help="it may change nothing")
     elif command == "token revoke":
         parser.add_argument("token", metavar="TOKEN", help="its id or its name, not its secret")
@@ -84,12 +91,22 @@ def _create(
 
     def create(tx: Tx) -> tuple[str, AccessToken]:
         user = require_user(tx, arguments.email)
-        return accounts.create_token(tx, user.id, arguments.name, expires, read_only=read_only)
+        return accounts.create_token(
+            tx,
+            user.id,
+            arguments.name,
+            expires,
+            read_only=read_only,
+            project=arguments.bound_project,
+        )
 
     plain, token = database.write_sync(db.SYSTEM, create)
     lasts = f"expires {format_time(token.expires_at)} UTC" if token.expires_at else "never expires"
     may = "may only read" if token.read_only else "may read and write"
-    options.print_line(f"Token {token.name} ({token.id}) {may} and {lasts}. It is shown only now:")
+    where = f" in the project {token.project}" if token.project else ""
+    options.print_line(
+        f"Token {token.name} ({token.id}) {may}{where} and {lasts}. It is shown only now:"
+    )
     options.print_line(plain)
 
 
@@ -98,7 +115,7 @@ def _token_rows(database: Database, email: str) -> list[tuple[str, ...]]:
         return accounts.list_tokens(tx, require_user(tx, email).id)
 
     now = datetime.now(UTC)
-    rows = [("id", "name", "state", "created", "expires", "last used")]
+    rows = [("id", "name", "state", "created", "expires", "last used", "project")]
     rows += [
         (
             token.id,
@@ -107,6 +124,7 @@ def _token_rows(database: Database, email: str) -> list[tuple[str, ...]]:
             format_time(token.created_at),
             format_time(token.expires_at) or "never",
             format_time(token.last_used_at) or "never",
+            token.project or "",
         )
         for token in database.read_sync(db.SYSTEM, read)
     ]

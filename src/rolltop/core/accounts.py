@@ -21,6 +21,7 @@ from rolltop.core import fulltext
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, is_project_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,6 +61,8 @@ class AccessToken:
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    project: str | None = None
+    """The project of the connections that bring it; None for the server's own."""
 
     def needs_touch(self, now: datetime) -> bool:
         """Whether its last use is old enough to be written down again by `touch_token`."""
@@ -76,6 +79,7 @@ _TOKEN: Final = (
     access_tokens.c.expires_at,
     access_tokens.c.last_used_at,
     access_tokens.c.revoked_at,
+    access_tokens.c.project,
 )
 
 
@@ -174,11 +178,17 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
 
 
 def create_token(
-    tx: Tx, user_id: str, name: str, expires_at: datetime | None = None, *, read_only: bool = False
+    tx: Tx,
+    user_id: str,
+    name: str,
+    expires_at: datetime | None = None,
+    *,
+    read_only: bool = False,
+    project: str = "",
 ) -> tuple[str, AccessToken]:
     """Return a new token's plain text, which is kept nowhere, and its record.
 
-    Raises InvalidArgument for a bad name or a past expiry, NotFound for an unknown user.
+    Raises InvalidArgument for a bad name, expiry or project, NotFound for an unknown user.
     """
     label = name.strip()
     if not 1 <= len(label) <= MAX_TOKEN_NAME_LENGTH or not label.isprintable():
@@ -188,12 +198,19 @@ def create_token(
         )
     if expires_at is not None and expires_at <= tx.now:
         raise InvalidArgument("The token would have expired already.", hint="Give a later expiry.")
+    named = project.strip() or None
+    if named is not None and not is_project_name(named):
+        raise InvalidArgument(
+            f"A project's name has 1 to {MAX_PROJECT_LENGTH} printable characters and is not"
+            f" {ALL_PROJECTS}.",
+            hint="Leave the project out for the server's own.",
+        )
     user = find_user_by_id(tx, user_id)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
     plain = _TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     token = AccessToken(
-        str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None
+        str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None, named
     )
     tx.execute(
         access_tokens.insert().values(
@@ -204,6 +221,7 @@ def create_token(
             read_only=token.read_only,
             created_at=token.created_at,
             expires_at=token.expires_at,
+            project=token.project,
         )
     )
     return plain, token

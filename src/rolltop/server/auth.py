@@ -149,7 +149,10 @@ class Authenticator:
         self._schedule_touch(token)
         rights = frozenset({READ} if token.read_only else {READ, WRITE})
         principal = Principal.for_user(
-            user.id, actor=token.name, permissions=rights, project=self._project
+            user.id,
+            actor=token.name,
+            permissions=rights,
+            project=token.project or self._project,
         )
         return replace(principal, token_id=token.id)
 

@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Boolean, Column, ForeignKey, MetaData, String, Table
 
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.principal import MAX_PROJECT_LENGTH
 
 metadata: Final = MetaData(
     naming_convention={
@@ -47,4 +48,5 @@ access_tokens: Final = Table(
     Column("expires_at", UTCDateTime),
     Column("last_used_at", UTCDateTime),
     Column("revoked_at", UTCDateTime),
+    Column("project", String(MAX_PROJECT_LENGTH)),
 )

@@ -112,3 +112,5 @@ CREATE TABLE search_whole_parts (
 );
 
 CREATE VIRTUAL TABLE search_whole_words USING fts5(words, content='search_wholes', content_rowid='id', tokenize='ascii');
+
+ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);

@@ -117,3 +117,5 @@ CREATE INDEX ix_search_wholes_words ON search_wholes USING gin (words) WITH (fas
 CREATE INDEX ix_search_whole_parts_words ON search_whole_parts USING gin (words) WITH (fastupdate = off);
 
 ALTER INDEX ix_search_texts_words SET (fastupdate = off);
+
+ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
