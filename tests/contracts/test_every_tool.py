@@ -442,3 +442,20 @@ def test_a_reading_tool_writes_nothing_of_the_users(
         toolset.name != "tasks"
         or before == call_tool(stage.desk, stage.scope, "list_tasks", limit=200).text
     )
+
+
+@pytest.mark.parametrize("tool", [tool for _, tool in PAIRS], ids=lambda tool: tool.name)
+def test_a_larger_budget_is_advised_only_where_it_can_be_had(stage: Stage, tool: Tool) -> None:
+    arguments = SAMPLES[tool.name](stage)
+    desk = make_desk(
+        stage.desk.database, roots=stage.desk.roots, settings={"max_result_tokens": 230}
+    )
+    for more in ({}, {"max_tokens": 200}) if tool.accepts_max_tokens else ({},):
+        answer = call_tool(desk, stage.scope, tool.name, **arguments, **more)
+        for asked in map(int, re.findall(r'max_tokens"?[: ]"?(\d+)', answer.text)):
+            assert asked <= 230, answer.text
+            assert tool.accepts_max_tokens, answer.text
+            if answer.is_error:
+                larger = {**arguments, "max_tokens": asked}
+                again = call_tool(desk, stage.scope, tool.name, **larger)
+                assert not again.is_error, (answer.text, again.text)

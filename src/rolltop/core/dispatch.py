@@ -338,6 +338,7 @@ async def dispatch(
     try:
         answer = await _run_tool(app, registered, principal, arguments, report, most)
     except RolltopError as failure:
+        failure = _explain_budget(failure, most)
         outcome, error = "error", _explain_deleted_user(app, principal, failure)
         limit = _effective_budget(most, _requested_budget(arguments))
         return error_answer(app, registered.toolset, error, limit)
@@ -391,6 +392,17 @@ def error_answer(
             shaped = shorter
             break
     return _answer(shaped, is_error=True, code=code)
+
+
+def _explain_budget(failure: RolltopError, most: int) -> RolltopError:
+    """Return the failure; a budget over `most` is nothing that a caller can ask for."""
+    if not isinstance(failure, pagination.BudgetTooSmall) or not 0 < most < failure.needed:
+        return failure
+    return InvalidArgument(
+        f"No answer to this fits max_result_tokens: it takes at least {failure.needed}",
+        hint=f"Whoever runs this server can set max_result_tokens, {most} now, to "
+        f"{failure.needed} or more.",
+    )
 
 
 def _explain_deleted_user(
@@ -484,17 +496,16 @@ def _fit_result(
         kept = not _is_read_only(registered, given)
         part = pagination.truncate_oversized_object(made, limit, is_committed=kept, larger=larger)
     else:
-        part = _fit_part(made, limit, most, finish)
+        part = _fit_part(made, limit, finish)
     return _answer(part, is_error=False)
 
 
 def _fit_part(
     made: pagination.Page | pagination.TextPage,
     limit: int,
-    most: int,
     finish: pagination.AttachContinuation,
 ) -> JsonObject:
-    """Truncate a list or a text; `most` is the largest budget a caller may name.
+    """Truncate a list or a text.
 
     Where the cursor is too long to be there twice, it is in `next` alone, before an item is reduced
     for it; where the arguments are too long to be repeated in `next`, the cursor goes on without.
@@ -516,19 +527,10 @@ def _fit_part(
     if isinstance(made, pagination.Page) and made.reduce_item:
         whole = replace(made, reduce_item=refuse_reduction)
     once = without("next_cursor")
-    try:
-        for cut, onward in ((whole, finish), (whole, once), (made, once)):
-            with suppress(pagination.BudgetTooSmall):
-                return pagination.truncate_part(cut, limit, onward)
-        return pagination.truncate_part(made, limit, without("next"))
-    except pagination.BudgetTooSmall as small:
-        if not most or small.needed <= most:
-            raise
-        raise InvalidArgument(
-            f"No answer to this fits max_result_tokens: it takes at least {small.needed}",
-            hint=f"Whoever runs this server can set max_result_tokens, {most} now, to "
-            f"{small.needed} or more.",
-        ) from None
+    for cut, onward in ((whole, finish), (whole, once), (made, once)):
+        with suppress(pagination.BudgetTooSmall):
+            return pagination.truncate_part(cut, limit, onward)
+    return pagination.truncate_part(made, limit, without("next"))
 
 
 def _drop_continuation(answer: JsonObject, name: str) -> JsonObject:

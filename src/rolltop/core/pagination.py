@@ -71,10 +71,10 @@ class FocusedText(str):
 class BudgetTooSmall(InvalidArgument):
     """A budget that not even the shortest answer fits; `needed` tokens are the least that does."""
 
-    def __init__(self, needed: int) -> None:
-        """Name the call that would do."""
+    def __init__(self, needed: int, what: str = "this answer") -> None:
+        """Name the call that would do for `what` was asked for."""
         super().__init__(
-            f"max_tokens is too small for this answer: it takes at least {needed}",
+            f"max_tokens is too small for {what}: it takes at least {needed}",
             hint=f"Call again with max_tokens {max(needed, MIN_BUDGET)} or more.",
         )
         self.needed = needed

@@ -337,10 +337,7 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
         without_content = without_content or best
     if without_content is not None:
         return without_content
-    raise InvalidArgument(
-        f"max_tokens is too small for a plan: it takes at least {needed}",
-        hint=f"Call again with max_tokens {needed} or more.",
-    )
+    raise pagination.BudgetTooSmall(needed, "a plan")
 
 
 def _candidates(

@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import pagination
-from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.reader.models import DEFAULT_SUMMARY_TOKENS
 from rolltop.toolsets.reader.summary import SummaryRenderer, truncate_title
 
@@ -96,10 +95,7 @@ class _AnswerBuilder:
         content = min(self._bound, max(0, spare - needed))
         answer = self._fit(_LAYOUTS[-1], content, spare)
         if spare < enough and (needed > limit or not (answer and answer["content"])):
-            raise InvalidArgument(
-                f"max_tokens is too small for a summary of this file: it takes at least {enough}",
-                hint=f"Call again with max_tokens {enough} or more.",
-            )
+            raise pagination.BudgetTooSmall(enough, "a summary of this file")
         return answer
 
     def _target(self) -> int:
