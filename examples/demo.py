@@ -58,16 +58,20 @@ async def tell_story(folder: Path) -> None:
             async with _connect(folder, log) as client:
                 story.client = client
                 await _take_over(story)
-        except* (StartupError, BrokenPipeError) as group:  # or the reader of the story has left
-            raise next(_leaves(group)) from group
-        except* (OSError, TimeoutError, MCPError) as group:
+        except Exception as failure:
+            errors = list(_leaves(failure))
+            for error in errors:  # whatever went wrong besides: the reader of the story has left
+                if isinstance(error, (BrokenPipeError, StartupError)):
+                    raise error from failure
+            if not all(isinstance(error, (OSError, TimeoutError, MCPError)) for error in errors):
+                raise
             log.seek(0)
             said = log.read().strip().rsplit("\n", 1)[-1] or "nothing"
-            reason = "; ".join(dict.fromkeys(str(error) for error in _leaves(group)))
+            reason = "; ".join(dict.fromkeys(map(str, errors)))
             raise StartupError(
                 f"The server of the demo failed ({reason}); its last words were: {said}",
                 hint="`rolltop doctor` looks for the reason.",
-            ) from group
+            ) from failure
     story.end()
 
 
@@ -91,13 +95,13 @@ async def _connect(folder: Path, log: Any) -> AsyncGenerator[Client]:  # a text 
         yield client
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    """Yield the exceptions of a group of groups."""
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(cast("BaseExceptionGroup[BaseException]", error))
-        else:
-            yield error
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, or those of a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for part in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(part)
+    else:
+        yield error
 
 
 async def _ask(story: _Story) -> None:

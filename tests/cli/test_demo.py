@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
+from examples.demo import tell_story
 from tests.cli.conftest import REPOSITORY, SOURCE, Outcome
 from tests.forks import Forked
 
@@ -48,6 +52,17 @@ def test_a_reader_of_the_story_may_leave_early(shell: Shell) -> None:
         demo.stdout.close()
         assert demo.wait() == 1
         assert demo.stderr.read() == b""
+
+
+def test_a_reader_who_left_is_no_failure_though_the_server_ends_badly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_: object) -> None:
+        raise ExceptionGroup("both", [TimeoutError("the server"), BrokenPipeError()])
+
+    monkeypatch.setattr("examples.demo._connect", connect)
+    with pytest.raises(BrokenPipeError):
+        asyncio.run(tell_story(tmp_path))
 
 
 def test_the_story_is_told_wherever_it_is_started(shell: Shell) -> None:

@@ -103,8 +103,10 @@ def test_a_small_answer_to_a_large_budget_still_reads_what_fits(
     shelf.put("manual.md", "\n".join(f"## Upload {n}\n\n{FILLER}\n" for n in range(90)))
     shelf.put("notes.md", NOTES)
     answer = plan(shelf, "upload committee weather", 20_000, max_tokens=answer_budget)
-    assert answer["tokens"] > answer_budget / 4
-    assert pagination.count_tokens(answer) <= answer_budget
+    cost = pagination.count_tokens(answer)
+    assert cost <= answer_budget
+    left_by_paths_and_prices = answer_budget - (cost - answer["tokens"])
+    assert answer["tokens"] > left_by_paths_and_prices / 2
 
 
 def test_no_line_is_read_twice_nor_priced_where_it_was_read(shelf: Shelf) -> None:

@@ -286,8 +286,8 @@ def test_an_eviction_is_logged_without_any_text(
 ) -> None:
     mine = caller(database, me, max_scratchpads=1)
     caplog.set_level("INFO", logger="rolltop")
-    mine.pad(metadata={"title": "private"})
+    mine.pad(metadata={"title": "wholly private"})
     mine.pad()
     lines = [record for record in caplog.records if record.message == "scratchpads evicted"]
     assert len(lines) == 1
-    assert "private" not in str(vars(lines[0]))
+    assert "wholly private" not in str(vars(lines[0]))

@@ -139,10 +139,10 @@ def test_failed_validations_are_logged_without_content(
     mine: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="rolltop")
-    mine.ok("scratch_create", cells=[cell('{"private"', "json", validate=True)])
+    mine.ok("scratch_create", cells=[cell('{"wholly private"', "json", validate=True)])
     lines = [record for record in caplog.records if record.message == "validation failed"]
     assert len(lines) == 1
-    assert "private" not in str(vars(lines[0]))
+    assert "wholly private" not in str(vars(lines[0]))
 
 
 def test_the_schema_of_a_cell_is_read_back_as_it_was_sent(mine: Caller) -> None:
