@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf, log2, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from benchmarks.measure import Table
 from benchmarks.retrieval_rivals import SPLITTERS, Grep, PlainRanking, files_of, lines_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.ranked.bm25f import Weights
     from rolltop.workspace import FileStat
 
+_T = TypeVar("_T")
 DEEPEST: Final = 10
 NEAR: Final = 5
 LIMIT: Final = 20
@@ -41,9 +42,10 @@ OURS: Final = "ranked search"
 MEANING: Final = "ranked search with meaning"
 _SETTLES: Final = 60.0
 _HOW: Final = (
-    "One right place a question (a commit: any file it changed). Place: a result at most half of "
-    "which lies outside the function or section; file: the right file. nDCG@10 and recall@5 as "
-    "mean ± standard error over the questions. BM25 over files can only name files; lines are "
+    "One right place a question (a commit: any file it changed). Place: a result, or lines of its "
+    "file that it lists, at most half of which lie outside the function or section; file: the "
+    "right file. nDCG@10 and recall@5 as mean ± standard error over the questions. BM25 over files "
+    "can only name files; lines are "
     "right inside the place."
 )
 _TOKENS: Final = (
@@ -160,10 +162,11 @@ def _tables(which: str, trees: Sequence[QuestionTree]) -> list[Table]:
             ours.mean(texts)
             by_meaning = [ours.search_meaning(text) for text in texts]
             ours.close()
-        ways = {OURS: _ranks(tree, [list(map(_span, found)) for found in places])}
-        ways[MEANING] = _ranks(tree, [list(map(_span, found)) for found in by_meaning])
+        ways = {OURS: _ranks(tree, [list(map(_spans, found)) for found in places])}
+        ways[MEANING] = _ranks(tree, [list(map(_spans, found)) for found in by_meaning])
         changed.append(_changed(tree, ways[OURS], ways[MEANING]))
-        ways |= {name: _ranks(tree, found) for name, found in _rivals(tree)}
+        for name, answers in _rivals(tree):
+            ways[name] = _ranks(tree, [[[span] for span in found] for found in answers])
         for name, way in ways.items():
             quality.append((f"{tree.name} ({len(tree.questions)})", name, *_cells(tree, way)))
             gains.setdefault(name, []).append(statistics.fmean(_gains(way.files)))
@@ -207,25 +210,36 @@ def _span(place: RankedResult) -> Span:
     return Span(place.path, place.line, place.end_line)
 
 
-def _ranks(tree: QuestionTree, answers: Sequence[Sequence[Span]]) -> Measured:
+def _spans(place: RankedResult) -> list[Span]:
+    """Return where a result is, and then the lines that it lists."""
+    listed = (tuple(map(int, lines.split("-"))) for lines in place.also)
+    return [_span(place), *(Span(place.path, start, end) for start, end in listed)]
+
+
+def _ranks(tree: QuestionTree, answers: Sequence[Sequence[Sequence[Span]]]) -> Measured:
+    """Return the ranks of results, each given by the places that it names."""
     pairs = list(zip(tree.questions, answers, strict=True))
     return Measured(
-        tuple(_rank(found, partial(_is_place, question)) for question, found in pairs),
+        tuple(_rank(found, partial(_names_place, question)) for question, found in pairs),
         tuple(_rank(_once(found), partial(_is_file, question)) for question, found in pairs),
     )
 
 
-def _rank(found: Sequence[Span], right: Callable[[Span], bool]) -> int | None:
-    return next((at for at, span in enumerate(found) if right(span)), None)
+def _rank(found: Sequence[_T], right: Callable[[_T], bool]) -> int | None:
+    return next((at for at, one in enumerate(found) if right(one)), None)
 
 
-def _once(found: Sequence[Span]) -> list[Span]:
-    """Return the files of places, each once."""
-    return [Span(path) for path in dict.fromkeys(span.path for span in found)]
+def _once(found: Sequence[Sequence[Span]]) -> list[Span]:
+    """Return the files of results, each once."""
+    return [Span(path) for path in dict.fromkeys(one[0].path for one in found)]
 
 
 def _is_file(question: Question, span: Span) -> bool:
     return any(span.path == answer.path for answer in question.answers)
+
+
+def _names_place(question: Question, spans: Sequence[Span]) -> bool:
+    return any(_is_place(question, span) for span in spans)
 
 
 def _is_place(question: Question, span: Span) -> bool:
@@ -300,8 +314,9 @@ def _cost(tree: QuestionTree, question: Question, found: list[RankedResult], at:
     spent = sum(token_counter.count(compact_json(_entry(place))) for place in entries)
     if at is None:
         return spent
-    place = found[at]
-    lines = tree.files[place.path].split("\n")[place.line - 1 : place.end_line]
+    spans = _spans(found[at])
+    read = next((span for span in spans if _is_place(question, span)), spans[0])
+    lines = tree.files[read.path].split("\n")[read.start - 1 : read.end]
     return spent + token_counter.count("\n".join(lines))
 
 

@@ -129,9 +129,13 @@ def fields_of(path: str, chunk: Chunk, own: str) -> Fields:
 @lru_cache(1 << 12)
 def path_words(path: str) -> str:
     """Return the words of a path, without its ending."""
-    folder, _, name = path.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    return tokenize_joined(f"{folder} {stem if dot and stem else ending}")
+    return tokenize_joined(f"{path.rpartition('/')[0]} {path_stem(path)}")
+
+
+def path_stem(path: str) -> str:
+    """Return a file's name without its ending."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return stem if dot and stem else ending
 
 
 def plain_name(name: str) -> str:

@@ -27,7 +27,7 @@ BLOCK: Final = 1_200
 MAX_BLOCK: Final = 3_000
 
 _DATA: Final = frozenset({"json", "yaml", "toml", "ini"})
-_DOCUMENTS: Final = frozenset(
+DOCUMENTS: Final = frozenset(
     {"markdown", "restructuredtext", "asciidoc", "org", "html", "latex", "notebook", "text"}
 )
 # The start of a word that does more than close a block.
@@ -92,7 +92,7 @@ def split_chunks(path: str, text: str) -> list[Chunk]:
     if kind in _DATA or len(text) > MAX_OUTLINED:
         return list(_blocks(lines, None, 1, len(lines)))
     runs = _runs(lines, kind)
-    if kind not in _DOCUMENTS:
+    if kind not in DOCUMENTS:
         return _code_chunks(lines, runs, kind)
     return [chunk for run in runs for chunk in _run_chunks(lines, run, kind)]
 
@@ -162,7 +162,7 @@ def _runs(lines: TextLines, kind: FileType) -> list[_Run]:
         close(section.start_line)
         opened.append(section)
     close(len(lines) + 1)
-    return runs if kind in _DOCUMENTS else _with_comments(lines, runs)
+    return runs if kind in DOCUMENTS else _with_comments(lines, runs)
 
 
 def _give(runs: list[_Run], section: Section | None, first: int, last: int) -> int:
@@ -200,10 +200,10 @@ def _run_chunks(lines: TextLines, run: _Run, kind: FileType) -> Iterator[Chunk]:
     section = run.section
     start, end = lines.span(run.first, run.last)
     short = end - start <= MAX_BLOCK
-    if section is None or not run.begins or (kind in _DOCUMENTS and not short):
+    if section is None or not run.begins or (kind in DOCUMENTS and not short):
         yield from _blocks(lines, section, run.first, run.last)
         return
-    last = run.last if kind in _DOCUMENTS else max(run.last, section.end_line)
+    last = run.last if kind in DOCUMENTS else max(run.last, section.end_line)
     while last > run.first and not lines.between(last, last).strip():
         last -= 1
     yield Chunk(section.title, _scope(section), run.first, last, start, end)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
+from math import log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.fulltext.analyzer import tokenize_parts
 from rolltop.core.fulltext.bm25 import is_prefix_term
-from rolltop.toolsets.retrieval.index.chunk_index import fields_of, path_words, plain_name
+from rolltop.toolsets.retrieval.index.chunk_index import (
+    fields_of,
+    path_stem,
+    path_words,
+    plain_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +27,13 @@ if TYPE_CHECKING:
 
 
 class Weights(NamedTuple):
-    """Weights of fields and signals, chosen on the evaluation's tuning sets."""
+    """Weights of fields, chunks and files (docs/decisions/0025 says what each was chosen on).
+
+    Of a file: its chunks add to each other, `file_mates` times the sum, each next best by
+    `mates_decay` as much; `stem` is the share of its name's words that the query has, less for long
+    queries, `whole_stem` for all of them; `aside` and `depth` are factors, of files that are no
+    implementation and of each folder.
+    """
 
     name: float = 12.0
     path: float = 2.5
@@ -33,12 +45,20 @@ class Weights(NamedTuple):
     named: float = 0.3
     file: float = 1.0
     file_mates: float = 0.4
+    mates_decay: float = 0.7
+    stem: float = 0.2
+    whole_stem: float = 0.3
+    aside: float = 0.7
+    depth: float = 0.95
 
 
 CHOSEN: Final = Weights()
 
 # Typical words per field: constants, so that other files do not influence a score.
 _LENGTHS: Final = (3, 10, 150)
+
+# Words of a query up to which the words of a file's name count in full.
+_SHORT_QUERY: Final = 3
 
 # Maximum distance, in words, of two query words that count as close.
 _NEAR: Final = 4
@@ -121,6 +141,19 @@ class Scorer:
         score = self._bm25f((name, place, body), list(map(len, fields)))
         signs = self._nearness(name, body, len(fields[0])) + phrase + whole_name + file
         return Score(round(score + signs, 6), tuple(why))
+
+    def score_stem(self, path: str) -> float:
+        """Score the words of a file's name, without its ending."""
+        words = set(tokenize_parts(path_stem(path)).split())
+        found = words & self._idf.keys()
+        if not found:
+            return 0.0
+        short = min(1.0, _SHORT_QUERY / max(1, self._query.count))
+        score = self._weights.stem * short * len(found) / len(words)
+        if len(found) == len(words):
+            told = sum(self._idf[term] for term in sorted(found)) / self._most
+            score += self._weights.whole_stem * sqrt(told)
+        return score
 
     def _find_terms(self, words: Sequence[str]) -> _Places:
         """Find the positions of the query's terms among words, from 0."""

@@ -31,6 +31,7 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
 from rolltop.toolsets.retrieval.ranked.bm25f import Statistics, ends_in
+from rolltop.toolsets.retrieval.ranked.file_kinds import find_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -73,12 +74,13 @@ _MAX_NAMED: Final = 16
 
 
 class Candidate(NamedTuple):
-    """A chunk to score, with its own text; `is_first` in its file."""
+    """A chunk to score, with its own text; `is_first` in its file, which is of some `kinds`."""
 
     path: str
     chunk: Chunk
     own: str
     is_first: bool
+    kinds: frozenset[str]
 
 
 class Candidates(NamedTuple):
@@ -199,8 +201,9 @@ def _read(
         stamp, text = (entry[1:5], texts[entry]) if entry in texts else tree.read(entry)
         is_same = stamp == entry[1:5]
         chunks = known.items() if is_same else enumerate(split_chunks(entry.relative, text))
+        kinds = find_kinds(entry.relative, text)
         for number, chunk in chunks:
-            yield Candidate(entry.relative, chunk, chunk.own(text), not number)
+            yield Candidate(entry.relative, chunk, chunk.own(text), not number, kinds)
 
 
 def _find_named(tree: RankedTree, query: ParsedQuery) -> dict[FileStat, int]:
@@ -321,8 +324,9 @@ def _find_phrase(tree: RankedTree, query: ParsedQuery, deadline: float) -> Candi
     for number, entry in enumerate(files[:_MAX_FILES]):
         if number >= _MIN_READ and time.monotonic() > deadline:
             break
-        found = enumerate(split_chunks(entry.relative, text := tree.read(entry)[1]))
-        candidates = (Candidate(entry.relative, one, one.own(text), not at) for at, one in found)
+        path, text = entry.relative, tree.read(entry)[1]
+        found, kinds = enumerate(split_chunks(path, text)), find_kinds(path, text)
+        candidates = (Candidate(path, one, one.own(text), not at, kinds) for at, one in found)
         chunks += (one for one in candidates if query.phrase in one.own.lower())
         unread -= 1
     return Candidates(chunks[:MAX_CANDIDATES], Statistics(0, {}), {}, unread, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
-from math import ldexp
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize
@@ -15,6 +14,7 @@ from rolltop.toolsets.retrieval.index.vectors import cosines, key_of, text_to_em
 from rolltop.toolsets.retrieval.models import RankedResult
 from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN, Scorer, Statistics
 from rolltop.toolsets.retrieval.ranked.candidates import MAX_CANDIDATES, find_candidates
+from rolltop.toolsets.retrieval.ranked.file_kinds import DOCUMENT, wanted_kinds
 from rolltop.toolsets.retrieval.ranked.snippets import snippet
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Results of all pages together.
 MAX_RESULTS: Final = MAX_CANDIDATES
 
+_DOCUMENTS_ROOT: Final = "docs"
 # Exceeds any score of a chunk in a file that the query does not name.
 _AHEAD: Final = 3.0
 # Files that are shown by one result each before any has a second.
@@ -115,9 +116,12 @@ def _search(
     found = [find_candidates(tree, query, deadline) for tree in trees]
     scorer = Scorer(query, Statistics.total(one.statistics for one in found), weights)
     places: list[tuple[tuple[object, ...], RankedResult]] = []
+    kinds = wanted_kinds(query.terms)
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
-        for candidate, value, why in _rerank(one, scorer, weights):
-            path, chunk, own, _ = candidate
+        # What is looked for in a root of documents are documents.
+        wanted = kinds | {DOCUMENT} if tree.root.name == _DOCUMENTS_ROOT else kinds
+        for candidate, value, why in _rerank(one, scorer, weights, wanted):
+            path, chunk, own = candidate[:3]
             place = RankedResult(
                 tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
             )
@@ -152,12 +156,12 @@ def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:
 
 
 def _rerank(
-    found: Candidates, scorer: Scorer, weights: Weights
+    found: Candidates, scorer: Scorer, weights: Weights, wanted: frozenset[str]
 ) -> Iterator[tuple[Candidate, float, tuple[str, ...]]]:
     """Yield the matching chunks, their scores and what matched.
 
-    The chunks of a file add to each other, each next best by half as much. The best chunk of a file
-    that the query names precedes the files that it does not name.
+    What speaks for a file speaks for each of its chunks; files of kinds that are not wanted follow.
+    The best chunk of a file that the query names precedes the files that it does not name.
     """
     by_file: dict[str, list[tuple[Candidate, Score]]] = {}
     for one in found.chunks:
@@ -166,10 +170,14 @@ def _rerank(
             by_file.setdefault(one.path, []).append((one, score))
     for path, scored in by_file.items():
         scored.sort(key=lambda pair: (-pair[1].value, pair[0].chunk.line))
-        mates = sum(ldexp(score.value, -at) for at, (_, score) in enumerate(scored))
+        mates = sum(score.value * weights.mates_decay**at for at, (_, score) in enumerate(scored))
+        file = weights.file_mates * mates + scorer.score_stem(path)
+        factor = weights.depth ** path.count("/")
+        if scored[0][0].kinds - wanted:
+            factor *= weights.aside
         for at, (candidate, score) in enumerate(scored):
             ahead = 0.0 if at else _AHEAD * found.named.get(path, 0)
-            yield candidate, round(score.value + weights.file_mates * mates + ahead, 4), score.why
+            yield candidate, round((score.value + file) * factor + ahead, 4), score.why
 
 
 class Meaning:
