@@ -66,6 +66,16 @@ def test_results_name_the_titles_around_them(tmp_path: Path) -> None:
     assert "in" not in by_path["log.txt"]
 
 
+def test_of_long_titles_the_nearest_stay(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "docs")
+    title = "Of the rigging " * 20
+    forest.put("docs/guide.md", f"# {title}\n\n## Storms\n\nLower the topmast early.\n")
+    titles = found(forest, "topmast")[0]["in"]
+    assert len(titles) == 200
+    assert titles.startswith("…")
+    assert titles.endswith("rigging > Storms")
+
+
 def test_pages_continue_where_files_begin_to_repeat(tmp_path: Path) -> None:
     forest = make_forest(tmp_path, "code")
     plant(forest, 12)

@@ -69,6 +69,8 @@ _WORD_CHECK_SECONDS: Final = 1.0
 _MAX_WORDS: Final = 4
 # Share of the call's timeout before a suggestion is searched.
 _SHARE: Final = 0.75
+# Code points of the titles around a result; the nearest ones stay.
+_MAX_TITLES: Final = 200
 FOLDER: Final = "ranked-index"
 # Seconds of one embedding run, during which it occupies a worker thread.
 _VECTOR_BUDGET_SECONDS: Final = 3.0
@@ -317,7 +319,10 @@ def _empty_meta(
 
 
 def _result_data(place: RankedResult, preview: str) -> JsonObject:
-    more = {"in": place.titles, "also": list(place.also)}
+    titles = place.titles
+    if len(titles) > _MAX_TITLES:
+        titles = f"…{titles[1 - _MAX_TITLES :]}"
+    more = {"in": titles, "also": list(place.also)}
     return {
         "repo": place.repo,
         "path": place.path,
