@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rolltop.core import pagination
 from rolltop.core.cursor import encode, pack_bytes
+from rolltop.core.fulltext.relevance import MAX_RERANKED
 from rolltop.toolsets.notes import note_list
 from rolltop.toolsets.notes.models import Content, NewNote
 from rolltop.toolsets.notes.store import list_queries as pages
@@ -520,3 +521,24 @@ def test_what_changes_is_found_by_its_new_words_alone(mine: Caller) -> None:
     mine.manage("trash", id=note, local_version=2)
     mine.manage("delete_permanently", id=note, local_version=3)
     assert mine.listed(q="after", trash_s=2) == mine.listed(tags=["new"], trash_s=2) == []
+
+
+def test_a_question_is_answered_by_the_note_where_its_words_meet(mine: Caller) -> None:
+    filler = "\n".join(f"Ben: some words about number{n}" for n in range(20))
+    for n in range(3):
+        mine.note(f"{n} May\nAda: a kayak\n{filler}\nAda: the lake\n{filler}\nBen: we swim")
+    best = mine.note(f"5 May\n{filler}\nAda: we went to the lake by kayak\n{filler}\n{filler}")
+    found = mine.listed(q="When did Ada go to the lake by kayak?")
+    assert (found[0], len(found)) == (best, 4)
+    assert mine.listed(q="When did Ada go to the lake by kayak to swim?")[0] == best
+    assert mine.listed(q="lake kayak swim")[0] != best  # the others have all the words
+
+
+def test_pages_beyond_the_notes_that_are_ranked_anew_show_each_note_once(mine: Caller) -> None:
+    for n in range(2 * MAX_RERANKED + 5):
+        mine.note(f"{n}\nthe storm{' and more words' * (n % 7)}\n{'a calm' if n % 3 else ''}")
+    whole = mine.listed(q="storm calm", limit=100)
+    assert len(set(whole)) == 2 * MAX_RERANKED + 5
+    assert pages_of(mine, q="storm calm", limit=7) == whole
+    by_page = [mine.listed(q="storm calm", limit=7, page=page) for page in range(1, 14)]
+    assert [note for page in by_page for note in page] == whole

@@ -85,6 +85,11 @@ def tokenize_joined(text: str) -> str:
     return " ".join(filter(None, found))
 
 
+def tokenize_lines(text: str) -> str:
+    """Return the text's words as `tokenize_joined` does, with a line break between two lines."""
+    return "\n".join(filter(None, map(tokenize_joined, text.split("\n"))))
+
+
 def tokenize_parts(text: str) -> str:
     """Return the text's words, each at least once, with a space between two: names by their parts.
 

@@ -29,9 +29,10 @@ K1: Final = 1.2
 B: Final = 0.75
 
 _FUNCTION_WORDS: Final = (
-    "a an and are as at be by can could did do does for from had has have how i if in into is it "
-    "its me my not of on or our shall should so than that the their them then there these they "
-    "this those to us was we were what when where which who whom why will with would you your"
+    "a am an and are as at be been being by can could did do does for from had has have he her "
+    "hers him his how i if in into is it its me my not of on or our shall she should so than that "
+    "the their them then there these they this those to us was we were what when where which who "
+    "whom whose why will with would you your"
 )
 _STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(
     map(stem, _FUNCTION_WORDS.split())
@@ -172,7 +173,7 @@ def bm25_score(split: str, length: int, weighted: TermWeights, mean_length: floa
     (2009) with k1 = 1.2 and b = 0.75; a part that had every word of the query without end would
     reach 1.
     """
-    padded = f" {split.replace(' ', '  ')} "
+    padded = f" {split.replace(chr(10), ' ').replace(' ', '  ')} "
     norm = K1 * (1 - B + B * length / mean_length) if mean_length else K1
     total = most = 0.0
     for word, weight in weighted:

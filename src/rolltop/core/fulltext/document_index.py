@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from rolltop.core.db.engine import CompiledStatement, batches
-from rolltop.core.fulltext.analyzer import tokenize_joined
+from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
 from rolltop.core.fulltext.phrase_query import PhraseQuery, is_prefix
 from rolltop.core.fulltext.tables import (
@@ -233,10 +233,10 @@ def _index(tx: Tx, texts: dict[int, Sequence[str]]) -> None:
 
 def _parts(tx: Tx, text: str) -> list[str]:
     """Return the words of a text, cut into what one row of the index can keep: as a rule all."""
-    words = tokenize_joined(text)
+    words = tokenize_lines(text)
     if tx.kind == "sqlite":
         return [words]
-    split, parts, start, end = words.split(" "), list[str](), 0, 0
+    split, parts, start, end = words.replace("\n", " ").split(" "), list[str](), 0, 0
     while end < len(split):
         end = _end_of_part(split, start)
         parts.append(" ".join(split[start:end]))

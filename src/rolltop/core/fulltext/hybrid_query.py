@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, or_, select
 
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
-from rolltop.core.fulltext import sqlite_fts
-from rolltop.core.fulltext.analyzer import tokenize_joined
+from rolltop.core.fulltext import relevance, sqlite_fts
+from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import (
     MAX_PROPOSED_ROWS,
     TermStatistics,
-    bm25_score,
     choose_expression,
     term_lists,
-    term_weights,
 )
 from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit
 from rolltop.core.fulltext.filters import OWNER, build_filter, filter_clauses
@@ -27,7 +25,7 @@ from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, s
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import BindParameter
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
         vector_cache,
         vector_store,
     )
-    from rolltop.core.fulltext.bm25 import Expression, TermWeights
+    from rolltop.core.fulltext.bm25 import Expression
     from rolltop.core.fulltext.documents import QueryMode
     from rolltop.core.fulltext.filters import QueryFilter, QueryShape
 
@@ -49,11 +47,11 @@ else:  # a process needs one of the first two at most, and numpy only with an em
     postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
-MAX_CANDIDATES: Final = 64
+MAX_CANDIDATES: Final = 128
 """Parts that each kind of nearness may propose."""
 
-_EXHAUSTIVE_THRESHOLD: Final = 500
-"""Parts that are all weighed where a filter leaves no more."""
+MAX_READ_PARTS: Final = 32
+"""Parts of one thing that are read: its first, and those that were proposed."""
 
 _GROWTH_FACTOR: Final = 8
 SEMANTIC_WEIGHT: Final = 0.3
@@ -75,15 +73,13 @@ _SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
 
 
 class PartRow(NamedTuple):
-    """A part that was proposed; `weighed` holds its words, on PostgreSQL its text."""
+    """A part that was proposed."""
 
     id: int
     item_id: int
     kind: str
     ref: str
     part: int
-    length: int
-    scored_text: str
 
 
 @dataclass(frozen=True)
@@ -100,16 +96,10 @@ class HybridQuery:
 
 @dataclass(frozen=True)
 class WordQuery:
-    """The words of a query: where they are looked up, what is known of them, what they weigh."""
+    """The words of a query: where they are looked up and what is known of them."""
 
     index: WordIndex
     statistics: TermStatistics
-    weights: TermWeights
-
-    @property
-    def mean_length(self) -> float:
-        """The mean length of the tenant's parts, in words."""
-        return self.statistics.mean_length
 
 
 def query(  # noqa: PLR0913  # the seam's own parameters
@@ -130,13 +120,13 @@ def query(  # noqa: PLR0913  # the seam's own parameters
         postgres_fts.force_custom_plan(tx)
     open_to = build_filter(tx, kinds, filters)
     question = HybridQuery(tx, text, open_to, limit, mode, version)
-    few = _filtered_parts(question) if open_to.items is not None else None
     nearness = None
     if vector is not None and mode != "words":
+        few = _filtered_parts(question) if open_to.items is not None else None
         nearness = vector_store.query_vectors(open_to, version, vector, few)
     best: list[tuple[HybridCandidate, float]] = []
     for terms in term_lists(text) if mode != "meaning" else [()]:
-        best = _search_terms(question, terms, few, nearness)
+        best = _search_terms(question, terms, nearness)
         if best:
             break
     texts = _read_texts(tx, [found for found, _score in best])
@@ -144,24 +134,50 @@ def query(  # noqa: PLR0913  # the seam's own parameters
 
 
 def _search_terms(
-    question: HybridQuery,
-    terms: Sequence[str],
-    few: Sequence[int] | None,
-    nearness: AnyVectorQuery | None,
+    question: HybridQuery, words: Sequence[str], nearness: AnyVectorQuery | None
 ) -> list[tuple[HybridCandidate, float]]:
     """Rank by some words of the query, and by its meaning."""
     limit = question.limit
-    words = _build_word_query(question, terms)
+    terms = relevance.query_forms(words)
+    word_query = _build_word_query(question, [form for term in terms for form in term.forms])
+    by_words: dict[int, PartRow] = {}
+    by_meaning: dict[int, PartRow] = {}
     for wanted in (max(MAX_CANDIDATES, 3 * limit), MAX_PROPOSED_ROWS):
-        rows = _read_rows(question, _word_candidates(question, words, few, wanted))
+        by_words = _read_rows(question, _word_candidates(question, word_query, wanted))
         if nearness is not None:
-            rows |= _vector_rows(question, nearness, wanted)
+            by_meaning = _vector_rows(question, nearness, wanted)
+        rows = by_words | by_meaning
         if len(rows) < wanted or len({row.item_id for row in rows.values()}) >= limit:
             break  # otherwise a long text's parts leave no place for other things
-    cosines = nearness.cosines_of(list(rows)) if nearness is not None else {}
-    tx = question.tx
-    candidates = (_candidate(tx, row, words, cosines.get(row.id)) for row in rows.values())
+    told, near = _first_items(by_words, limit), _first_items(by_meaning, limit)
+    parts = _read_parts(question, dict.fromkeys([*told, *near]), by_words | by_meaning)
+    texts = {item: [text for _row, text in some] for item, some in parts.items()}
+    ((total,),) = _COUNT_ITEMS.rows(question.tx, {"owner": question.tx.scope.tenant_id})
+    ranked = relevance.rank(terms, texts, told, total)
+    ids = [row.id for some in parts.values() for row, _text in some]
+    cosines = nearness.cosines_of(ids) if nearness is not None else {}
+    candidates = (
+        _candidate([row for row, _text in some], ranked[item], cosines)
+        for item, some in parts.items()
+    )
     return fuse_scores(candidates, question.mode, limit)
+
+
+def _first_items(rows: Mapping[int, PartRow], limit: int) -> list[int]:
+    """Return the things of the first rows, as many as are ranked."""
+    most = max(relevance.MAX_RERANKED, limit)
+    return list(dict.fromkeys(row.item_id for row in rows.values()))[:most]
+
+
+def _candidate(
+    rows: Sequence[PartRow], found: relevance.Relevance, cosines: Mapping[int, float]
+) -> HybridCandidate:
+    """Return a thing by its part that answers best: by its words, else by its meaning."""
+    known = {row: cosines[row.id] for row in rows if row.id in cosines}
+    best = max(known, key=known.__getitem__) if known and not found.score else rows[found.part]
+    cosine = max(known.values(), default=None)
+    is_pending = len(known) < len(rows)
+    return HybridCandidate(best.id, best.kind, best.ref, best.part, found.score, cosine, is_pending)
 
 
 def _build_word_query(question: HybridQuery, terms: Sequence[str]) -> WordQuery:
@@ -173,23 +189,18 @@ def _build_word_query(question: HybridQuery, terms: Sequence[str]) -> WordQuery:
         else postgres_fts.PostgresWordIndex(tx)
     )
     if not terms:
-        return WordQuery(index, TermStatistics(0, 0.0, {}), ())
+        return WordQuery(index, TermStatistics(0, 0.0, {}))
     known = read_corpus_stats(tx)
     counted = index.occurrences([term for term in terms if term not in known.frequent_words])
     occurrences = {term: counted.get(term, known.frequent_words.get(term, 0)) for term in terms}
     known.remember(counted)
-    statistics = TermStatistics(known.parts, known.mean_length, occurrences)
-    return WordQuery(index, statistics, term_weights(terms, statistics))
+    return WordQuery(index, TermStatistics(known.parts, known.mean_length, occurrences))
 
 
-def _word_candidates(
-    question: HybridQuery, word_query: WordQuery, few: Sequence[int] | None, wanted: int
-) -> Sequence[int]:
-    """Return the parts that the words propose."""
+def _word_candidates(question: HybridQuery, word_query: WordQuery, wanted: int) -> Sequence[int]:
+    """Return the parts that the words propose, best first."""
     if not any(word_query.statistics.occurrences.values()):
         return []
-    if few is not None and len(few) <= _EXHAUSTIVE_THRESHOLD:
-        return few
     return _search_words(question, word_query, wanted)
 
 
@@ -240,14 +251,30 @@ def _filtered_parts(question: HybridQuery) -> list[int]:
 
 
 def _read_rows(question: HybridQuery, parts: Sequence[int]) -> dict[int, PartRow]:
-    """Return the rows of the parts that the query may find, by their numbers."""
+    """Return the rows of the parts that the query may find, by their numbers and in their order."""
     allowed = question.query_filter
     statement, values = _rows_statement(allowed.shape), allowed.values
     found: dict[int, PartRow] = {}
     for some in batches(parts):
         rows = statement.rows(question.tx, {**values, "some": list(some)})
         found |= {row[0]: PartRow(*row) for row in rows}
-    return found
+    return {number: found[number] for number in parts if number in found}
+
+
+def _read_parts(
+    question: HybridQuery, items: Collection[int], proposed: Mapping[int, PartRow]
+) -> dict[int, list[tuple[PartRow, str]]]:
+    """Return the first parts of things, and those that were proposed, each with its words."""
+    tx = question.tx
+    late = [row.id for row in proposed.values() if row.part >= MAX_READ_PARTS]
+    values = {"owner": tx.scope.tenant_id, "proposed": late or [0]}
+    found: dict[int, list[tuple[PartRow, str]]] = {item: [] for item in items}
+    for some in batches(list(items)):
+        for *row, text in _parts_statement(tx.kind).rows(tx, {**values, "some": list(some)}):
+            words = text if tx.kind == "sqlite" else tokenize_lines(text)
+            part = PartRow(*row)
+            found[part.item_id].append((part, words))
+    return {item: some for item, some in found.items() if some}
 
 
 @cache
@@ -256,23 +283,56 @@ def _ids_statement(shape: QueryShape) -> CompiledStatement:
     return CompiledStatement(select(search_parts.c.id).where(*filter_clauses(shape)))
 
 
+_COUNT_ITEMS: Final = CompiledStatement(
+    select(func.count()).select_from(
+        select(search_items.c.id)
+        .where(search_items.c.user_id == OWNER)
+        .limit(relevance.MAX_COUNTED)
+        .subquery()
+    )
+)
+_PART_COLUMNS: Final = (
+    search_parts.c.id,
+    search_parts.c.item_id,
+    search_parts.c.kind,
+    search_items.c.ref,
+    search_parts.c.part,
+)
+
+
 @cache
 def _rows_statement(shape: QueryShape) -> CompiledStatement:
     """Read some of the parts, as far as a query may find them."""
-    c, texts = search_parts.c, search_texts.c
-    # PostgreSQL's words are not read: they are made of the text again.
-    weighed = texts.words if shape.kind == "sqlite" else texts.text
     return CompiledStatement(
-        select(c.id, c.item_id, c.kind, search_items.c.ref, c.part, c.length, weighed)
+        select(*_PART_COLUMNS)
+        .select_from(search_parts)
+        .join(search_items, search_items.c.id == search_parts.c.item_id)
+        .where(
+            search_parts.c.id.in_(_SOME),
+            owner_of(shape.kind, search_items) == OWNER,
+            *filter_clauses(shape),
+        )
+    )
+
+
+@cache
+def _parts_statement(kind: DatabaseKind) -> CompiledStatement:
+    """Read the parts of some things with their words, on PostgreSQL with their texts."""
+    c, texts = search_parts.c, search_texts.c
+    proposed: BindParameter[Any] = bindparam("proposed", expanding=True)
+    return CompiledStatement(
+        select(*_PART_COLUMNS, texts.words if kind == "sqlite" else texts.text)
         .select_from(search_parts)
         .join(search_items, search_items.c.id == c.item_id)
         .join(search_texts, texts.id == c.id)
         .where(
-            c.id.in_(_SOME),
-            owner_of(shape.kind, search_items) == OWNER,
-            owner_of(shape.kind, search_texts) == OWNER,
-            *filter_clauses(shape),
+            c.item_id.in_(_SOME),
+            or_(c.part < MAX_READ_PARTS, c.id.in_(proposed)),
+            owner_of(kind, search_parts) == OWNER,
+            owner_of(kind, search_items) == OWNER,
+            owner_of(kind, search_texts) == OWNER,
         )
+        .order_by(c.item_id, c.part)
     )
 
 
@@ -285,14 +345,6 @@ def _texts_statement(kind: DatabaseKind) -> CompiledStatement:
             texts.id.in_(_SOME), owner_of(kind, search_texts) == OWNER
         )
     )
-
-
-def _candidate(
-    tx: Tx, row: PartRow, word_query: WordQuery, cosine: float | None
-) -> HybridCandidate:
-    split = row.scored_text if tx.kind == "sqlite" else tokenize_joined(row.scored_text)
-    relevant = bm25_score(split, row.length, word_query.weights, word_query.mean_length)
-    return HybridCandidate(row.id, row.kind, row.ref, row.part, relevant, cosine)
 
 
 def _read_texts(tx: Tx, candidates: Sequence[HybridCandidate]) -> dict[int, str]:
@@ -319,7 +371,10 @@ def _hit(question: HybridQuery, found: HybridCandidate, score: float, text: str)
 
 @dataclass(frozen=True, slots=True)
 class HybridCandidate:
-    """A part that may be shown: `words` 0 to 1, `meaning` a cosine or None without a vector."""
+    """A thing that may be shown, by its best part: `cosine` is None where it has no vector.
+
+    `is_pending`: a part of it has none yet.
+    """
 
     part_id: int
     kind: str
@@ -327,6 +382,7 @@ class HybridCandidate:
     part: int
     word_score: float
     cosine: float | None
+    is_pending: bool = False
 
     def score(self, mode: QueryMode, weight: float) -> float:
         """Return how well it answers, higher is better; `weight` is what the meaning counts for."""
@@ -346,15 +402,15 @@ class HybridCandidate:
 def fuse_scores(
     candidates: Iterable[HybridCandidate], mode: QueryMode, limit: int
 ) -> list[tuple[HybridCandidate, float]]:
-    """Return the best part of each thing with its score, best first; equal ones by kind, id, part.
+    """Return the best things with their scores, best first; equal ones by kind, id, part.
 
-    Where a part that the words find has no vector yet, all of those go by their words alone, and
-    what only the meaning finds comes after them: no part is put back for want of a vector.
+    Where a thing that the words find has no vector yet, all of those go by their words alone, and
+    what only the meaning finds comes after them: nothing is put back for want of a vector.
     """
     answering = [c for c in candidates if c.is_relevant(mode)]
-    by_words = [c.word_score for c in answering if c.word_score > 0]
-    is_lacking = mode == "hybrid" and any(c.word_score > 0 and c.cosine is None for c in answering)
-    least = min(by_words, default=1.0)
+    by_words = [c for c in answering if c.word_score > 0]
+    is_lacking = mode == "hybrid" and any(c.is_pending for c in by_words)
+    least = min((c.word_score for c in by_words), default=1.0)
 
     def score(c: HybridCandidate) -> float:
         if not is_lacking:
@@ -363,10 +419,7 @@ def fuse_scores(
 
     scored = [(c, score(c)) for c in answering]
     scored.sort(key=lambda pair: (-pair[1], pair[0].kind, pair[0].ref, pair[0].part))
-    best: dict[tuple[str, str], tuple[HybridCandidate, float]] = {}
-    for candidate, worth in scored:
-        best.setdefault((candidate.kind, candidate.ref), (candidate, worth))
-    return list(best.values())[:limit]
+    return scored[:limit]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
-from rolltop.core.fulltext.analyzer import replace_unstorable, tokenize_joined
+from rolltop.core.fulltext.analyzer import replace_unstorable, tokenize_lines
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,
@@ -201,14 +201,14 @@ def _add_parts(tx: Tx, rows: list[dict[str, Any]]) -> None:
 
 
 def _part_row(tx: Tx, item: int, document: IndexDocument, text: str, digest: str) -> dict[str, Any]:
-    split = tokenize_joined(text)
+    split = tokenize_lines(text)
     return {
         "user_id": tx.scope.tenant_id,
         "item_id": item,
         "kind": document.kind,
         "part": document.part,
         "digest": digest,
-        "length": split.count(" ") + 1 if split else 0,
+        "length": len(split.split()),
         "text": text,
         "words": with_tenant_lexeme(tx, split),
     }

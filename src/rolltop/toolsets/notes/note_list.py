@@ -18,9 +18,11 @@ from rolltop.core import argument_names, arguments
 from rolltop.core import cursor as cursors
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.fulltext import document_index, phrase_query
+from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import PhraseQuery
 from rolltop.core.fulltext.stemmer import stem
 from rolltop.core.pagination import Page
+from rolltop.toolsets.notes import search_page
 from rolltop.toolsets.notes.models import (
     CURSOR,
     MAX_PREVIEW_LENGTH,
@@ -148,7 +150,8 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
         filters = replace(filters, sort="modified")
     offset = 0 if after else min((request.page - 1) * request.limit, _MAX_OFFSET)
     spec = PageSpec(request.limit + 1, after, offset, request.preview_lines > 0)
-    found = list_queries.read_page(notebook, filters, spec, total) if total else []
+    read_page = search_page.read_page if filters.sort == "rank" else list_queries.read_page
+    found = read_page(notebook, filters, spec, total) if total else []
     shown, has_more = found[: request.limit], len(found) > request.limit
 
     def envelope(items: list[JsonObject]) -> JsonObject:
@@ -202,9 +205,9 @@ class _TermChoice:
         if total and (len(names) <= 1 or self.filters.sort != "rank"):
             return _Match(every, total, mode)
         counts |= self._counts(_single_words(name for name in names if not counts[name]))
-        rare = _rarest(counts)
+        rare = _rarest(counted := counts | self._counts(_other_forms(names)))
         if rare:
-            weights = self._weights(counts, rare)
+            weights = self._weights(counted, rare)
             some = self._with_terms(any_of=rare, weights=weights, every=names if total else ())
             return self._match_or_none(some, mode if total or is_prefix else "some")
         if total:
@@ -301,6 +304,11 @@ class _TermChoice:
 def _single_words(names: Iterable[Phrase]) -> tuple[Phrase, ...]:
     words = (word for name in names if len(name) > 1 for word in name)
     return tuple(dict.fromkeys((word,) for word in words))
+
+
+def _other_forms(names: Iterable[Phrase]) -> tuple[Phrase, ...]:
+    forms = (form for name in names if len(name) == 1 for form in inflections(name[0]))
+    return tuple((form,) for form in forms)
 
 
 def _rarest(counts: dict[Phrase, int]) -> tuple[Phrase, ...]:

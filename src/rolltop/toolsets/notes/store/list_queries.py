@@ -28,9 +28,10 @@ from sqlalchemy import (
 
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import CodePointString
-from rolltop.core.fulltext import document_index
+from rolltop.core.fulltext import document_index, relevance
+from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
-from rolltop.core.fulltext.tables import owner_of
+from rolltop.core.fulltext.tables import owner_of, search_wholes
 from rolltop.toolsets.notes.models import MAX_PREVIEW_LENGTH, NoteFilters, NoteSummary
 from rolltop.toolsets.notes.store.notebooks import fold_tag
 from rolltop.toolsets.notes.store.tables import note_tags, note_texts, notes
@@ -56,6 +57,8 @@ SCAN_COST: Final = 1
 # Rows of the index listed in the time of asking it about one note.
 INDEX_ROWS_PER_LOOKUP: Final = 300
 _WORST_RANK: Final = 1.0
+# Characters of a note that its rank is made of: a longer one would cost all searches time.
+_MAX_RANKED_TEXT: Final = 120_000
 _ESCAPE: Final = "/"
 _c: Final = notes.c
 _FILTER_COLUMNS: Final = ("number", "id", "user_id", "account", "trash", "modified", "created")
@@ -138,6 +141,51 @@ def read_page(
         by_index = view.is_ranked and _is_covered_by_indexes(tx, shape)
         rows = (_ranked_statement if by_index else _full_statement)(shape, view).rows(tx, values)
     return [_note_summary(row, view) for row in rows]
+
+
+def read_words(notebook: Notebook, ids: Sequence[str]) -> dict[str, str]:
+    """Read the words of notes, line by line, as the ranking takes them; of long ones the first."""
+    tx = notebook.tx
+    values = {"owner": tx.scope.user_id, "in_account": notebook.account, "some": list(ids)}
+    rows = _words_statement(tx.kind).rows(tx, values)
+    return {one: text if tx.kind == "sqlite" else tokenize_lines(text) for one, text in rows}
+
+
+def count_some(notebook: Notebook) -> int:
+    """Count the account's notes as far as the ranking wants to know."""
+    values = {"owner": notebook.tx.scope.user_id, "in_account": notebook.account}
+    ((number,),) = _COUNT_SOME.rows(notebook.tx, values)
+    return int(number)
+
+
+_COUNT_SOME: Final = CompiledStatement(
+    select(func.count()).select_from(
+        select(_c.number)
+        .where(_c.user_id == OWNER, _c.account == _ACCOUNT)
+        .limit(relevance.MAX_COUNTED)
+        .subquery()
+    )
+)
+
+
+@lru_cache(2)
+def _words_statement(kind: DatabaseKind) -> CompiledStatement:
+    """Read the words that SQLite's index keeps; PostgreSQL's lacks the lines."""
+    if kind == "sqlite":
+        text, number = search_wholes.c.words, search_wholes.c.id
+    else:
+        text, number = note_texts.c.content, note_texts.c.number
+    some: BindParameter[Any] = bindparam("some", expanding=True, type_=CodePointString())
+    return CompiledStatement(
+        select(_c.id, func.substr(text, 1, _MAX_RANKED_TEXT))
+        .select_from(notes.join(number.table, number == _c.number))
+        .where(
+            _c.user_id == OWNER,
+            owner_of(kind, number.table) == OWNER,
+            _c.account == _ACCOUNT,
+            _c.id.in_(some),
+        )
+    )
 
 
 def _shape_of(tx: Tx, filters: NoteFilters) -> _FilterShape:
