@@ -18,7 +18,7 @@ def ranked(query: str, *texts: str) -> list[int]:
     """Return the numbers of the texts that answer, best first."""
     terms = relevance.query_forms(query_terms(query))
     words = {at: [tokenize_lines(text)] for at, text in enumerate(texts)}
-    found = relevance.rank(terms, words, words.keys(), len(words))
+    found = relevance.rank(terms, words, [1.0] * len(terms), words.keys())
     return sorted((at for at in found if found[at].score), key=lambda at: -found[at].score)
 
 

@@ -53,9 +53,9 @@ class TermStatistics:
     mean_length: float
     occurrences: Mapping[str, int]
 
-    def idf(self, term: str) -> float:
+    def idf(self, *forms: str) -> float:
         """Return how much a term tells: its inverse document frequency, never below 0."""
-        having = min(self.occurrences.get(term, 0), self.parts)
+        having = min(sum(self.occurrences.get(form, 0) for form in forms), self.parts)
         return log(1 + (self.parts - having + 0.5) / (having + 0.5))
 
     def estimate_matches(self, expression: Expression, most: int) -> int:

@@ -152,8 +152,9 @@ def _search_terms(
     told, near = _first_items(by_words, limit), _first_items(by_meaning, limit)
     parts = _read_parts(question, dict.fromkeys([*told, *near]), by_words | by_meaning)
     texts = {item: [text for _row, text in some] for item, some in parts.items()}
-    ((total,),) = _COUNT_ITEMS.rows(question.tx, {"owner": question.tx.scope.tenant_id})
-    ranked = relevance.rank(terms, texts, told, total)
+    ranked = relevance.rank(
+        terms, texts, [word_query.statistics.idf(*term.forms) for term in terms], told
+    )
     ids = [row.id for some in parts.values() for row, _text in some]
     cosines = nearness.cosines_of(ids) if nearness is not None else {}
     candidates = (
@@ -283,14 +284,6 @@ def _ids_statement(shape: QueryShape) -> CompiledStatement:
     return CompiledStatement(select(search_parts.c.id).where(*filter_clauses(shape)))
 
 
-_COUNT_ITEMS: Final = CompiledStatement(
-    select(func.count()).select_from(
-        select(search_items.c.id)
-        .where(search_items.c.user_id == OWNER)
-        .limit(relevance.MAX_COUNTED)
-        .subquery()
-    )
-)
 _PART_COLUMNS: Final = (
     search_parts.c.id,
     search_parts.c.item_id,

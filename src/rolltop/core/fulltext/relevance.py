@@ -2,16 +2,13 @@
 
 A text counts by all of its words (BM25) and by the lines in which most of the query meets: a line
 of its own, and two in a row. A dialogue's turn or a list's item is a line; longer ones are cut.
-How rare a word is, and how long a text is, is relative to the proposed texts alone, so that both
-databases and all kinds of texts are ranked alike (docs/decisions/0037).
+Both databases only propose texts; all kinds are ranked here, alike (docs/decisions/0037).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
@@ -25,13 +22,11 @@ Key = TypeVar("Key")
 
 MAX_RERANKED: Final = 40
 """Proposed texts that are read and ranked."""
-MAX_COUNTED: Final = 1000
+MAX_COUNTED: Final = 10_000
 """Texts that are counted to tell how rare a word is."""
 MAX_LINE_WORDS: Final = 40
 MIN_IDF: Final = 0.3
-"""What a word counts that all the proposed texts have, beside its inverse document frequency."""
-WHOLE_WEIGHT: Final = 0.7
-"""What all of the text's words count beside the best line, and the best two in a row."""
+"""What a word counts that all texts have, beside its inverse document frequency."""
 REPORTING_WEIGHT: Final = 0.3
 """What words count that ask who said something: the text itself says it without them."""
 _REPORTING: Final = frozenset(map(stem, ("say", "tell", "talk", "mention", "discuss")))
@@ -63,38 +58,37 @@ def query_forms(words: Iterable[str]) -> list[QueryTerm]:
 
 @dataclass(slots=True)
 class _Hits:
-    """Where terms are in a text: how often each, and which of them in each line, as bits."""
+    """How often each term is in a text, and which terms meet in a line or in two, as bits."""
 
-    counts: Counter[int] = field(default_factory=Counter[int])
     length: int = 0
-    lines: list[int] = field(default_factory=list[int])
+    counts: Counter[int] = field(default_factory=Counter[int])
+    lines: set[int] = field(default_factory=set[int])
+    pairs: set[int] = field(default_factory=set[int])
 
 
 def rank(
     terms: Sequence[QueryTerm],
     texts: Mapping[Key, Sequence[str]],
+    idf: Sequence[float],
     proposed: Collection[Key],
-    total: int,
 ) -> dict[Key, Relevance]:
     """Return how well texts answer; each is given by the words of its parts (`tokenize_lines`).
 
-    `proposed` are those that the words proposed, which words are rare among; where they are all
-    that have a word of the query, among the `total` texts that there are.
+    `idf` is that of each term; how long a text is, is relative to the `proposed` ones.
     """
-    find = _TermFinder(terms).find
-    parts = {key: list(map(find, some)) for key, some in texts.items()}
-    whole = {key: _join_hits(some) for key, some in parts.items()}
-    base = [whole[key] for key in proposed]
-    having = Counter(term for hits in base for term in hits.counts)
-    among = len(base) if len(base) >= MAX_RERANKED else max(len(base), total)
-    weights = [
-        sqrt(MIN_IDF + log(1 + (among - having[at] + 0.5) / (having[at] + 0.5))) * term.weight
+    forms = [
+        (f" {form.rstrip('*')}" if form[-1] == "*" or is_prefix_term(form) else f" {form} ", at)
         for at, term in enumerate(terms)
+        for form in term.forms
     ]
-    scorer = _Scorer(weights, sum(hits.length for hits in base) / len(base) if base else 0.0)
+    parts = {key: [_find_terms(text, forms) for text in some] for key, some in texts.items()}
+    whole = {key: _join_hits(some) for key, some in parts.items()}
+    weights = [(MIN_IDF + one) * term.weight for one, term in zip(idf, terms, strict=True)]
+    mean_length = sum(whole[key].length for key in proposed) / max(len(proposed), 1)
+    scorer = _Scorer(weights, mean_length)
     found: dict[Key, Relevance] = {}
     for key, some in parts.items():
-        best = max(range(len(some)), key=lambda at: scorer.score(some[at]), default=0)
+        best = max(range(len(some)), key=lambda at: scorer.score(some[at])) if len(some) > 1 else 0
         has_all = len(whole[key].counts) == len(terms)
         found[key] = Relevance(scorer.score(whole[key]), best, has_all)
     return found
@@ -112,14 +106,14 @@ class _Scorer:
         """Return how well a text answers: 1 if every word were in one line and without end."""
         if not hits.counts:
             return 0.0
-        norm = K1 * (1 - B + B * hits.length / self._mean_length)
+        norm = K1 * (1 - B + B * hits.length / self._mean_length) if self._mean_length else K1
         whole = sum(
             self._weights[term] * found / (found + norm) for term, found in hits.counts.items()
         )
         one = max(map(self._sum, hits.lines))
-        two = max((self._sum(a | b) for a, b in pairwise(hits.lines)), default=one)
-        most = sum(self._weights) * (2 + WHOLE_WEIGHT * (K1 + 1))
-        return (WHOLE_WEIGHT * (K1 + 1) * whole + one + max(one, two)) / most
+        two = max(map(self._sum, hits.pairs), default=0.0)
+        most = sum(self._weights) * (K1 + 1 + 2)
+        return ((K1 + 1) * whole + one + max(one, two)) / most
 
     def _sum(self, bits: int) -> float:
         """Add up the weights of the terms that are set."""
@@ -130,45 +124,39 @@ class _Scorer:
         return known
 
 
-class _TermFinder:
-    """Finds terms in the words of texts."""
-
-    def __init__(self, terms: Sequence[QueryTerm]) -> None:
-        forms = [(form, at) for at, term in enumerate(terms) for form in term.forms]
-        self._prefixes: Final = [
-            (form.rstrip("*"), at) for form, at in forms if form[-1] == "*" or is_prefix_term(form)
-        ]
-        self._terms: Final = dict(forms)
-
-    def find(self, text: str) -> _Hits:
-        """Return where the terms are in a text."""
-        if self._prefixes:
-            self._complete(text)
-        hits = _Hits()
-        for line in text.split("\n"):
-            words = line.split()
-            hits.length += len(words)
-            for start in range(0, len(words), MAX_LINE_WORDS):
-                some = words[start : start + MAX_LINE_WORDS]
-                found = [at for at in map(self._terms.get, some) if at is not None]
-                hits.counts.update(found)
-                hits.lines.append(sum(1 << at for at in set(found)))
-        return hits
-
-    def _complete(self, text: str) -> None:
-        """Take the words of a text that begin as a prefix does for it."""
-        for word in set(text.split()) - self._terms.keys():
-            for beginning, at in self._prefixes:
-                if word.startswith(beginning):
-                    self._terms[word] = at
+def _find_terms(text: str, forms: Sequence[tuple[str, int]]) -> _Hits:
+    """Return where terms are in a text; each form stands between spaces, a prefix after one."""
+    length = text.count(" ") + text.count("\n") + 1
+    text = f" {text} ".replace("\n", " \n ")
+    places: list[tuple[int, int]] = []
+    for form, term in forms:
+        at = text.find(form)
+        while at >= 0:
+            places.append((at, term))
+            at = text.find(form, at + len(form) - 1)
+    hits = _Hits(length, Counter(term for _at, term in places))
+    start = line = 0
+    bits: dict[tuple[int, int], int] = {}
+    for at, term in sorted(places):
+        if (last := text.rfind("\n", start, at)) >= 0:
+            line += text.count("\n", start, at)
+            start = last + 1
+        place = (line, text.count(" ", start, at) // MAX_LINE_WORDS)
+        bits[place] = bits.get(place, 0) | 1 << term
+    hits.lines.update(bits.values())
+    for (line, window), found in bits.items():
+        for following in ((line, window + 1), (line + 1, 0)):
+            if following in bits:
+                hits.pairs.add(found | bits[following])
+    return hits
 
 
 def _join_hits(parts: Sequence[_Hits]) -> _Hits:
     if len(parts) == 1:
         return parts[0]
-    whole = _Hits()
+    whole = _Hits(sum(hits.length for hits in parts))
     for hits in parts:
         whole.counts.update(hits.counts)
-        whole.length += hits.length
-        whole.lines += hits.lines
+        whole.lines |= hits.lines
+        whole.pairs |= hits.pairs
     return whole

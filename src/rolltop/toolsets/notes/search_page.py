@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core.fulltext import phrase_query, relevance
-from rolltop.core.fulltext.bm25 import is_function_word
+from rolltop.core.fulltext import document_index, phrase_query, relevance
+from rolltop.core.fulltext.bm25 import TermStatistics, is_function_word
 from rolltop.toolsets.notes.store import list_queries
 from rolltop.toolsets.notes.store.list_queries import PageSpec
 
@@ -58,7 +58,8 @@ def _rank(
     """Order notes by their words; in a search without function words those with all come first."""
     words = list_queries.read_words(notebook, [note.id for note in found])
     texts = {note_id: [text] for note_id, text in words.items()}
-    ranked = relevance.rank(terms, texts, texts.keys(), list_queries.count_some(notebook))
+    idf = _statistics(notebook, terms).idf
+    ranked = relevance.rank(terms, texts, [idf(*term.forms) for term in terms], texts.keys())
     is_question = not all(map(phrase_query.is_significant, filters.names))
     keyed: list[NoteSummary] = []
     for note in found:
@@ -66,6 +67,15 @@ def _rank(
         rank = _RANKED - score - (has_all and not is_question)
         keyed.append(replace(note, key=(rank, note.key[1])))
     return sorted(keyed, key=_order)
+
+
+def _statistics(notebook: Notebook, terms: list[relevance.QueryTerm]) -> TermStatistics:
+    total = list_queries.count_some(notebook)
+    forms = [form for term in terms for form in term.forms]
+    count = document_index.count
+    return TermStatistics(
+        total, 0.0, {form: count(notebook.tx, (form,), relevance.MAX_COUNTED) for form in forms}
+    )
 
 
 def _order(note: NoteSummary) -> tuple[float, float, str]:
