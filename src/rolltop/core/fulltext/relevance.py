@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-MAX_RERANKED: Final = 40
+MAX_RERANKED: Final = 30
 """Proposed texts that are read and ranked."""
 MAX_COUNTED: Final = 10_000
 """Texts that are counted to tell how rare a word is."""
@@ -134,7 +135,10 @@ def _find_terms(text: str, forms: Sequence[tuple[str, int]]) -> _Hits:
         while at >= 0:
             places.append((at, term))
             at = text.find(form, at + len(form) - 1)
-    hits = _Hits(length, Counter(term for _at, term in places))
+    hits = _Hits(length)
+    if not places:
+        return hits
+    hits.counts.update(term for _at, term in places)
     start = line = 0
     bits: dict[tuple[int, int], int] = {}
     for at, term in sorted(places):
@@ -155,7 +159,7 @@ def _join_hits(parts: Sequence[_Hits]) -> _Hits:
     if len(parts) == 1:
         return parts[0]
     whole = _Hits(sum(hits.length for hits in parts))
-    for hits in parts:
+    for hits in filter(attrgetter("counts"), parts):
         whole.counts.update(hits.counts)
         whole.lines |= hits.lines
         whole.pairs |= hits.pairs
