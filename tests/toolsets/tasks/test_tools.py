@@ -175,6 +175,11 @@ def test_a_date_is_the_end_of_its_day_as_due_and_its_beginning_as_a_bound(mine: 
     assert mine.ok("update_task", task_id=task["task_id"], due_at="9999-12-31")["due_at"]
 
 
+def test_a_time_without_an_offset_is_in_utc(mine: Caller) -> None:
+    given = mine.ok("add_task", title="t", due_at="2026-03-01T10:00")["due_at"]
+    assert given == mine.ok("add_task", title="t", due_at="2026-03-01T10:00:00Z")["due_at"]
+
+
 def test_links_may_lead_into_the_web(mine: Caller) -> None:
     links = ["rolltop://note/1", "https://a.example/b?c#d", "http://localhost:80", "HTTPS://a.b/ü"]
     assert mine.ok("add_task", title="t", links=links)["links"] == links
@@ -254,7 +259,7 @@ def test_links_may_lead_into_the_web(mine: Caller) -> None:
         ("get_task", {"task_id": UNKNOWN}, "NOT_FOUND", "Task not found or access denied"),
         ("add_task", {"title": "x", "priority": 5}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "x", "priority": True}, "INVALID_ARGUMENT", None),
-        ("add_task", {"title": "x", "due_at": "2026-03-01T10:00:00"}, "INVALID_ARGUMENT", None),
+        ("add_task", {"title": "x", "due_at": "2026-03-01T25:00"}, "INVALID_ARGUMENT", None),
         ("add_task", {"title": "x", "due_at": "2026-02-30"}, "INVALID_ARGUMENT", None),
         (
             "add_task",

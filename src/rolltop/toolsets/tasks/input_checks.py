@@ -64,7 +64,7 @@ def description(text: str) -> str | None:
 
 
 def parse_due(text: str, name: str = "due_at") -> datetime:
-    """Return a moment in UTC from ISO 8601: a time with an offset, or the end of a day.
+    """Return a moment in UTC from ISO 8601: a time, in UTC unless it says, or the end of a day.
 
     What is due before a day is due before that day begins.
     """
@@ -75,12 +75,11 @@ def parse_due(text: str, name: str = "due_at") -> datetime:
         pass
     try:
         value = datetime.fromisoformat(text.strip())
-        if value.tzinfo is not None:
-            return value.astimezone(UTC)
+        return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     raise InvalidArgument(
-        f"{name} must be a date, or a date and time with an offset; got {value_preview(text)}",
+        f"{name} must be a date, or a date and time; got {value_preview(text)}",
         hint=f"Write {name} as in 2026-03-01, 2026-03-01T17:00:00Z or 2026-03-01T17:00:00+01:00.",
     )
 
