@@ -297,12 +297,11 @@ def test_blank_texts_of_an_older_store_leave_it(
         tx.execute(
             update(vectors).values(vector=older.embedder.embed([""])[0].astype("<f2").tobytes())
         )
-        tx.execute(
-            text(
-                "UPDATE rolltop_versions SET version_num = 'core_0005'"
-                " WHERE version_num LIKE 'core_%'"
-            )
-        )
+        for statement in (
+            "ALTER TABLE access_tokens DROP COLUMN project",
+            "UPDATE rolltop_versions SET version_num = 'core_0005' WHERE version_num LIKE 'core_%'",
+        ):
+            tx.execute(text(statement))
 
     database.write_sync(SYSTEM, as_core_0005_left_it)
     database.close()

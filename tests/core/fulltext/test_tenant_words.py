@@ -70,6 +70,7 @@ def test_texts_of_an_older_store_are_found_after_it(
             " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
         )
         connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
+        connection.execute("ALTER TABLE access_tokens DROP COLUMN project")
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
         )
@@ -170,6 +171,7 @@ def test_whole_texts_of_an_older_store_are_found_after_it(
             connection.execute(
                 sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
             )
+        connection.execute("ALTER TABLE access_tokens DROP COLUMN project")
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
         )
