@@ -7,9 +7,9 @@ import json
 import math
 from copy import deepcopy
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from rolltop.core import pagination
 from rolltop.core.argument_names import (
@@ -40,6 +40,25 @@ _MAX_DEPTH = 100
 _MAX_JSON_VALUES = 50_000
 """Values and levels that JSON text in arguments may have, as many as a message itself."""
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
+
+
+# Parsing what to search for takes the interpreter's lock, so all other callers wait meanwhile.
+MAX_QUERY_CHARACTERS: Final = 100_000
+
+
+def _require_query_length(text: str) -> str:
+    # Pydantic's own `max_length` refuses lone surrogates with it.
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise ValueError(text[:100])
+    return text
+
+
+QueryText = Annotated[
+    str,
+    AfterValidator(_require_query_length),
+    Field(json_schema_extra={"maxLength": MAX_QUERY_CHARACTERS}),
+]
+"""A query or a glob, as a parameter of a tool."""
 
 
 def value_preview(value: object) -> str:

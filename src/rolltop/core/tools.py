@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
-
-from pydantic import AfterValidator, Field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
@@ -19,24 +17,6 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 ToolFunction = Callable[..., Awaitable[object]]
-
-# Parsing what to search for takes the interpreter's lock, so all other callers wait meanwhile.
-MAX_QUERY_CHARACTERS: Final = 100_000
-
-
-def _require_query_length(text: str) -> str:
-    # Pydantic's own `max_length` refuses lone surrogates with it.
-    if len(text) > MAX_QUERY_CHARACTERS:
-        raise ValueError(text[:100])
-    return text
-
-
-QueryText = Annotated[
-    str,
-    AfterValidator(_require_query_length),
-    Field(json_schema_extra={"maxLength": MAX_QUERY_CHARACTERS}),
-]
-"""A query or a glob, as a parameter of a tool."""
 
 MISSING = "missing"
 TYPE = "type"

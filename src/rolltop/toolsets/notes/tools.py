@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from pydantic import Field
 
 from rolltop.core import pagination
+from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.tools import (
@@ -15,7 +16,6 @@ from rolltop.core.tools import (
     Actions,
     Alias,
     ArgumentErrorCode,
-    QueryText,
     ResourceTemplate,
     Tool,
 )

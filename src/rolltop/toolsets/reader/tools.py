@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import MIN_BUDGET, Page, TextPage
-from rolltop.core.tools import TYPE, VALUE, ArgumentErrorCode, QueryText, ResourceTemplate, Tool
+from rolltop.core.tools import TYPE, VALUE, ArgumentErrorCode, ResourceTemplate, Tool
 from rolltop.toolsets.reader.models import (
     DEFAULT_SUMMARY_TOKENS,
     MAX_SUMMARY,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
+from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, TextPage
@@ -15,7 +16,6 @@ from rolltop.core.tools import (
     VALUE,
     Alias,
     ArgumentErrorCode,
-    QueryText,
     ResourceContents,
     ResourceTemplate,
     Tool,

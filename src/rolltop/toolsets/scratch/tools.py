@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page, TextPage
-from rolltop.core.tools import Actions, Alias, QueryText, ResourceTemplate, Tool
+from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_HITS,

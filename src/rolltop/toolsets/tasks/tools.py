@@ -13,12 +13,12 @@ from pydantic import Field
 
 from rolltop.core import cursor as cursors
 from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
-from rolltop.core.arguments import Parameters
+from rolltop.core.arguments import Parameters, QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Page, count_fitting, fits_budget
 from rolltop.core.principal import ALL_PROJECTS, Principal
-from rolltop.core.tools import Alias, ArgumentErrorCode, QueryText, ResourceTemplate, Tool
+from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
 from rolltop.toolsets.tasks import input_checks
 from rolltop.toolsets.tasks.models import (
     COMMENTS_CURSOR,
