@@ -83,6 +83,11 @@ def test_hints_name_the_listed_tool_of_an_action(me: tuple[AppContext, Principal
             {"old_namespace", "new_namespace"},
         ),
         ("scratch_namespace_delete", {"namespace", "delete_scratchpads"}, {"namespace"}),
+        ("add_task", {"title", "description", "user_id"}, {"title"}),
+        ("list_tasks", {"status", "cursor", "max_tokens", "user_id"}, set[str]()),
+        ("complete_task", {"task_id", "user_id"}, {"task_id"}),
+        ("update_task", {"task_id", "title", "description", "user_id"}, {"task_id"}),
+        ("delete_task", {"task_id", "user_id"}, {"task_id"}),
     ],
 )
 def test_a_seed_name_lists_its_own_parameters_only(
@@ -93,9 +98,19 @@ def test_a_seed_name_lists_its_own_parameters_only(
     listed = offer.parameters.listed_schema
     assert set(listed["properties"]) == parameters
     assert set(listed.get("required", ())) == required
-    answer = _said(me, name, action="list")["error"]
-    assert f"{name} takes: " in answer["hint"]
-    assert {word for word in ("action", "index", "cells") if word in answer["hint"]} == set()
+    answer = _said(me, name, action="list")
+    hint = answer["hint"] if "success" in answer else answer["error"]["hint"]
+    assert f"{name} takes: " in hint
+    others = ("action", "index", "cells", "priority")
+    assert {word for word in others if word in hint} == set()
+
+
+def test_a_tool_of_its_seeds_name_takes_more_than_it_lists(
+    me: tuple[AppContext, Principal],
+) -> None:
+    task = _said(me, "add_task", title="Mend", priority=0)["data"]
+    assert task["priority"] == 0
+    assert _said(me, "list_tasks", tag="x")["data"] == []
 
 
 def test_seed_names_of_actions_do_their_work(me: tuple[AppContext, Principal]) -> None:

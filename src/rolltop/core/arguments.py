@@ -102,14 +102,17 @@ class Parameters:
         only_reading: bool = False,
         actions: Sequence[str] | None = None,
         seed: Alias | None = None,
+        listed: Alias | None = None,
     ) -> None:
         """Read nothing yet: the schema is made when it is first asked for.
 
         `actions` are those that are offered, None is all, or with `only_reading` those that read.
-        `seed` is the other name that the tool is called by: what it fixes is not listed.
+        `seed` is the other name that the tool is called by: what it fixes is not listed. `listed`
+        names the parameters to list where more are taken.
         """
         self._tool = tool
         self._seed = seed
+        self._listed = Parameters(tool, code=code, seed=listed) if listed else self
         self._name = seed.name if seed else tool.name
         self._code = code
         self.read_only = only_reading
@@ -158,11 +161,15 @@ class Parameters:
 
         What it leaves out is checked all the same, and a refusal says it.
         """
-        definitions = self.schema.get("$defs", {})
-        listed = shorten_schema(self.schema, definitions)
-        if "max_tokens" in listed["properties"]:
-            listed["properties"]["max_tokens"] = {"type": "integer"}
-        return {**listed, "additionalProperties": False}
+        return self._listed.short_schema
+
+    @cached_property
+    def short_schema(self) -> JsonObject:
+        """The schema of all that is taken, in the same form."""
+        short = shorten_schema(self.schema, self.schema.get("$defs", {}))
+        if "max_tokens" in short["properties"]:
+            short["properties"]["max_tokens"] = {"type": "integer"}
+        return {**short, "additionalProperties": False}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -217,7 +224,7 @@ class Parameters:
 
         """
         reader = _ValueReader()
-        declared = self.listed_schema["properties"]
+        declared = self.short_schema["properties"]
         arguments: dict[str, Any] = {}
         for name, value in named.items():
             optional = not self._fields[name].is_required()
@@ -240,7 +247,7 @@ class Parameters:
         advice = self._tool.argument_hints.get(name, "")
         close = None if advice else suggest_field(name, fields)
         guess = f"; did you mean {close}?" if close else ""
-        takes = ", ".join(fields) or "no arguments"
+        takes = ", ".join(self._listed.names) or "no arguments"
         raise self._error(
             f"Unknown argument {value_preview(name)} for {self._name}{guess}",
             hint=f"{advice} {self._name} takes: {takes}.".lstrip(),
@@ -315,7 +322,7 @@ class Parameters:
         if name and not hint:
             hint = f"Call {self._name} again with {name} as {self._describe_allowed(name)}."
         if not hint:
-            hint = f"{self._name} takes: {', '.join(self._fields)}."
+            hint = f"{self._name} takes: {', '.join(self._listed.names)}."
         return InvalidArgument(message, code=code or self._code, hint=hint)
 
 

@@ -149,7 +149,11 @@ class ToolRegistry:
                 for registered in registered_tools
                 if registered.name == registered.tool.name
             )
-        return tuple(o for o in registered_tools if not o.tool.aliases or o.name != o.tool.name)
+        return tuple(
+            registered
+            for registered in registered_tools
+            if registered.name != registered.tool.name or not registered.tool.other_aliases
+        )
 
     def use_listed_names(self, text: str) -> str:
         """Return a text of ours, such as a hint, with its tools called by their listed names."""
@@ -207,9 +211,37 @@ class ToolRegistry:
             for tool in toolset.tools:
                 if self._is_selected(tool) and (tool.is_read_only or tool.actions or not read_only):
                     actions = self._selected_actions(tool, read_only=read_only)
-                    for registered in _register_names(toolset, tool, actions, read_only=read_only):
+                    for registered in self._register_names(
+                        toolset, tool, actions, read_only=read_only
+                    ):
                         registered_tools[registered.name] = registered
         return registered_tools
+
+    def _register_names(
+        self, toolset: Toolset, tool: Tool, actions: Sequence[str] | None, *, read_only: bool
+    ) -> Iterable[RegisteredTool]:
+        """Return a tool under its canonical name and its seed names; `actions` None are all."""
+        if actions == []:
+            return
+        code = toolset.argument_code
+        own = [seed for seed in tool.aliases if seed.name == tool.name]
+        listed = own[0] if own and self._selection.use_aliases else None
+        parameters = Parameters(
+            tool, code=code, only_reading=read_only, actions=actions, listed=listed
+        )
+        yield RegisteredTool(
+            tool.name, tool, toolset, parameters, tool.title, tool.description, actions=actions
+        )
+        named = _action_aliases(tool)
+        for seed in tool.other_aliases:
+            if seed.name in named and not parameters.allows_action(named[seed.name]):
+                continue
+            title, description = seed.title or tool.title, seed.description or tool.description
+            fewer = Parameters(tool, code=code, only_reading=read_only, seed=seed)
+            done = [named[seed.name]] if seed.name in named else None
+            yield RegisteredTool(
+                seed.name, tool, toolset, fewer, title, description, seed.fixed_arguments, done
+            )
 
     def _is_selected(self, tool: Tool) -> bool:
         selection = self._selection
@@ -244,29 +276,6 @@ def _action_aliases(tool: Tool) -> dict[str, str]:
         for seed in tool.aliases
         if parameter in seed.fixed_arguments
     }
-
-
-def _register_names(
-    toolset: Toolset, tool: Tool, actions: Sequence[str] | None, *, read_only: bool
-) -> Iterable[RegisteredTool]:
-    """Return a tool under its canonical name and its seed names; `actions` None are all."""
-    if actions == []:
-        return
-    code = toolset.argument_code
-    parameters = Parameters(tool, code=code, only_reading=read_only, actions=actions)
-    yield RegisteredTool(
-        tool.name, tool, toolset, parameters, tool.title, tool.description, actions=actions
-    )
-    named = _action_aliases(tool)
-    for seed in tool.aliases:
-        if seed.name in named and not parameters.allows_action(named[seed.name]):
-            continue
-        title, description = seed.title or tool.title, seed.description or tool.description
-        fewer = Parameters(tool, code=code, only_reading=read_only, seed=seed)
-        done = [named[seed.name]] if seed.name in named else None
-        yield RegisteredTool(
-            seed.name, tool, toolset, fewer, title, description, seed.fixed_arguments, done
-        )
 
 
 def _canonical_selection(toolsets: Sequence[Toolset], selection: ToolSelection) -> ToolSelection:

@@ -41,7 +41,7 @@ class Alias:
     """Another name of a tool, from its seed, with the arguments that name fixes.
 
     It takes the tool's other parameters, or those named in `parameters` only, `required` ones among
-    them.
+    them. Where the seed's name is the tool's own, all are taken, and those are listed.
     """
 
     name: str
@@ -94,6 +94,11 @@ class Tool:
     other_names: tuple[str, ...] = ()
     is_core: bool = False
     search_hint: str = ""
+
+    @property
+    def other_aliases(self) -> tuple[Alias, ...]:
+        """The seed names that are not the tool's own."""
+        return tuple(alias for alias in self.aliases if alias.name != self.name)
 
     @property
     def description(self) -> str:

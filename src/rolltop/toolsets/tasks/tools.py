@@ -429,6 +429,12 @@ _LIST_FAULTS: Final = {
     "cursor": ArgumentErrorCode("INVALID_CURSOR"),
 }
 
+
+def _seed_parameters(name: str, *parameters: str, required: tuple[str, ...] = ()) -> Alias:
+    """Return the alias that lists the parameters which a tool has in its seed."""
+    return Alias(name, parameters=(*parameters, "user_id"), required=required)
+
+
 TOOLS: Final = (
     Tool(
         "add_task",
@@ -436,6 +442,7 @@ TOOLS: Final = (
         "Add a task",
         TaskAddedAnswer,
         argument_hints=_STATUS_HINTS,
+        aliases=(_seed_parameters("add_task", "title", "description", required=("title",)),),
         is_core=True,
     ),
     Tool(
@@ -448,6 +455,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_errors=_LIST_FAULTS,
+        aliases=(_seed_parameters("list_tasks", "status", "cursor", "max_tokens"),),
         search_hint="todo list, plan, backlog",
     ),
     Tool(
@@ -461,7 +469,14 @@ TOOLS: Final = (
         accepts_cursor=True,
         argument_errors={"cursor": ArgumentErrorCode("INVALID_CURSOR")},
     ),
-    Tool("complete_task", complete_task, "Complete a task", TaskAnswer, idempotent=True),
+    Tool(
+        "complete_task",
+        complete_task,
+        "Complete a task",
+        TaskAnswer,
+        idempotent=True,
+        aliases=(_seed_parameters("complete_task", "task_id"),),
+    ),
     Tool(
         "update_task",
         update_task,
@@ -471,6 +486,7 @@ TOOLS: Final = (
         idempotent=True,
         argument_hints=_STATUS_HINTS,
         blank_values=frozenset({"title", "description", "due_at", "parent_id", "project"}),
+        aliases=(_seed_parameters("update_task", "task_id", "title", "description"),),
     ),
     Tool(
         "delete_task",
@@ -479,6 +495,7 @@ TOOLS: Final = (
         TaskDeletedAnswer,
         destructive=True,
         idempotent=True,
+        aliases=(_seed_parameters("delete_task", "task_id"),),
     ),
     Tool(
         "next_task",
