@@ -97,6 +97,32 @@ def test_a_path_beside_a_glob_is_where_that_is_matched(
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ({"path": "/code/src"}, {5, 6}),
+        ({"path": "/code/src/needle.py"}, {5}),
+        ({"path": "/code/", "glob": "*.py"}, {3, 5}),
+        ({"path": "/docs"}, {0, 1, 2}),
+        ({"file_glob": "/docs/**/*.md"}, {0, 1}),
+        ({"file_glob": "!/docs/guide/"}, {0, 3, 4, 5, 6}),
+        ({"path": "/code/../code/src", "glob": "*.md"}, {6}),
+    ],
+)
+def test_an_absolute_path_inside_a_root_is_one_below_its_name(
+    planted: Forest, tool: str, given: dict[str, str], chosen: set[int]
+) -> None:
+    def absolute(value: str) -> str:
+        inverted = "!" * value.startswith("!")
+        return f"{inverted}{planted.top}{value.removeprefix('!')}" if "/" in value else value
+
+    arguments = {name: absolute(value) for name, value in given.items()}
+    answer = planted.ok(tool, query="needle", **arguments)
+    assert found(answer) == {FILES[at] for at in chosen}
+    assert not found(planted.ok(tool, query="needle", path="/elsewhere"))
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
 def test_a_path_beside_what_is_no_glob_below_it_is_refused(planted: Forest, tool: str) -> None:
     for glob in ("!*.py", 5, ["*.py"]):
         error = planted.fails(tool, query="needle", path="src", glob=glob)

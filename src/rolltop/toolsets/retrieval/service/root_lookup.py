@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -33,6 +34,8 @@ _MESSAGES: Final = {
     "FILE_NOT_FOUND": "File {path} does not exist",
     "FILE_UNREADABLE": "{path} is not a regular file, or not readable",
 }
+# The beginning of a glob that stands for itself.
+_LITERAL: Final = re.compile(r"[^*?\[{\\]*")
 # Characters of an argument that an error repeats, ellipsis included.
 _MAX_ECHO_LENGTH: Final = 200
 
@@ -87,6 +90,26 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
             ),
         )
     return _present_roots(chosen)
+
+
+def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
+    """Return a glob that begins with an absolute path inside a root as one from its name on."""
+    given = file_glob or ""
+    inverted, glob = given[:1] == "!", given.removeprefix("!")
+    literal = _LITERAL.match(glob)
+    if not glob.startswith("/") or literal is None:
+        return file_glob
+    folder = glob if literal[0] == glob else glob[: literal[0].rfind("/") + 1]
+    try:
+        real = os.path.realpath(folder)
+    except ValueError:  # a NUL or a lone surrogate, which is refused with the glob
+        return file_glob
+    for root in sorted(roots.named, key=lambda each: len(str(each.path)), reverse=True):
+        if real == str(root.path) or real.startswith(root.absolute_path("")):
+            below = real[len(str(root.path)) :].strip("/")
+            parts = filter(None, (root.name, below, glob[len(folder) :]))
+            return "!" * inverted + "/".join(parts)
+    return file_glob
 
 
 def roots_for_glob(roots: Sequence[Root], file_glob: str | None) -> list[Root]:
