@@ -134,7 +134,7 @@ def tool_section(offer: RegisteredTool) -> Iterator[str]:
     yield f"*{offer.title}*: {said}; {cost([offer]):,} tokens."
     if tool.other_names:
         yield f"Also called {', '.join(map(code, tool.other_names))}; never listed so."
-    for seed in tool.aliases:
+    for seed in tool.other_aliases:
         fixed = ", ".join(f"{name}={value}" for name, value in seed.fixed_arguments.items())
         yield f"Also called {code(seed.name)}{f' (fixes {fixed})' if fixed else ''}."
     yield ""
