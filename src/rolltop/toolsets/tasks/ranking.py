@@ -1,4 +1,4 @@
-"""Tasks by the words of a question: all texts are read and scored, so nothing has an index."""
+"""Tasks by the words of a question: without an index, all texts are read and few are scored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rolltop.core.fulltext.bm25 import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
@@ -28,7 +28,7 @@ _MAX_SIMILAR_WORDS: Final = 2000
 
 
 class _TaskMatch(NamedTuple):
-    """A task that has words of the question: these alone, and the number of all its words."""
+    """A task that has words of the question: these alone, and how long all its text is."""
 
     id: str
     words: str
@@ -36,29 +36,43 @@ class _TaskMatch(NamedTuple):
 
 
 def rank_tasks(
-    texts: Iterable[tuple[str, str, str | None]], question: str
+    read_texts: Callable[[], Iterable[tuple[str, str, str | None]]], question: str
 ) -> tuple[list[str], int]:
     """Return the ids of the tasks that have a word of the question, best first.
 
-    `texts` are ids, titles and descriptions; of equal scores the first of them comes first. The
-    number that is returned too is that of all the texts.
+    `read_texts` reads ids, titles and descriptions; of equal scores the first of them comes first.
+    The number that is returned too is that of all the texts.
     """
-    asked = list(term_lists(question))
-    terms = {term for some in asked for term in some}
+    count = 0
+    # Function words are looked for only where nothing has another word.
+    for terms in [*term_lists(question)] or [list[str]()]:
+        matches, count, mean_length = _find_matches(read_texts(), terms)
+        if found := _score(matches, terms, count, mean_length):
+            return found, count
+    return [], count
+
+
+def _find_matches(
+    texts: Iterable[tuple[str, str, str | None]], terms: list[str]
+) -> tuple[list[_TaskMatch], int, float]:
+    """Return the tasks that have one of the terms, the number of all and their mean length.
+
+    Lengths are in characters: to count words, all texts would have to be split into them.
+    """
+    asked, starts = frozenset(terms), _term_starts(terms)
     prefixes = tuple(filter(is_prefix_term, terms))
     matches: list[_TaskMatch] = []
     count = total = 0
     for task_id, title, description in texts:
+        length = len(title) * _TITLE_WEIGHT + len(description or "")
+        count, total = count + 1, total + length
+        if not _may_match(starts, f"{title}\n{description or ''}"):
+            continue
         words = tokenize(title) * _TITLE_WEIGHT + tokenize(description or "")
-        count, total = count + 1, total + len(words)
-        shared = [word for word in words if word in terms or word.startswith(prefixes)]
+        shared = [word for word in words if word in asked or word.startswith(prefixes)]
         if shared:
-            matches.append(_TaskMatch(task_id, " ".join(shared), len(words)))
-    mean_length = total / count if count else 0.0
-    for some in asked:  # the telling words first; the others only where nothing has one
-        if found := _score(matches, some, count, mean_length):
-            return found, count
-    return [], count
+            matches.append(_TaskMatch(task_id, " ".join(shared), length))
+    return matches, count, total / count if count else 0.0
 
 
 def suggest_word(texts: Iterable[tuple[str, str, str | None]], question: str) -> str | None:
@@ -75,6 +89,22 @@ def suggest_word(texts: Iterable[tuple[str, str, str | None]], question: str) ->
                     candidates.add(found)
     suggestions = (suggest_name(word, sorted(similar[word])) for word in asked)
     return next((found for found in suggestions if found), None)
+
+
+def _term_starts(terms: Iterable[str]) -> list[str]:
+    """Return texts of which one is in any ASCII text that has a term: in lower case, without `_`.
+
+    A stem has the letters that its word begins with, save the last one (`happi` of `happy`).
+    """
+    return [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
+
+
+def _may_match(starts: Sequence[str], text: str) -> bool:
+    """Whether a text may have a term; one beyond ASCII is not looked at any closer."""
+    if not text.isascii():
+        return True
+    plain = text.lower().replace("_", "")
+    return any(start in plain for start in starts)
 
 
 def _score(

@@ -173,7 +173,7 @@ class TaskService:
         owner, wanted = self._filters(tx, filters, user_id)
         start = input_checks.offset(cursor, filters.cursor_kind(user_id))
         question, texts = filters.q or "", partial(store.read_texts, tx, owner, wanted)
-        ranked, searched = ranking.rank_tasks(texts(), question)
+        ranked, searched = ranking.rank_tasks(texts, question)
         if not searched and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
         chosen = ranked[start : start + limit]
