@@ -21,7 +21,7 @@ def test_every_tool_and_each_of_its_names_is_on_the_page() -> None:
     for toolset in TOOLSETS:
         for tool in toolset.tools:
             assert f"### {tool.name}\n" in text
-            assert all(f"`{seed.name}`" in text for seed in tool.aliases)
+            assert all(f"`{seed.name}`" in text for seed in tool.other_aliases)
 
 
 def test_every_setting_is_on_the_page_with_its_environment_variable() -> None:

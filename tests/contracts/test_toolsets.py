@@ -26,7 +26,7 @@ def test_tool_names_are_unique_canonical_and_seed_names_together() -> None:
         name
         for toolset in TOOLSETS
         for tool in toolset.tools
-        for name in [tool.name, *(seed.name for seed in tool.aliases)]
+        for name in [tool.name, *(seed.name for seed in tool.other_aliases)]
     )
     assert [name for name, times in names.items() if times > 1] == []
 
