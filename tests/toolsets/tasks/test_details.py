@@ -218,7 +218,8 @@ def test_a_comment_is_read_in_parts_where_no_answer_may_be_large(
     noted = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
     caller.ok("update_task", task_id=task, comment=noted)
     answer, read = caller.whole("get_task", task_id=task), ""
-    while cursor := answer.get("next_cursor"):
+    while "next" in answer or "next_cursor" in answer:  # small answers have room for one of them
+        cursor = answer.get("next_cursor") or answer["next"]["arguments"]["cursor"]
         answer = caller.whole("get_task", task_id=task, cursor=cursor)
         read += answer["data"]["comments"][0]["text"]
     assert read == noted
