@@ -144,7 +144,7 @@ class Ours:
 def tables() -> list[Table]:
     """Return quality and tokens, on the trees kept for testing and on those used for tuning."""
     return [
-        *_tables("kept for testing", testing_trees()),
+        *_tables("looked at while the weights were chosen", testing_trees()),
         *_tables("the weights were chosen on", tuning_trees()),
     ]
 
