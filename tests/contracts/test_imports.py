@@ -126,7 +126,9 @@ def test_listing_all_tools_loads_nothing_heavy() -> None:
 
 
 IMPORT_ALL = """
-import builtins, importlib, pkgutil
+import builtins, importlib, os, pkgutil
+for name in ("O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_PATH"):
+    delattr(os, name)
 UNIX = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
 find = builtins.__import__
 

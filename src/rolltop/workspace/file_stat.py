@@ -30,8 +30,14 @@ state_of: Final = cast(
 # seconds, Linux by the clock tick.
 RACY_NS: Final = 2_000_000_000
 
-LIST_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-STAT_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | LIST_FLAGS
+
+def open_flags(*names: str) -> int:
+    """Return the flags of those names for `os.open`, without those that this system lacks."""
+    return os.O_RDONLY | sum(getattr(os, name, 0) for name in names)
+
+
+LIST_FLAGS: Final = open_flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")
+STAT_FLAGS: Final = open_flags("O_PATH") | LIST_FLAGS
 # `struct stat` up to its last time, on the machines below.
 _STATUS_BYTES: Final = 120
 _SPARE_BYTES: Final = 256

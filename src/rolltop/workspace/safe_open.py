@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from rolltop.workspace.errors import raise_if_exhausted
+from rolltop.workspace.file_stat import open_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 _BINARY_PROBE_BYTES = 8192
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 # Never wait for a FIFO's writer, never become a terminal's process, never leak to a child.
-_READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_READ_FLAGS = open_flags("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY")
+_NO_FOLLOW = open_flags("O_NOFOLLOW")
+_HANDLE_FLAGS = open_flags("O_PATH", "O_CLOEXEC", "O_NOFOLLOW")
 # To go through a directory takes no right to list it, where the system can say so.
 _PATH_FLAGS = (
-    getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
-    | os.O_DIRECTORY
-    | os.O_NOFOLLOW
-    | os.O_CLOEXEC
+    open_flags("O_PATH" if hasattr(os, "O_PATH") else "O_SEARCH", "O_DIRECTORY", "O_CLOEXEC")
+    | _NO_FOLLOW
 )
 # A link has come to lie at the path of a directory, or something else.
 _NOT_DIRECTORY_ERRNOS = frozenset({errno.ENOTDIR, errno.ELOOP})
@@ -106,7 +107,7 @@ def open_rule_file(path: str, most: int, *, follow: bool = True) -> OpenFile:
     Unavailable, since without its rules other files would be treated wrongly.
     """
     try:
-        descriptor = os.open(path, _READ_FLAGS if follow else _READ_FLAGS | os.O_NOFOLLOW)
+        descriptor = os.open(path, _READ_FLAGS if follow else _READ_FLAGS | _NO_FOLLOW)
     except OSError as error:
         raise_if_exhausted(error)
         raise
@@ -155,7 +156,7 @@ def still_names(path: str, file: BinaryIO) -> bool:
 
 def _open_by_handle(path: str, admits: AccessCheck) -> OpenFile:
     """Pin the file with a handle that cannot read, check it, and open the pinned file."""
-    handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    handle = os.open(path, _HANDLE_FLAGS)
     try:
         status = os.fstat(handle)
         pinned = f"{OPEN_FILES}/{handle}"
@@ -177,7 +178,7 @@ def _open_by_components(path: str, admits: AccessCheck) -> OpenFile:
     try:
         before = os.stat(name, dir_fd=at, follow_symlinks=False)
         _require_admitted(real, before, admits)
-        opened = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=at)
+        opened = os.open(name, _READ_FLAGS | _NO_FOLLOW, dir_fd=at)
     finally:
         os.close(at)
     try:

@@ -70,7 +70,7 @@ def lock_unused_store(path: Path) -> Generator[None]:
         return
     import fcntl  # noqa: PLC0415 - only on Unix
 
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDWR)
     try:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _STORE_LOCKS, _STORE_LOCKED_AT)

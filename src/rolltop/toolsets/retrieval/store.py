@@ -323,7 +323,7 @@ def _newest(folder: Path, prefix: str, version: int) -> Path:
     chosen = folder / f"{prefix}-{version}-{number}.db"
     with suppress(FileExistsError):
         # Nobody has it open yet, so closing it drops no lock of ours.
-        os.close(os.open(chosen, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(os.open(chosen, os.O_CREAT | os.O_EXCL, 0o600))
     return chosen
 
 
