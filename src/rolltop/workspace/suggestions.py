@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A guess may not cost more than the call itself would: every step is bounded.
 _MAX_FILES: Final = 100_000
 _SCAN_TIMEOUT: Final = 0.5  # seconds
-_MIN_FILES: Final = 2_000  # in any time, so that answers for small trees are always the same
+_MIN_FILES: Final = 5_000  # in any time, so that answers for small trees are always the same
 _MAX_SUGGESTIONS: Final = 3
 _MIN_SIMILARITY: Final = 0.75  # of 1; a letter or two of a short name may differ
 _MAX_NAME_LENGTH: Final = 255
