@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rolltop.core.fulltext import relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import query_terms
+from tests.growth import Sample, check_growth
 
 if TYPE_CHECKING:
     from tests.core.fulltext.conftest import Index
@@ -33,6 +35,10 @@ def test_a_line_without_end_is_no_line() -> None:
     apart = f"kayak {'other words ' * 40} lake"
     near = f"{'other words ' * 20} kayak lake {'other words ' * 20}"
     assert ranked("kayak lake", apart, near) == [1, 0]
+
+
+def test_a_line_of_hits_alone_takes_time_by_its_length() -> None:
+    check_growth(partial(ranked, "kayak lake"), Sample(("kayak lake ",)))
 
 
 def test_a_long_text_is_found_by_its_best_lines() -> None:

@@ -139,13 +139,15 @@ def _find_terms(text: str, forms: Sequence[tuple[str, int]]) -> _Hits:
     if not places:
         return hits
     hits.counts.update(term for _at, term in places)
-    start = line = 0
+    line = words = before = 0
     bits: dict[tuple[int, int], int] = {}
     for at, term in sorted(places):
-        if (last := text.rfind("\n", start, at)) >= 0:
-            line += text.count("\n", start, at)
-            start = last + 1
-        place = (line, text.count(" ", start, at) // MAX_LINE_WORDS)
+        if (last := text.rfind("\n", before, at)) >= 0:
+            line += text.count("\n", before, at)
+            words, before = 0, last + 1
+        words += text.count(" ", before, at)
+        before = at
+        place = (line, words // MAX_LINE_WORDS)
         bits[place] = bits.get(place, 0) | 1 << term
     hits.lines.update(bits.values())
     for (line, window), found in bits.items():

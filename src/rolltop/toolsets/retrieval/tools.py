@@ -70,7 +70,6 @@ async def repo_search(
     context: Annotated[int, Field(ge=0, le=5, description="lines around each match")] = 0,
 ) -> Page:
     """Find every line that holds a text or matches a regular expression, as ripgrep does."""
-    file_glob = root_lookup.relative_glob(call.app.roots, file_glob)
     parsed = Query(query, regex, case, file_glob, context)
     return await call.run_in_thread(
         exact_search.exact_page, call, root_lookup.CallTimer(), parsed, repo, limit
@@ -86,7 +85,6 @@ async def repo_smart_search(
     order: Order = "rank",
 ) -> Page:
     """Find the functions, classes and sections that best answer a question, words or a name."""
-    file_glob = root_lookup.relative_glob(call.app.roots, file_glob)
     parsed = ranking.RankedQuery(query, file_glob, order)
     return await call.run_in_thread(
         ranking.ranked_page, call, root_lookup.CallTimer(), parsed, repo, limit

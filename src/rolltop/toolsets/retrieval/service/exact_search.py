@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import token_counter
@@ -13,7 +13,12 @@ from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import FocusedText, Page, compact_json, count_tokens
 from rolltop.toolsets.retrieval.grep import ELLIPSIS, find_suggestion, globs_by_root, search
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
-from rolltop.toolsets.retrieval.service.root_lookup import repo_label, roots_for_glob, select_roots
+from rolltop.toolsets.retrieval.service.root_lookup import (
+    relative_glob,
+    repo_label,
+    roots_for_glob,
+    select_roots,
+)
 from rolltop.workspace import SkippedEntries
 
 if TYPE_CHECKING:
@@ -50,6 +55,7 @@ def exact_page(
     """
     app = call.app
     roots, missing = select_roots(app.roots, repo)
+    query = replace(query, file_glob=relative_glob(app.roots, query.file_glob))
     roots = roots_for_glob(roots, query.file_glob)
     after = None if call.cursor is None else _decode_cursor(call.cursor)
     searched = search_roots(app, roots)

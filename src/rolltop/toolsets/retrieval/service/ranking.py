@@ -38,7 +38,12 @@ from rolltop.toolsets.retrieval.service.result_pages import (
     compared_count,
     find_snapshots,
 )
-from rolltop.toolsets.retrieval.service.root_lookup import repo_label, roots_for_glob, select_roots
+from rolltop.toolsets.retrieval.service.root_lookup import (
+    relative_glob,
+    repo_label,
+    roots_for_glob,
+    select_roots,
+)
 from rolltop.toolsets.retrieval.store import Unusable
 from rolltop.workspace import SkippedEntries, is_utf8_path
 
@@ -100,6 +105,7 @@ def ranked_page(
     until = time.monotonic() + _SHARE * app.settings["call_timeout"]
     roots, missing = select_roots(app.roots, repo)
     _check_query(query)
+    query = replace(query, file_glob=relative_glob(app.roots, query.file_glob))
     roots = roots_for_glob(roots, query.file_glob)
     globs = globs_by_root(query.file_glob, [root.name for root in roots])
     most_bytes = app.settings["retrieval.max_file_bytes"]

@@ -92,6 +92,10 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
     return _present_roots(chosen)
 
 
+# Longer ones are no paths, and their parts take long to look up.
+_MAX_PATH: Final = 4_096
+
+
 def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
     """Return a glob that begins with an absolute path inside a root as one from its name on."""
     given = file_glob or ""
@@ -100,6 +104,8 @@ def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
     if not glob.startswith("/") or literal is None:
         return file_glob
     folder = glob if literal[0] == glob else glob[: literal[0].rfind("/") + 1]
+    if len(folder) > _MAX_PATH:
+        return file_glob
     try:
         real = os.path.realpath(folder)
     except ValueError:  # a NUL or a lone surrogate, which is refused with the glob
