@@ -18,7 +18,9 @@ from rolltop.cli.plain_files import FreeNames, file_stem
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.accounts import add_user, delete_user
 from rolltop.core.db import SYSTEM
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import Principal
+from rolltop.toolsets.tasks.import_export import parse_task
 from tests.campaign import examples
 from tests.desks import call_tool, make_desk
 
@@ -273,7 +275,7 @@ def test_what_is_no_finished_export_is_refused(filled: Shell, tmp_path: Path) ->
     assert call(shell, "list_tasks")["data"] == []
 
 
-def test_nothing_stays_of_an_export_that_fails(
+def test_no_file_stays_of_an_export_that_fails(
     filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -329,6 +331,13 @@ def test_nothing_outside_the_folder_is_read(filled: Shell, tmp_path: Path) -> No
     assert "secret" not in shell("search", "secret").out
 
 
+def pad_file(number: int, **fields: Any) -> bytes:
+    whole = {"scratch_id": str(uuid.UUID(int=number)), "created_at": "2026-01-01"}
+    return json.dumps({**whole, "cells": [], **fields}).encode()
+
+
+MERGES: Final = "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(40))
+LATE_COMMENT: Final = b'- {"version": 2, "at": "2026-01-01", "by": "x", "text": "x"}'
 BAD_FILES: Final = {
     "tasks/b1.md": (b"\xff", "tasks/b1.md is not a task in UTF-8 text"),
     "tasks/b2.md": (b"no title", "tasks/b2.md has no title"),
@@ -341,20 +350,87 @@ BAD_FILES: Final = {
     "pads/b6/pad.json": (b"[]", "pads/b6/pad.json: pad.json is not a JSON object"),
     "pads/b7/pad.json": (b'{"scratch_id": 1}', "pads/b7/pad.json: scratch_id must be a UUID"),
     "notes/b8.md": (b"a\x00", "notes/b8.md"),
+    "tasks/b9.md": (b"---\ntitle: x\nstatus: []\n---\n", "b9.md: status is pending or completed"),
+    "tasks/c1.md": (b"---\ntitle: !!bool maybe\n---\n", "tasks/c1.md is not a task"),
+    "tasks/c2.md": (b"---\ntitle: !!int ''\n---\n", "tasks/c2.md is not a task"),
+    "tasks/c3.md": (b"---\ntitle: !!timestamp foo\n---\n", "tasks/c3.md is not a task"),
+    "tasks/c4.md": (b"---\na: &a x\ntitle: *a\n---\n", "tasks/c4.md is not a task"),
+    "tasks/c5.md": (f"---\ntags: {[*range(51)]}\n---\n".encode(), "c5.md: tags holds 51 entries"),
+    "tasks/c6.md": (b"---\nversion: 2147483647\n---\n", "c6.md: 2147483647 is not a whole number"),
+    "tasks/c7.md": (
+        b"---\ntitle: x\ncomments:\n%s\n---\n" % LATE_COMMENT,
+        "tasks/c7.md has a comment of a later version",
+    ),
+    "tasks/caf\udce9.md": (b"no title", "tasks/caf\ufffd.md has no title"),
+    "notes/c8.md": (f"---\na0: &a0 {{b: c}}\n{MERGES}---\n".encode(), "notes/c8.md is not YAML"),
+    "notes/twin2.md": (b"---\nid: twin\n---\n", "twin2.md has the same id as notes/twin1.md"),
+    "pads/c9/pad.json": (
+        pad_file(9, cells=[{"file": "\ud800.py", "language": "python"}]),
+        "pads/c9/\ufffd.py cannot be read",
+    ),
+    "pads/d1/pad.json": (pad_file(10, version=2147483647), "version 2147483647 is not"),
+}
+GOOD_FILES: Final = {
+    "notes/caf\udce9.md": b"coffee",
+    "notes/twin1.md": b"---\nid: twin\n---\n",
+    f"notes{1000 * '/d'}/note.md": b"deep",
+    "tasks/caf\udce8.md": b"---\ntitle: Brew\n---\n",
+    "pads/null/pad.json": pad_file(1, metadata={"title": None}),
 }
 
 
 def test_bad_files_are_named_and_the_others_are_imported(filled: Shell, tmp_path: Path) -> None:
     out = tmp_path / "out"
     filled("export", str(out))
-    for name, (data, _) in BAD_FILES.items():
-        (out / name).parent.mkdir(exist_ok=True)
+    whole = {name: data for name, (data, _) in BAD_FILES.items()} | GOOD_FILES
+    for name, data in whole.items():
+        make_folder((out / name).parent)
         (out / name).write_bytes(data)
-    done = fresh(filled, tmp_path)("import", str(out))
-    assert done.code == 1
+    manifest = json.loads((out / "desk.json").read_text())
+    (out / "desk.json").write_text(json.dumps({**manifest, "counts": [1]}))
+    shell = fresh(filled, tmp_path)
+    done = shell("import", str(out))
+    remove_folder(out / "notes/d")
+    assert done.code == 1, done.err
     for name, (_, told) in BAD_FILES.items():
         assert told in done.out, name
-    assert "Notes: 1 added.\nTasks: 2 added.\nPads: 1 added.\n" in done.out
+    assert done.out.count("Left out") == len(BAD_FILES)
+    assert "Notes: 4 added.\nTasks: 3 added.\nPads: 2 added.\n" in done.out
+    assert shell("export", str(tmp_path / "again")).code == 0
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above, however deep it is."""
+    for step in [*reversed(folder.parents), folder]:
+        step.mkdir(exist_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that may be too deep for `shutil.rmtree`."""
+    steps = [folder]
+    while below := [path for path in steps[-1].iterdir() if path.is_dir()]:
+        steps += below
+    for step in reversed(steps):
+        for file in step.iterdir():
+            file.unlink()
+        step.rmdir()
+
+
+@pytest.mark.parametrize("seconds", [1e12, 1e30])
+def test_a_task_may_have_dates_where_its_file_has_none(seconds: float) -> None:
+    dated = b"---\ntitle: x\ncreated_at: 2026-01-01\n---\n"
+    assert parse_task(dated, "a.md", seconds).created_at.year == 2026
+    with pytest.raises(InvalidArgument, match=r"a\.md: the file's own date"):
+        parse_task(b"---\ntitle: x\n---\n", "a.md", seconds)
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [("out", "it has no desk.json"), ("out/desk.json", "desk.json cannot be read")],
+)
+def test_what_is_no_manifest_is_told(shell: Shell, tmp_path: Path, folder: str, told: str) -> None:
+    make_folder(tmp_path / folder)
+    assert told in shell("import", str(tmp_path / "out")).err
 
 
 def test_a_task_that_a_person_wrote_is_imported(filled: Shell, tmp_path: Path) -> None:

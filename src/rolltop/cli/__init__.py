@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "uninstall": ("rolltop.cli.install", "Take Rolltop out of an MCP client's configuration."),
     "completion": ("rolltop.cli.completion", "Print a script that completes commands in a shell."),
     "export": ("rolltop.cli.desk_files", "Write a user's whole desk as plain files."),
-    "import": ("rolltop.cli.desk_files", "Add what an exported desk has and is not here."),
+    "import": ("rolltop.cli.desk_files", "Add what an exported desk has, and newer notes."),
     "backup": ("rolltop.cli.backups", "Write a copy of the store, also while it is used."),
     "restore": ("rolltop.cli.backups", "Put a backup in the place of the store."),
     "store encrypt": ("rolltop.cli.stores", "Encrypt the store that is there."),

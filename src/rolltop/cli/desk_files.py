@@ -1,7 +1,8 @@
 """`rolltop export` and `rolltop import`: all of a user's desk as files that a person can read.
 
 Notes and tasks are Markdown files, and a pad is a folder with a file for each cell. `desk.json` is
-written last: a folder without it is no finished export.
+written last: a folder without it is no finished export. Notes are written without their history,
+tasks without the claims that run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rolltop.cli import local_context, note_files, options, plain_files
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.lazy_imports import lazy
+from rolltop.core.pagination import replace_surrogates
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -91,7 +93,8 @@ def export_desk(
 ) -> dict[str, Any]:
     """Write the desk as it is at one moment, and return how many things of each kind it has.
 
-    Nothing stays of an export that fails. Raises InvalidArgument unless the folder is new or empty.
+    Of an export that fails at most the empty folder stays. Raises InvalidArgument unless the
+    folder is new or empty.
     """
     plain_files.require_empty(path)
     try:
@@ -110,6 +113,7 @@ def import_desk(
 ) -> dict[str, Any]:
     """Add what the folder has and is not here, and return what was done.
 
+    A note that is here is changed where the file is as new or newer.
     Raises InvalidArgument unless the folder is a finished export.
     """
     return _Import(app, principal, path, _read_manifest(path), bar).run()
@@ -145,7 +149,9 @@ def _write_desk(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> dic
     names, counts[_PADS] = plain_files.FreeNames(), 0
     for pad in _report(bar, _PADS, portable_pads.read_pads(tx)):
         place = trash / _PADS if pad.deleted_at else path / _PADS
-        folder = place / names.take(plain_files.file_stem(pad.metadata.get("title", ""), "pad"))
+        folder = place / names.take(
+            plain_files.file_stem(str(pad.metadata.get("title") or ""), "pad")
+        )
         for name, data in portable_pads.render_pad(tx, pad):
             plain_files.write_file(folder / name, data)
         counts[_PADS] += 1
@@ -174,9 +180,10 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     hint = "`rolltop notes import` takes Markdown files and Simplenote's exports."
     try:
         data = plain_files.read_file(plain_files.FoundFile(_MANIFEST, path / _MANIFEST)).data
-    except InvalidArgument:
+    except InvalidArgument as error:
+        reason = f"it has no {_MANIFEST}" if _is_missing(path / _MANIFEST) else error.message
         raise InvalidArgument(
-            f"{path} is no finished export of a desk: it has no {_MANIFEST}", hint=hint
+            f"{path} is no finished export of a desk: {reason}", hint=hint
         ) from None
     try:
         whole: object = json.loads(data)
@@ -192,6 +199,16 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             hint="Use the program that wrote it, or a newer one.",
         )
     return manifest
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 class _Import:
@@ -217,20 +234,24 @@ class _Import:
         """Import all and return what was done."""
         self._write(portable_pads.import_namespaces, self._manifest.get("namespaces"))
         done = {_NOTES: self._notes(), _TASKS: self._tasks(), _PADS: self._pads()}
-        for kind, count in dict(self._manifest.get("counts") or {}).items():
-            if kind in self._found and count != self._found[kind]:
+        given = self._manifest.get("counts")
+        counts = cast("dict[str, Any]", given if isinstance(given, dict) else {})
+        for kind, found in self._found.items():
+            count = counts.get(kind)
+            if isinstance(count, int) and found < count:
                 self._left_out.append(
-                    f"{_MANIFEST} counts {count} {kind}, and the folder has {self._found[kind]}"
+                    f"{_MANIFEST} counts {count} {kind}, and the folder has {found}"
                 )
         return {
             "command": "import",
             "directory": str(self._root),
             **done,
-            "left_out": self._left_out,
+            "left_out": replace_surrogates(self._left_out),
         }
 
     def _notes(self) -> dict[str, int]:
         counts, batch = portable_notes.ImportCounts(), list[portable_notes.PortableNote]()
+        seen = dict[str, str]()
         folders = self._folders(_NOTES)
         notes = (note for below in folders for note in note_files.read_folder(self._root, below))
         for note in _report(self._bar, _NOTES, notes):
@@ -238,7 +259,9 @@ class _Import:
             if isinstance(note, portable_notes.UnreadableNoteFile):
                 self._left_out.append(note.message)
                 continue
-            batch.append(note)
+            with self._complaints(note.name):
+                _require_new(note.id or "", seen, note.name)
+                batch.append(note)
             if len(batch) == portable_notes.BATCH_SIZE:
                 counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
                 batch = []
@@ -295,10 +318,13 @@ class _Import:
     def _is_folder(self, below: str) -> bool:
         steps = [self._root / below, *(self._root / below).parents]
         own = steps[: steps.index(self._root)]
-        if any(step.is_symlink() for step in own):
+        try:
+            if not any(step.is_symlink() for step in own):
+                return (self._root / below).is_dir()
             self._left_out.append(f"{below} is a link")
-            return False
-        return (self._root / below).is_dir()
+        except OSError as error:
+            self._left_out.append(f"{below} cannot be read ({error.strerror})")
+        return False
 
     def _files(self, kind: str) -> Iterator[plain_files.FoundFile]:
         for below in self._folders(kind):
@@ -325,6 +351,6 @@ class _Import:
 
 def _require_new(item_id: str, seen: dict[str, str], name: str) -> None:
     """Raise InvalidArgument for an id that another file has had."""
-    first = seen.setdefault(item_id, name)
-    if first != name:
-        raise InvalidArgument(f"{name} has the same id as {first}")
+    if item_id in seen:
+        raise InvalidArgument(f"{name} has the same id as {seen[item_id]}")
+    seen[item_id] = name

@@ -9,6 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.pagination import replace_surrogates
 from rolltop.workspace.safe_open import open_rule_file
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 class FoundFile(NamedTuple):
-    """A file below a folder; `name` is its path from there, with slashes."""
+    """A file below a folder; `name` is its path from there, with slashes, as it can be shown."""
 
     name: str
     path: Path
@@ -86,26 +87,24 @@ class FileContent(NamedTuple):
 def list_files(root: Path, below: str = "") -> Iterator[FoundFile | InvalidArgument]:
     """Yield the files of a folder below the root in order; no link is followed.
 
-    A link, or a folder that cannot be listed, yields a complaint. Files and folders whose names
+    A link, or what cannot be read, yields a complaint. Files and folders whose names
     begin with a dot are other programs' own.
     """
-    folder = root / below
-    name = folder.relative_to(root).as_posix()
-    try:
-        entries = sorted(folder.iterdir(), key=lambda path: path.name)
-    except OSError as error:
-        yield InvalidArgument(f"{name} cannot be listed ({error.strerror})")
-        return
-    for entry in entries:
-        name = entry.relative_to(root).as_posix()
-        if entry.name.startswith("."):
-            continue
-        if entry.is_symlink():
-            yield InvalidArgument(f"{name} is a link")
-        elif entry.is_dir():
-            yield from list_files(root, name)
-        else:
-            yield FoundFile(name, entry)
+    top = root / below
+    pending = [top]
+    while pending:
+        path = pending.pop()
+        name = replace_surrogates(path.relative_to(root).as_posix())
+        try:
+            if path != top and path.is_symlink():
+                yield InvalidArgument(f"{name} is a link")
+            elif path == top or path.is_dir():
+                entries = sorted(path.iterdir(), key=lambda entry: entry.name, reverse=True)
+                pending += [entry for entry in entries if not entry.name.startswith(".")]
+            else:
+                yield FoundFile(name, path)
+        except OSError as error:
+            yield InvalidArgument(f"{name} cannot be read ({error.strerror})")
 
 
 def read_file(found: FoundFile) -> FileContent:
@@ -115,4 +114,7 @@ def read_file(found: FoundFile) -> FileContent:
             return FileContent(file.read(MAX_FILE_BYTES), file.status.st_mtime)
     except OSError as error:
         reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise InvalidArgument(f"{found.name} cannot be read ({reason})") from None
+    except ValueError:
+        reason = "no file can have this name"
         raise InvalidArgument(f"{found.name} cannot be read ({reason})") from None

@@ -1,6 +1,7 @@
 """Front matter: the fields above the text of a Markdown file.
 
-It is written as one JSON value a line, which is YAML too; of other programs any YAML is read.
+It is written as one JSON value a line, which is YAML too; of other programs any YAML
+without aliases is read.
 """
 
 from __future__ import annotations
@@ -27,10 +28,19 @@ def render_front_matter(fields: Mapping[str, Any], text: str) -> bytes:
     return f"---\n{''.join(lines)}---\n{text}".encode()
 
 
+class _Loader(yaml.SafeLoader):
+    """Reads YAML without aliases: a short file of them can stand for more than memory holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401  # a key or a place
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
 def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:
     """Split a file into the fields above its text and that text; no fields where it has none.
 
-    Raises ValueError for what is neither JSON nor YAML.
+    Raises ValueError for what is neither JSON nor YAML, and for YAML with aliases.
     """
     found = _FRONT_MATTER.match(whole.removeprefix("\ufeff"))
     if found is None:
@@ -43,8 +53,8 @@ def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:
     if len(found[1]) > _MAX_YAML_LENGTH:
         return {}, whole
     try:
-        values: object = yaml.safe_load(found[1])
-    except (yaml.YAMLError, ValueError, RecursionError):
+        values: object = yaml.load(found[1], Loader=_Loader)  # noqa: S506  # a SafeLoader
+    except Exception:  # noqa: BLE001  # a tag that does not suit its value raises any error
         raise ValueError("front matter that is not YAML") from None
     return (cast("Mapping[str, Any]", values) if isinstance(values, dict) else {}), text
 

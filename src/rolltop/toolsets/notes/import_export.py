@@ -76,9 +76,9 @@ def import_notes(
 ) -> ImportCounts:
     """Import a batch of notes; return `counts` with theirs added.
 
-    A note whose id is here already is changed if the file is newer, and its version before stays
-    in the history. If an account is connected, new notes are marked to be sent, and those that are
-    here already stay.
+    A note whose id is here already is changed if the file is as new or newer, and its version
+    before stays in the history. If an account is connected, new notes are marked to be sent, and
+    those that are here already stay.
     """
     notebook, account = notebooks.open_notebook(tx, settings)
     counts = replace(counts)  # the transaction may run again
@@ -171,7 +171,7 @@ def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote
         front, text = parse_front_matter(whole)
     except ValueError:
         raise UnreadableNoteFile(f"The front matter of {name} is not YAML") from None
-    modified = _front_matter_time(front, _MODIFIED, file_modified)
+    modified = _front_matter_time(front, _MODIFIED, _parse_timestamp(file_modified, 0.0))
     content = Content(
         text=text,
         tags=_parse_texts(front.get("tags"), f"tags of {name}"),
@@ -181,8 +181,10 @@ def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote
         system_tags=_parse_texts(front.get("system_tags"), f"system_tags of {name}"),
         extra=_parse_extra(front.get("extra"), f"extra of {name}"),
     )
-    own = uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}")
-    return PortableNote(content, _parse_id(front.get("id")) or str(own), name)
+    note_id = _parse_id(front.get("id"))
+    if note_id is None:
+        note_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}"))
+    return PortableNote(content, note_id, name)
 
 
 def _render_entry(note: PortableNote) -> JsonObject:

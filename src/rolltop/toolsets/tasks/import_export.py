@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Tx
 
-_MAX_VERSION: Final = 2**31 - 1
+# Leaves the store room to count on.
+_MAX_VERSION: Final = 2**30
 
 
 @dataclass
@@ -113,23 +114,25 @@ def parse_task(data: bytes, name: str, file_modified: float) -> StoredTask:
         fields, text = parse_front_matter(whole)
     except ValueError:
         raise InvalidArgument(f"{name} is not a task in UTF-8 text") from None
-    written = format_timestamp(datetime.fromtimestamp(int(file_modified), UTC))
-    given: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
-    given = {
-        "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}")),
+    given: dict[str, Any] = {
         "status": "pending",
-        "created_at": written,
-        "updated_at": given.get("created_at", written),
         "version": 1,
-        **given,
+        **{key: value for key, value in fields.items() if value is not None},
     }
+    if "id" not in given:
+        given["id"] = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}"))
     try:
+        if "created_at" not in given:
+            given["created_at"] = _file_moment(file_modified)
+        given.setdefault("updated_at", given["created_at"])
         values = {key: check(given[key]) for key, check in _CHECKS.items() if key in given}
         description = input_checks.description(text)
     except InvalidArgument as error:
         raise InvalidArgument(f"{name}: {error.message}") from None
     if "title" not in values:
         raise InvalidArgument(f"{name} has no title")
+    if any(comment.version > values["version"] for comment in values.get("comments", ())):
+        raise InvalidArgument(f"{name} has a comment of a later version than its own")
     return StoredTask(**values, description=description)
 
 
@@ -202,6 +205,13 @@ def _moment(value: object) -> datetime:
         raise InvalidArgument(f"{value_preview(value)} is no date and time") from None
 
 
+def _file_moment(seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidArgument("the file's own date is none") from None
+
+
 def _integer(value: object, lowest: int, highest: int) -> int:
     if type(value) is not int or not lowest <= value <= highest:
         raise InvalidArgument(
@@ -211,13 +221,14 @@ def _integer(value: object, lowest: int, highest: int) -> int:
 
 
 def _status(value: object) -> str:
-    if value not in {"pending", "completed"}:
+    if value not in ("pending", "completed"):
         raise InvalidArgument(f"status is pending or completed, not {value_preview(value)}")
     return str(value)
 
 
-def _text_list(value: object, check: Callable[[str], str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(check(str(entry)) for entry in _entries(value)))
+def _text_list(value: object, check: Callable[[str], str], name: str) -> tuple[str, ...]:
+    texts = [str(entry) for entry in _entries(value)]
+    return tuple(dict.fromkeys(input_checks.check_each(check, texts, name)))
 
 
 def _entries(value: object) -> list[Any]:
@@ -249,10 +260,10 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "project": lambda value: input_checks.project(str(value)),
     "priority": lambda value: _integer(value, 0, LOWEST_PRIORITY),
     "due_at": lambda value: input_checks.parse_due(str(value)),
-    "tags": lambda value: tuple(sorted(_text_list(value, input_checks.tag))),
+    "tags": lambda value: tuple(sorted(_text_list(value, input_checks.tag, "tags"))),
     "parent_id": _identifier,
-    "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier))),
-    "links": lambda value: _text_list(value, input_checks.link),
+    "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier, "blocked_by"))),
+    "links": lambda value: _text_list(value, input_checks.link, "links"),
     "deleted_at": _moment,
     "comments": _comments,
 }

@@ -141,12 +141,12 @@ def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
         "description": description,
         "priority": lambda value: None if value < 0 else value,
         "due_at": lambda text: parse_due(text) if text else None,
-        "tags": lambda texts: tuple(sorted(set(_check_each(tag, texts, "tags")))),
+        "tags": lambda texts: tuple(sorted(set(check_each(tag, texts, "tags")))),
         "parent_id": lambda text: find_id(text, "parent_id") if text else None,
         "blocked_by": lambda texts: tuple(
-            sorted(set(_check_each(lambda text: find_id(text, "blocked_by"), texts, "blocked_by")))
+            sorted(set(check_each(lambda text: find_id(text, "blocked_by"), texts, "blocked_by")))
         ),
-        "links": lambda texts: tuple(dict.fromkeys(_check_each(link, texts, "links"))),
+        "links": lambda texts: tuple(dict.fromkeys(check_each(link, texts, "links"))),
         "project": lambda text: project(text) if text else None,
     }
     present = {name: value for name, value in vars(task_input).items() if value is not None}
@@ -182,7 +182,8 @@ def offset(text: str | None, kind: str) -> int:
     return values[0]
 
 
-def _check_each(check: Callable[[str], str], texts: Sequence[str], name: str) -> list[str]:
+def check_each(check: Callable[[str], str], texts: Sequence[str], name: str) -> list[str]:
+    """Check a list's entries. Raises InvalidArgument, also for more than 50."""
     if len(texts) > MAX_LIST_LENGTH:
         raise InvalidArgument(
             f"{name} holds {len(texts)} entries; at most {MAX_LIST_LENGTH} are allowed",

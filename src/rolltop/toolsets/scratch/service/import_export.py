@@ -13,6 +13,7 @@ from rolltop.core.arguments import value_preview
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
+from rolltop.toolsets.scratch.models import LABEL_KEYS
 from rolltop.toolsets.scratch.models.records import Cell, Pad, SchemaEntry, ValidationSummary
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 PAD_FILE: Final = "pad.json"
 _BATCH_SIZE: Final = 100
 _CELLS_AT_ONCE: Final = 20
-_MAX_VERSION: Final = 2**31 - 1
+# Leaves the store room to count on.
+_MAX_VERSION: Final = 2**30
 _SUFFIX: Final = re.compile(r"[a-z0-9]{1,10}")
 _CELL_FILE: Final = re.compile(r"[^/\\:\0]+")
 
@@ -180,7 +182,7 @@ def _parse_pad(
     change = cell_input.parse_pad_fields(
         named, whole.get("namespace"), whole.get("tags") or [], limits.namespace
     )
-    shown = {*change.metadata, *change.removed}
+    shown = {*change.metadata, *change.removed.difference(LABEL_KEYS)}
     deleted_at = whole.get("deleted_at")
     created_at = _moment(whole["created_at"])
     pad = Pad(
