@@ -40,7 +40,7 @@ QUESTIONS: Final = 200
 """Questions of one conversation at most."""
 DEPTHS: Final = (1, 5, 10)
 _FRIENDS: Final = {"tuning": "friendsqa_dev.json", "test": "friendsqa_tst.json"}
-_FEWEST_TURNS: Final = 20
+_MIN_TURNS: Final = 20
 _NAMES: Final = (
     "Ada",
     "Boris",
@@ -110,7 +110,7 @@ def _chats(half: str) -> list[Conversation]:
         return []
     raw = json.loads(Path(package.origin).with_name("dataset.json").read_text(encoding="utf-8"))
     chats = [[turn for some in chat["messages"] for turn in some] for chat in raw.values()]
-    chats = [c for c in chats if len(c) >= _FEWEST_TURNS and len({t["sender"] for t in c}) > 1]
+    chats = [c for c in chats if len(c) >= _MIN_TURNS and len({t["sender"] for t in c}) > 1]
     chance = Random(7)  # noqa: S311  # a sample
     chance.shuffle(chats)
     starts = range(0, len(chats) - SESSIONS, SESSIONS)

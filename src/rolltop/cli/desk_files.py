@@ -7,7 +7,6 @@ tasks without the claims that run.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import sys
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
-    from rolltop.server import identity
     from rolltop.toolsets.notes import import_export as portable_notes
     from rolltop.toolsets.scratch.models.records import PadLimits
     from rolltop.toolsets.scratch.service import import_export as portable_pads
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     P = ParamSpec("P")
 else:
-    identity = lazy("rolltop.server.identity")
     portable_notes = lazy("rolltop.toolsets.notes.import_export")
     portable_pads = lazy("rolltop.toolsets.scratch.service.import_export")
     portable_tasks = lazy("rolltop.toolsets.tasks.import_export")
@@ -78,9 +75,7 @@ def run(arguments: Namespace) -> int:
     path: Path = arguments.path
     work = export_desk if arguments.command == "export" else import_desk
     with local_context.open_context(options.read_settings(arguments)) as context:
-        user = identity.LocalUser(context)
-        user.check()
-        principal = asyncio.run(user.principal(local_context.ACTOR))
+        principal = local_context.local_principal(context)
         with ProgressBar(sys.stderr) as bar:
             answer = work(context, principal, path, bar)
     for line in [json.dumps(answer, ensure_ascii=False)] if arguments.json else _lines(answer):
@@ -176,7 +171,7 @@ def _report(bar: ProgressBar, kind: str, items: Iterable[T]) -> Iterator[T]:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Return what an export says of itself. Raises InvalidArgument where it does not."""
+    """Read an export's own description. Raises InvalidArgument if there is none."""
     hint = "`rolltop notes import` takes Markdown files and Simplenote's exports."
     try:
         data = plain_files.read_file(plain_files.FoundFile(_MANIFEST, path / _MANIFEST)).data

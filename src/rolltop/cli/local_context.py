@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rolltop.core import dispatch
     from rolltop.core.context import AppContext, ProgressCallback
     from rolltop.core.dispatch import Answer, RegisteredTool
+    from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
     from rolltop.server import identity
 else:
@@ -39,6 +40,13 @@ def open_context(settings: Settings) -> Generator[AppContext]:
         yield context
     finally:
         context.close()
+
+
+def local_principal(app: AppContext) -> Principal:
+    """Return the local user. Raises InvalidConfig, StartupError and Unavailable as `call_tool`."""
+    user = identity.LocalUser(app)
+    user.check()
+    return asyncio.run(user.principal(ACTOR))
 
 
 def call_tool(

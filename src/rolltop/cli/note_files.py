@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import zipfile
 from pathlib import Path
@@ -20,12 +19,10 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
-    from rolltop.server import identity
     from rolltop.toolsets.notes import import_export
     from rolltop.toolsets.notes.import_export import PortableNote, UnreadableNoteFile
 else:
     import_export = lazy("rolltop.toolsets.notes.import_export")
-    identity = lazy("rolltop.server.identity")
 
 _TRASH: Final = "trash"
 _TEXT_SUFFIXES: Final = frozenset({".md", ".markdown", ".txt"})
@@ -47,9 +44,7 @@ def run(arguments: Namespace) -> int:
     """Do what was asked and say so; 1 where some files could not be read."""
     path: Path = arguments.path
     with local_context.open_context(options.read_settings(arguments)) as context:
-        user = identity.LocalUser(context)
-        user.check()
-        scope = asyncio.run(user.principal(local_context.ACTOR))
+        scope = local_context.local_principal(context)
         if arguments.command == "notes export":
             return _export(context, scope, path)
         return _import(context, scope, path)

@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 from copy import deepcopy
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_type_hints
 
@@ -59,6 +60,15 @@ QueryText = Annotated[
     Field(json_schema_extra={"maxLength": MAX_QUERY_CHARACTERS}),
 ]
 """A query or a glob, as a parameter of a tool."""
+
+
+def parse_timestamp(value: object) -> datetime:
+    """Return the moment that ISO 8601 text means, in UTC unless it says. Raises InvalidArgument."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"{value_preview(value)} is no date and time") from None
 
 
 def value_preview(value: object) -> str:

@@ -364,7 +364,7 @@ def _hit(question: HybridQuery, found: HybridCandidate, score: float, text: str)
 
 @dataclass(frozen=True, slots=True)
 class HybridCandidate:
-    """A thing that may be shown, by its best part: `cosine` is None where it has no vector.
+    """A thing that may be shown, by its best part: `cosine` is None without a vector.
 
     `is_pending`: a part of it has none yet.
     """

@@ -56,19 +56,13 @@ class UnreadableNoteFile(InvalidArgument):
     """A file does not have notes in the form it should."""
 
 
-def read_batch(tx: Tx, settings: Settings, last_id: str) -> list[PortableNote]:
-    """Read up to 100 of the caller's notes with greater ids, in order."""
-    notebook, _account = notebooks.open_notebook(tx, settings)
-    found = notebook.read_after(last_id, BATCH_SIZE)
-    return [PortableNote(note.content, note.id) for note in found]
-
-
 def read_notes(tx: Tx, settings: Settings) -> Iterator[PortableNote]:
     """Yield all notes of the caller, those in the trash too, by id."""
+    notebook, _account = notebooks.open_notebook(tx, settings)
     last = ""
-    while batch := read_batch(tx, settings, last):
-        yield from batch
-        last = batch[-1].id or last
+    while batch := notebook.read_after(last, BATCH_SIZE):
+        yield from (PortableNote(note.content, note.id) for note in batch)
+        last = batch[-1].id
 
 
 def import_notes(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
 from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
@@ -80,27 +80,14 @@ def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
 
 def render_task(task: StoredTask) -> bytes:
     """Render a task as a Markdown file in UTF-8."""
-    optional: dict[str, Any] = {
-        "project": task.project,
-        "priority": task.priority,
-        "due_at": task.due_at and format_timestamp(task.due_at),
-        "tags": list(task.tags) or None,
-        "parent_id": task.parent_id,
-        "blocked_by": list(task.blocked_by) or None,
-        "links": list(task.links) or None,
-        "deleted_at": task.deleted_at and format_timestamp(task.deleted_at),
-        "comments": [_render_comment(comment) for comment in task.comments] or None,
-    }
-    fields = {
-        "id": task.id,
-        "title": task.title,
-        "status": task.status,
-        "created_at": format_timestamp(task.created_at),
-        "updated_at": format_timestamp(task.updated_at),
-        "version": task.version,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-    return render_front_matter(fields, f"{task.description}\n" if task.description else "")
+    fields = {"id": task.id, **task.data}
+    del fields["task_id"]
+    text = fields.pop("description", "")
+    if task.deleted_at:
+        fields["deleted_at"] = format_timestamp(task.deleted_at)
+    if task.comments:
+        fields["comments"] = [_render_comment(comment) for comment in task.comments]
+    return render_front_matter(fields, text and f"{text}\n")
 
 
 def parse_task(data: bytes, name: str, file_modified: float) -> StoredTask:
@@ -197,14 +184,6 @@ def _identifier(value: object) -> str:
         raise InvalidArgument(f"{value_preview(value)} is no task's id") from None
 
 
-def _moment(value: object) -> datetime:
-    try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise InvalidArgument(f"{value_preview(value)} is no date and time") from None
-
-
 def _file_moment(seconds: float) -> datetime:
     try:
         return datetime.fromtimestamp(int(seconds), UTC)
@@ -246,7 +225,7 @@ def _comments(value: object) -> tuple[Comment, ...]:
         text = require_storable(str(entry["text"]), "comment")
         if version in found or not 1 <= len(text) < PLACES_OF_COMMENT:
             raise InvalidArgument(f"the comment of version {version} is too long, or one of two")
-        found[version] = Comment(version, _moment(entry["at"]), author, text)
+        found[version] = Comment(version, parse_timestamp(entry["at"]), author, text)
     return tuple(found[version] for version in sorted(found))
 
 
@@ -254,8 +233,8 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "id": _identifier,
     "title": lambda value: input_checks.title(str(value)),
     "status": _status,
-    "created_at": _moment,
-    "updated_at": _moment,
+    "created_at": parse_timestamp,
+    "updated_at": parse_timestamp,
     "version": lambda value: _integer(value, 1, _MAX_VERSION),
     "project": lambda value: input_checks.project(str(value)),
     "priority": lambda value: _integer(value, 0, LOWEST_PRIORITY),
@@ -264,7 +243,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "parent_id": _identifier,
     "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier, "blocked_by"))),
     "links": lambda value: _text_list(value, input_checks.link, "links"),
-    "deleted_at": _moment,
+    "deleted_at": parse_timestamp,
     "comments": _comments,
 }
 """How each field of a file is checked."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import cursor as cursors
-from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
 from rolltop.toolsets.tasks.models import (
@@ -73,11 +74,8 @@ def parse_due(text: str, name: str = "due_at") -> datetime:
         return day + _DAY if name == "due_at" else day
     except ValueError:
         pass
-    try:
-        value = datetime.fromisoformat(text.strip())
-        return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
+    with suppress(InvalidArgument):
+        return parse_timestamp(text.strip())
     raise InvalidArgument(
         f"{name} must be a date, or a date and time; got {value_preview(text)}",
         hint=f"Write {name} as in 2026-03-01, 2026-03-01T17:00:00Z or 2026-03-01T17:00:00+01:00.",

@@ -14,6 +14,7 @@ from rolltop.toolsets.retrieval.grep import globs_by_root
 from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS
 from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.errors import explain_hidden
+from rolltop.workspace.sandbox import is_possible_path
 from rolltop.workspace.suggestions import suggest_paths
 
 if TYPE_CHECKING:
@@ -92,10 +93,6 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
     return _present_roots(chosen)
 
 
-# Longer ones are no paths, and their parts take long to look up.
-_MAX_PATH: Final = 4_096
-
-
 def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
     """Return a glob that begins with an absolute path inside a root as one from its name on."""
     given = file_glob or ""
@@ -104,12 +101,9 @@ def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
     if not glob.startswith("/") or literal is None:
         return file_glob
     folder = glob if literal[0] == glob else glob[: literal[0].rfind("/") + 1]
-    if len(folder) > _MAX_PATH:
+    if not is_possible_path(folder):
         return file_glob
-    try:
-        real = os.path.realpath(folder)
-    except ValueError:  # a NUL or a lone surrogate, which is refused with the glob
-        return file_glob
+    real = os.path.realpath(folder)
     for root in sorted(roots.named, key=lambda each: len(str(each.path)), reverse=True):
         if real == str(root.path) or real.startswith(root.absolute_path("")):
             below = real[len(str(root.path)) :].strip("/")

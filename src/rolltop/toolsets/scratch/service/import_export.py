@@ -6,10 +6,9 @@ import json
 import re
 import uuid
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.arguments import value_preview
+from rolltop.core.arguments import parse_timestamp, value_preview
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
@@ -117,7 +116,7 @@ def import_namespaces(tx: Tx, given: object) -> None:
             raise InvalidArgument("a namespace is not an object")
         named = cast("JsonObject", entry)
         name = cell_input.name(named.get("namespace"), "namespace")
-        moment = _moment(named.get("created_at"))
+        moment = parse_timestamp(named.get("created_at"))
         pad_rows.put_namespace(tx, name, moment, is_project=named.get("is_project") is True)
 
 
@@ -184,7 +183,7 @@ def _parse_pad(
     )
     shown = {*change.metadata, *change.removed.difference(LABEL_KEYS)}
     deleted_at = whole.get("deleted_at")
-    created_at = _moment(whole["created_at"])
+    created_at = parse_timestamp(whole["created_at"])
     pad = Pad(
         pad_id,
         "",
@@ -193,9 +192,9 @@ def _parse_pad(
         {key: change.metadata.get(key) for key in metadata if key in shown},
         len(entries),
         created_at=created_at,
-        updated_at=_moment(whole.get("updated_at") or whole["created_at"]),
+        updated_at=parse_timestamp(whole.get("updated_at") or whole["created_at"]),
         version=_version(whole.get("version", 1)),
-        deleted_at=None if deleted_at is None else _moment(deleted_at),
+        deleted_at=None if deleted_at is None else parse_timestamp(deleted_at),
     )
     cells = tuple(_parse_cell(pad_id, at, entry, read, limits) for at, entry in enumerate(entries))
     if len({cell.cell_id for cell in cells}) < len(cells):
@@ -279,11 +278,3 @@ def _version(value: object) -> int:
     if type(value) is not int or not 1 <= value <= _MAX_VERSION:
         raise InvalidArgument(f"version {value_preview(value)} is not a whole number from 1 on")
     return value
-
-
-def _moment(value: object) -> datetime:
-    try:
-        moment = datetime.fromisoformat(str(value))
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise InvalidArgument(f"{value_preview(value)} is no date and time") from None

@@ -347,10 +347,13 @@ def register_namespace(tx: Tx, namespace: str) -> bool:
     One that a connection of the project of its name registers is the project's. What was there
     before stays everybody's: its pads would vanish from their view.
     """
-    is_own = namespace == tx.scope.project
-    statement = upsert.insert(tx.kind, namespaces).values(
-        user_id=tx.scope.user_id, namespace=namespace, created_at=tx.now, is_project=is_own
-    )
+    return put_namespace(tx, namespace, tx.now, is_project=namespace == tx.scope.project)
+
+
+def put_namespace(tx: Tx, namespace: str, created_at: datetime, *, is_project: bool) -> bool:
+    """Register a namespace as it is; return False if it was registered."""
+    entry = {"namespace": namespace, "created_at": created_at, "is_project": is_project}
+    statement = upsert.insert(tx.kind, namespaces).values(user_id=tx.scope.user_id, **entry)
     added = statement.on_conflict_do_nothing().returning(namespaces.c.namespace)
     return tx.execute(added).first() is not None
 
@@ -401,13 +404,6 @@ def list_namespaces(
         statement = statement.where(later | same)
     ordered = statement.order_by(namespaces.c.created_at, namespaces.c.namespace).limit(limit)
     return [(row.namespace, row.pads, row.created_at) for row in tx.execute(ordered)]
-
-
-def put_namespace(tx: Tx, namespace: str, created_at: datetime, *, is_project: bool) -> None:
-    """Register a namespace as it is, unless it is registered."""
-    entry = {"namespace": namespace, "created_at": created_at, "is_project": is_project}
-    statement = upsert.insert(tx.kind, namespaces).values(user_id=tx.scope.user_id, **entry)
-    tx.execute(statement.on_conflict_do_nothing())
 
 
 def all_namespaces(tx: Tx) -> list[tuple[str, datetime, bool]]:

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 
 from rolltop.core.db import upsert
 from rolltop.core.db.engine import batches
-from rolltop.toolsets.tasks.models import Comment, Status
+from rolltop.toolsets.tasks.models import Comment, Task
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
 if TYPE_CHECKING:
@@ -29,24 +29,10 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True)
-class StoredTask:
-    """A task with all that is kept of it, save a claim; `tags` and `blocked_by` are sorted."""
+class StoredTask(Task):
+    """A task with all that is kept of it, save a claim."""
 
-    id: str
-    title: str
-    status: Status
-    created_at: datetime
-    updated_at: datetime
-    version: int
-    description: str | None = None
-    priority: int | None = None
-    due_at: datetime | None = None
-    project: str | None = None
     deleted_at: datetime | None = None
-    parent_id: str | None = None
-    links: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    blocked_by: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()
 
 
