@@ -144,7 +144,9 @@ def test_an_answer_with_many_moved_lines_keeps_to_its_budget(local: Caller, limi
     assert len(shown) + saved["moved_left_out"] == len(lines)
     assert saved["truncated"] is True
     assert saved["next"]["tool"] == "note_get"
-    assert saved["text"].startswith("new\nz\n")
+    whole = "new\n" + "".join(f"z\nl{n}\nl{n + 1}\nl{n + 2}\n" for n in range(1, 10_000, 4))
+    assert saved["text"].startswith("new\n")
+    assert whole.startswith(saved["text"])
 
 
 def test_a_patch_of_touched_lines_is_a_conflict_with_both_sides(mine: Caller) -> None:

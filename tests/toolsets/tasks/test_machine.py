@@ -268,7 +268,7 @@ class Histories(RuleBasedStateMachine):
         if isinstance(expected, str):
             assert real == expected
             return NOTHING
-        assert token is None or real.token == token
+        assert (real.token == token) is (token is not None and token == expected.token)
         self.model.claimed(expected, access, real.token, lease, f"{user} (ab)")
         self.same_task(real.task, expected)
         return real.token
