@@ -48,6 +48,32 @@ def test_all_replaces_every_occurrence(local: Caller) -> None:
     assert edited(local, "a a a", {"old": "a", "new": "b", "all": True}) == "b b b"
 
 
+def test_edits_that_make_too_much_text_on_the_way_are_refused(local: Caller) -> None:
+    pad = local.pad("a" * 3000)
+    (one,) = local.cell_ids(pad)
+    long = "b" * 10_000
+    edits = [{"old": "a", "new": long, "all": True}, {"old": long, "new": "c", "all": True}]
+    error = local.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=edits)
+    assert error["code"] == "CAPACITY_LIMIT_REACHED"
+    assert error["message"].startswith("edits[0] makes the content 30000000 characters long")
+    assert local.contents(pad) == ["a" * 3000]
+
+
+def test_more_edits_than_one_call_can_do_are_refused(local: Caller) -> None:
+    text = "violets are blue\n" * 30_000 + "roses"
+    pad = local.pad(text)
+    (one,) = local.cell_ids(pad)
+    names = ("roses", "lilies")
+    edits = [{"old": names[n % 2], "new": names[1 - n % 2]} for n in range(5000)]
+    error = local.fails("scratch_edit_cell", scratch_id=pad, cell_id=one, edits=edits)
+    assert error["code"] == "CAPACITY_LIMIT_REACHED"
+    assert error["message"].startswith("The edits up to edits[263] read and write")
+    assert "several calls" in error["hint"]
+    small = local.pad("roses")
+    (one,) = local.cell_ids(small)
+    local.ok("scratch_edit_cell", scratch_id=small, cell_id=one, edits=edits)
+
+
 def test_several_occurrences_are_refused_and_their_lines_shown(local: Caller) -> None:
     told = refused(local, POEM, {"old": "are", "new": "were"})
     assert "2 times" in told

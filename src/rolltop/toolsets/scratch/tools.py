@@ -53,7 +53,10 @@ Metadata = Annotated[
 ]
 Edits = Annotated[
     list[EditInput],
-    Field(description="{old, new, all?}, or {line_start, line_end, text} by the lines as read"),
+    Field(
+        description="{old, new, all?}, or {line_start, line_end, text} by the lines as read; "
+        "a call takes 25 of the former in 5 MiB"
+    ),
 ]
 
 

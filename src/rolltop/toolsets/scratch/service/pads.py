@@ -228,7 +228,7 @@ def get_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> C
 
 def edit_draft(cell: Cell, edits: Sequence[Edit], limits: PadLimits) -> Draft:
     """Apply edits to a cell's content. Raises InvalidArgument."""
-    content = apply_edits(cell.content or "", edits)
+    content = apply_edits(cell.content or "", edits, limits.cell_bytes)
     return Draft(
         language=cell.language,
         content=content,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.arguments import value_preview
 from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.scratch.models.records import LineEdit, Replacement
-from rolltop.toolsets.scratch.service.cell_input import invalid_value
+from rolltop.toolsets.scratch.service.cell_input import capacity_error, invalid_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,18 +21,37 @@ if TYPE_CHECKING:
 _MAX_SUGGESTIONS: Final = 3
 _MAX_SHOWN_LINE: Final = 100
 _WORD: Final = re.compile(r"\w+")
+# Characters that the replacements of one call read and write: at most 2 s of work.
+_MAX_WORK: Final = 1 << 28
 
 
-def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit], max_length: int = 0) -> str:
     """Apply edits to a text: first the line edits, by their numbers now, then the others in order.
 
     Raises InvalidArgument if lines overlap or do not exist, or a text to replace does not occur,
-    or occurs more than once without `all`.
+    or occurs more than once without `all`, or an edit makes more than `max_length` characters
+    (0: any number), or all together are too much work.
     """
     changed = _apply_line_edits(text, [edit for edit in edits if isinstance(edit, LineEdit)])
+    work = 0
     for at, edit in enumerate(edits):
         if isinstance(edit, Replacement):
-            changed = _apply_replacement(changed, edit, at)
+            found = _count_occurrences(changed, edit, at)
+            length = len(changed) + found * (len(edit.new) - len(edit.old))
+            if max_length and length > max_length:
+                raise capacity_error(
+                    f"edits[{at}] makes the content {length} characters long; a cell may have "
+                    f"{max_length} bytes",
+                    "Split it over several cells.",
+                )
+            work += len(changed) + length
+            if work > _MAX_WORK:
+                raise capacity_error(
+                    f"The edits up to edits[{at}] read and write {work} characters; those of one "
+                    f"call may read and write {_MAX_WORK}; nothing was written",
+                    "Send the edits in several calls, or the whole text by scratch_replace_cell.",
+                )
+            changed = changed.replace(edit.old, edit.new)
     return changed
 
 
@@ -74,7 +93,8 @@ def _with_line_breaks(edit: LineEdit, text: str, start: int, stop: int) -> str:
     return new
 
 
-def _apply_replacement(text: str, edit: Replacement, at: int) -> str:
+def _count_occurrences(text: str, edit: Replacement, at: int) -> int:
+    """Return how often an edit applies. Raises InvalidArgument if it does not or is ambiguous."""
     found = text.count(edit.old)
     if not found:
         raise invalid_value(
@@ -84,7 +104,7 @@ def _apply_replacement(text: str, edit: Replacement, at: int) -> str:
         )
     if found > 1 and not edit.everywhere:
         raise _ambiguous_edit(text, edit, at, found)
-    return text.replace(edit.old, edit.new)
+    return found
 
 
 def _ambiguous_edit(text: str, edit: Replacement, at: int, found: int) -> InvalidArgument:
