@@ -130,6 +130,7 @@ ONCE: Final[list[tuple[FileType, Sample]]] = [
     ("markdown", Sample(("1) + ", "a\n"), nested=True)),
     ("javascript", Sample(("/[",))),
     ("javascript", Sample(("/[/]", "\\/"), "=")),
+    ("javascript", Sample((" ", "{"), nested=True)),
     ("ruby", Sample(("=begin\n",))),
     ("toml", Sample(('"\\',))),
     ("restructuredtext", Sample((":a",), "=", "\n====\n", width=999)),

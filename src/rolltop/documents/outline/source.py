@@ -86,10 +86,6 @@ def _tokens(language: DeclarationPatterns) -> re.Pattern[str]:
     )
 
 
-def _width(margin: str) -> int:
-    return len(margin.expandtabs(_TAB))
-
-
 class _BraceScanner:
     """Finds the sections of one text."""
 
@@ -106,8 +102,8 @@ class _BraceScanner:
         """A declaration whose brace may follow."""
         self._parentheses = 0
         self._indent = 0
-        self._margin = ""
-        """White space before the line on which the innermost parentheses were opened."""
+        self._margin = 0
+        """Columns before the line on which the innermost parentheses were opened."""
         self._last_code = 0
         self._hidden = (0, 0)
         """The span of the last comment, or whatever else but a string hides braces."""
@@ -132,10 +128,10 @@ class _BraceScanner:
         """Handle the start of a line of code: what it closes, what it may declare."""
         at = token.end()
         before, self._last_code = self._last_code, at
-        self._indent = _width(token["indent"])
+        self._indent = len(token["indent"].expandtabs(_TAB))
         closes = self._text[at] == "}"
         if closes or not self._parentheses:
-            self._margin = token["indent"]
+            self._margin = self._indent
         if closes:
             # It may close the last block further in, if that begins on a continued line.
             while len(self._open) > 1 and self._open[-2].indent >= self._indent:
@@ -234,7 +230,7 @@ class _BraceScanner:
         block = self._pending
         if block is None or is_value:
             block = _BraceBlock(
-                _width(self._margin),
+                self._margin,
                 is_container,
                 parenthesis_depth=self._parentheses,
                 is_value=is_value,
