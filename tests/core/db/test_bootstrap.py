@@ -314,6 +314,7 @@ def test_a_start_killed_before_it_wrote_anything_is_done_again(
 def test_unfinished_copies_are_removed(sqlite_url: str, make_database: MakeDatabase) -> None:
     folder = Database(sqlite_url).path.parent  # pyright: ignore[reportOptionalMemberAccess]
     left = ["desk.db.partial", "desk.db.partial-journal", "desk.db.core_0001.bak.77.partial"]
+    left += ["desk.db.old.77.partial", "desk.db.old.77.partial-journal"]
     for name in (*left, "desk.db.mine", "other.db.partial"):
         (folder / name).write_text("plain text of tasks")
     make_database(sqlite_url).close()

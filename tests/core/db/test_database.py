@@ -20,6 +20,7 @@ from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.errors import InvalidArgument, Unavailable, UserDeleted
 from rolltop.core.principal import Principal
+from tests.forks import Forked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     from tests.databases import Clock, MakeDatabase
 
 PATIENCE = 30.0
+# Makes a backup, and waits for a line before the copy gets its name.
+WAITING_BACKUP = """
+import pathlib, sys
+from rolltop.core.db import Database, backup
+original = backup.fsync_file
+def wait(file):
+    print("written", flush=True)
+    sys.stdin.readline()
+    original(file)
+backup.fsync_file = wait
+Database(sys.argv[1]).backup(pathlib.Path(sys.argv[2]))
+"""
 
 
 def emails(tx: Tx) -> list[str]:
@@ -349,6 +362,28 @@ def test_a_backup_replaces_nothing(
     with pytest.raises(Unavailable, match="cannot be written"):
         database.backup(tmp_path / "no folder" / "copy.db")
     assert (tmp_path / "there").read_text() == "precious"
+
+
+def test_a_backup_removes_what_killed_ones_left_and_nothing_of_a_running_one(
+    sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    database, copy = make_database(sqlite_url), tmp_path / "copy.db"
+    database.write_sync(SYSTEM, add_user, "ada@x")
+    (tmp_path / "copy.db.mine.partial").write_text("precious")
+    program = ["-c", WAITING_BACKUP, sqlite_url, str(copy)]
+    with Forked(program) as running:
+        assert running.stdout.readline() == b"written\n"
+        database.backup(copy)
+        running.communicate(b"go on\n")
+        assert running.returncode == 0
+    assert make_database(f"sqlite:///{copy}").read_sync(SYSTEM, emails) == ["ada@x"]
+    copy = tmp_path / "other.db"
+    with Forked([*program[:-1], str(copy)]) as killed:
+        assert killed.stdout.readline() == b"written\n"
+    assert len(list(tmp_path.glob("other.db.*.partial"))) == 1
+    database.backup(copy)
+    assert not list(tmp_path.glob("other.db.*"))
+    assert (tmp_path / "copy.db.mine.partial").read_text() == "precious"
 
 
 def test_a_postgresql_store_names_its_own_tool(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from glob import escape
+from time import time_ns
 from typing import TYPE_CHECKING
+
+from rolltop.core.db.file_lock import hold_directory_lock
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,18 +31,31 @@ def backup_store(driver: Driver, source: Path, target: Path) -> None:
 
 def backup_connection(driver: Driver, reading: sqlite3.Connection, target: Path) -> None:
     """Write what a connection of the driver's reads to `target`, as `backup_store` does."""
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        with closing(driver.connect(partial)) as writing:
-            reading.backup(writing)
-            writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
-        fsync_file(partial)
-        partial.replace(target)
-        fsync_directory(target.parent)
-    finally:
-        partial.unlink(missing_ok=True)
+    remove_unfinished(target.parent, escape(target.name))
+    partial = target.with_name(f"{target.name}.{time_ns()}.partial")
+    with hold_directory_lock(target.parent, shared=True):
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            with closing(driver.connect(partial)) as writing:
+                reading.backup(writing)
+                writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+            fsync_file(partial)
+            partial.replace(target)
+            fsync_directory(target.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path, name: str) -> None:
+    """Delete the copies named like the pattern `name` that killed processes left unfinished.
+
+    While any copy is being made in the folder all are left: a process number says little where
+    containers or machines share it.
+    """
+    with hold_directory_lock(folder, shared=False) as alone:
+        for leftover in folder.glob(f"{name}.[0-9]*.partial*") if alone else ():
+            with suppress(OSError):  # open elsewhere, on Windows
+                leftover.unlink()
 
 
 def fsync_file(file: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from rolltop.core.db import file_lock, revisions, schema_script, sqlite
-from rolltop.core.db.backup import backup_store, fsync_directory
+from rolltop.core.db.backup import backup_store, fsync_directory, remove_unfinished
 from rolltop.core.db.driver_errors import (
     SQLITE_DAMAGED,
     SQLITE_NOTADB,
@@ -115,11 +115,11 @@ def _prepare_sqlite(address: DatabaseUrl, path: Path, limits: EngineLimits, driv
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Delete the copies that a killed migration, restore or `store` command left unfinished."""
+    """Delete the copies that a killed migration, restore or other command left unfinished."""
     name = escape(path.name)
-    for pattern in (f"{name}.partial*", f"{name}.*.bak.*.partial*"):
-        for leftover in path.parent.glob(pattern):
-            leftover.unlink(missing_ok=True)
+    for leftover in path.parent.glob(f"{name}.partial*"):
+        leftover.unlink(missing_ok=True)
+    remove_unfinished(path.parent, f"{name}.*")
 
 
 def _empty_store_error(address: DatabaseUrl) -> IncompatibleStore:

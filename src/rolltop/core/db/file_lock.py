@@ -59,6 +59,29 @@ def hold_file_lock(path: Path, *, timeout: float) -> Generator[None]:
 
 
 @contextmanager
+def hold_directory_lock(folder: Path, *, shared: bool) -> Generator[bool]:
+    """Hold a directory's own lock, shared or, if it is free, alone; yield whether it is held.
+
+    Windows has none, and needs none: a file that is open cannot be removed there.
+    """
+    if sys.platform == "win32":
+        yield True
+        return
+    import fcntl  # noqa: PLC0415 - only on Unix
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # held elsewhere, or the file system has no locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def lock_unused_store(path: Path) -> Generator[None]:
     """Hold the locks of a SQLite file that SQLite cannot read, so that nobody can open it.
 
