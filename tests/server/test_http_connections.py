@@ -6,7 +6,7 @@ import http.client
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -68,6 +68,32 @@ def test_a_request_that_does_not_come_is_not_waited_for(
 ) -> None:
     with connected(server.host, data) as connection:
         assert read_all(connection).startswith(start)
+
+
+def test_a_body_in_drops_is_not_waited_for(server: HttpServer) -> None:
+    with connected(server.host, BODY + b"Transfer-Encoding: chunked\r\n\r\n") as connection:
+        connection.settimeout(0.1)  # between two drops
+        answer = b""
+        while not answer:
+            connection.sendall(b"1\r\n \r\n")
+            with suppress(TimeoutError):
+                answer = connection.recv(1 << 16)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_slow_body_is_waited_for_while_it_keeps_its_rate(server: HttpServer) -> None:
+    body, headers = rpc_request("tools/call", {"name": "who_am_i"}, era=LEGACY)
+    lines = [f"{name}: {value}\r\n".encode() for name, value in headers.items()]
+    start = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+    with connected(server.host, b"".join([start, *lines, b"\r\n"])) as connection:
+        connection.settimeout(0.1)
+        for _ in range(15):  # half as long again as a body may stall
+            connection.sendall(b"1000\r\n%s\r\n" % (b" " * 0x1000))
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+        connection.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+        connection.settimeout(PATIENCE)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
 def test_half_open_connections_keep_nobody_out(server: HttpServer) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rolltop.core.settings import Settings
 
 MAX_HEADERS: Final = 1 << 16
+# Bytes a second that a body has to keep up; one that comes in drops would hold its connection.
+_MIN_BODY_RATE: Final = 500
 _MAX_TINY_CHUNKS: Final = 1000
 _TINY_CHUNK: Final = 1024
 _BUSY_RESPONSE: Final = (
@@ -129,7 +131,7 @@ class HttpConnection(H11Protocol):
         self.conn = _TinyChunkGuard(h11.SERVER, MAX_HEADERS)
         self.address = ""
         self.waiting_since = self.loop.time()
-        """When the wait for the client began, or the body last grew."""
+        """When the wait for the client began; each byte of a body moves it on by its time."""
         self._registry = registry
         self._has_part = False
         self._unsent = 0
@@ -200,12 +202,12 @@ class HttpConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Read on, and note whether that is progress."""
         before = self.conn.their_state
-        if before is h11.SEND_BODY:
-            begins = self.is_serving
-        else:
-            begins = not self._has_part and not self.is_new
-        if begins:
-            self.waiting_since = self.loop.time()
+        if before is not h11.SEND_BODY:
+            if not self._has_part and not self.is_new:
+                self.waiting_since = self.loop.time()
+        elif self.is_serving:
+            allowed = self.waiting_since + len(data) / _MIN_BODY_RATE
+            self.waiting_since = min(self.loop.time(), allowed)
         super().data_received(data)
         after = self.conn.their_state
         if after is h11.SEND_BODY and before is not after:

@@ -321,7 +321,7 @@ _HTTP: Final = (
         "http.body_timeout",
         "duration",
         30,
-        "How long a body may stall, or an answer that nobody takes.",
+        "How long a body may stall or lag behind 500 bytes/s, or an answer that nobody takes.",
         minimum=1,
         untrusted="down",
     ),
