@@ -387,14 +387,21 @@ def test_bad_files_are_named_and_the_others_are_imported(filled: Shell, tmp_path
         make_folder((out / name).parent)
         (out / name).write_bytes(data)
     manifest = json.loads((out / "desk.json").read_text())
-    (out / "desk.json").write_text(json.dumps({**manifest, "counts": [1]}))
+    named = {"namespace": "after bad ones", "created_at": "2026-01-01"}
+    wrong = [1, {**named, "namespace": " "}, {**named, "created_at": "soon"}]
+    manifest = {**manifest, "counts": [1], "namespaces": [*wrong, named]}
+    (out / "desk.json").write_text(json.dumps(manifest))
     shell = fresh(filled, tmp_path)
     done = shell("import", str(out))
     remove_folder(out / "notes/d")
     assert done.code == 1, done.err
     for name, (_, told) in BAD_FILES.items():
         assert told in done.out, name
-    assert done.out.count("Left out") == len(BAD_FILES)
+    for at in range(len(wrong)):
+        assert f"desk.json: namespaces[{at}]: " in done.out
+    assert done.out.count("Left out") == len(BAD_FILES) + len(wrong)
+    listed = shell("call", "scratch_namespace", "action=list", "--json").out
+    assert "after bad ones" in listed
     assert "Notes: 4 added.\nTasks: 3 added.\nPads: 2 added.\n" in done.out
     assert shell("export", str(tmp_path / "again")).code == 0
 

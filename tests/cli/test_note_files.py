@@ -99,6 +99,23 @@ def test_a_bad_file_is_named_and_the_others_are_taken(shell: Shell, tmp_path: Pa
     assert sorted(note["text"] for note in everything(shell)) == ["good", "plain"]
 
 
+def test_notes_with_an_id_that_another_has_are_named(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"---\nid: twin\n---\n{name}", encoding="utf-8")
+    done = shell("notes", "import", str(folder))
+    assert (done.code, done.err) == (1, "")
+    assert "Left out: b.md has the same id as a.md.\nAdded 1 notes" in done.out
+    assert "1 were left out" in done.out
+    entries = [{"id": "f00d", "content": "1"}, {"content": "2"}, {"content": "3"}]
+    export = {"activeNotes": entries, "trashedNotes": entries[:1]}
+    (tmp_path / "notes.json").write_text(json.dumps(export))
+    done = shell("notes", "import", str(tmp_path / "notes.json"))
+    assert "trashedNotes[0] has the same id as activeNotes[0].\nAdded 3 notes" in done.out
+    assert sorted(note["text"] for note in everything(shell)) == ["1", "2", "3", "a"]
+
+
 def test_simplenotes_archive_is_read(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "notes.zip"
     export = {"activeNotes": [{"id": "f00d", "content": "from Simplenote"}], "trashedNotes": []}

@@ -227,7 +227,8 @@ class _Import:
 
     def run(self) -> dict[str, Any]:
         """Import all and return what was done."""
-        self._write(portable_pads.import_namespaces, self._manifest.get("namespaces"))
+        refused = self._write(portable_pads.import_namespaces, self._manifest.get("namespaces"))
+        self._left_out += [f"{_MANIFEST}: {message}" for message in refused]
         done = {_NOTES: self._notes(), _TASKS: self._tasks(), _PADS: self._pads()}
         given = self._manifest.get("counts")
         counts = cast("dict[str, Any]", given if isinstance(given, dict) else {})
@@ -246,17 +247,14 @@ class _Import:
 
     def _notes(self) -> dict[str, int]:
         counts, batch = portable_notes.ImportCounts(), list[portable_notes.PortableNote]()
-        seen = dict[str, str]()
         folders = self._folders(_NOTES)
         notes = (note for below in folders for note in note_files.read_folder(self._root, below))
-        for note in _report(self._bar, _NOTES, notes):
+        for note in _report(self._bar, _NOTES, portable_notes.refuse_repeated_ids(notes)):
             self._found[_NOTES] += 1
             if isinstance(note, portable_notes.UnreadableNoteFile):
                 self._left_out.append(note.message)
                 continue
-            with self._complaints(note.name):
-                _require_new(note.id or "", seen, note.name)
-                batch.append(note)
+            batch.append(note)
             if len(batch) == portable_notes.BATCH_SIZE:
                 counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
                 batch = []

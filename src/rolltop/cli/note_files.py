@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Do what was asked and say so; 1 where some files could not be read."""
+    """Do what was asked and say so; 1 where something was left out."""
     path: Path = arguments.path
     with local_context.open_context(options.read_settings(arguments)) as context:
         scope = local_context.local_principal(context)
@@ -83,7 +83,7 @@ def _import(app: AppContext, principal: Principal, path: Path) -> int:
     counts, refused = import_export.ImportCounts(), 0
     batch: list[PortableNote] = []
     with ProgressBar(sys.stderr) as bar:
-        for note in _read(path):
+        for note in import_export.refuse_repeated_ids(_read(path)):
             if isinstance(note, import_export.UnreadableNoteFile):
                 refused += 1
                 options.print_line(f"Left out: {note.message}.")
@@ -96,7 +96,7 @@ def _import(app: AppContext, principal: Principal, path: Path) -> int:
         counts = _import_batch(app, principal, batch, counts)
     options.print_line(
         f"Added {counts.added} notes, changed {counts.changed}; {counts.unchanged} were here as "
-        f"they are, {counts.older} are newer here, {refused} could not be read."
+        f"they are, {counts.older} are newer here, {refused} were left out."
     )
     return 1 if refused else 0
 

@@ -53,7 +53,7 @@ class ImportCounts:
 
 
 class UnreadableNoteFile(InvalidArgument):
-    """A file does not have notes in the form it should."""
+    """A file or an entry is no note as it should be."""
 
 
 def read_notes(tx: Tx, settings: Settings) -> Iterator[PortableNote]:
@@ -65,10 +65,25 @@ def read_notes(tx: Tx, settings: Settings) -> Iterator[PortableNote]:
         last = batch[-1].id
 
 
+def refuse_repeated_ids(
+    notes: Iterable[PortableNote | UnreadableNoteFile],
+) -> Iterator[PortableNote | UnreadableNoteFile]:
+    """Yield what was read, with an error in the place of a note whose id one before it has."""
+    seen: dict[str, str] = {}
+    for note in notes:
+        if isinstance(note, UnreadableNoteFile) or note.id is None:
+            yield note
+        elif note.id in seen:
+            yield UnreadableNoteFile(f"{note.name} has the same id as {seen[note.id]}")
+        else:
+            seen[note.id] = note.name
+            yield note
+
+
 def import_notes(
     tx: Tx, settings: Settings, batch: Sequence[PortableNote], counts: ImportCounts
 ) -> ImportCounts:
-    """Import a batch of notes; return `counts` with theirs added.
+    """Import a batch of notes of different ids; return `counts` with theirs added.
 
     A note whose id is here already is changed if the file is as new or newer, and its version
     before stays in the history. If an account is connected, new notes are marked to be sent, and
@@ -79,11 +94,7 @@ def import_notes(
     by_id = {note.id: note for note in batch if note.id is not None}
     here = notebook.get_many(list(by_id))
     state = BackendState("local" if account is None else "pending")
-    new = [
-        NewNote(note.content, note.id, state)
-        for note in batch
-        if note.id not in here and (note.id is None or by_id[note.id] is note)
-    ]
+    new = [NewNote(note.content, note.id, state) for note in batch if note.id not in here]
     notebook.create(new, source="import")
     counts.added += len(new)
     for note_id, note in here.items():

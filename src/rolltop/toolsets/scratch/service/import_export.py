@@ -109,15 +109,21 @@ def parse_pad(data: bytes, read: Callable[[str], bytes], limits: PadLimits) -> P
         raise InvalidArgument(f"{PAD_FILE} is not as it is exported ({error})") from None
 
 
-def import_namespaces(tx: Tx, given: object) -> None:
-    """Register namespaces, save those that are registered. Raises InvalidArgument."""
-    for entry in cast("list[Any]", given) if isinstance(given, list) else []:
-        if not isinstance(entry, dict):
-            raise InvalidArgument("a namespace is not an object")
-        named = cast("JsonObject", entry)
-        name = cell_input.name(named.get("namespace"), "namespace")
-        moment = parse_timestamp(named.get("created_at"))
-        pad_rows.put_namespace(tx, name, moment, is_project=named.get("is_project") is True)
+def import_namespaces(tx: Tx, given: object) -> list[str]:
+    """Register namespaces, save those that are registered; return what is wrong with others."""
+    if given is not None and not isinstance(given, list):
+        return ["namespaces is not a list"]
+    refused: list[str] = []
+    for at, entry in enumerate(cast("list[object]", given or [])):
+        named = cast("JsonObject", entry if isinstance(entry, dict) else {})
+        try:
+            name = cell_input.name(named.get("namespace"), "namespace")
+            moment = parse_timestamp(named.get("created_at"))
+        except InvalidArgument as error:
+            refused.append(f"namespaces[{at}]: {error.message}")
+        else:
+            pad_rows.put_namespace(tx, name, moment, is_project=named.get("is_project") is True)
+    return refused
 
 
 def import_pad(tx: Tx, given: PortablePad, limits: PadLimits, result: PadImport) -> PadImport:
