@@ -73,6 +73,19 @@ def test_a_result_says_what_checked_it(language: str) -> None:
         ("ts", "const x: number;\nif (x) {}\n", 1),
         ("ts", "export interface A {}\nexport const x;\n", 2),
         ("ts", "const x: number;\n", 1),
+        ("rb", "unless a\n  b\nelsif c\n  d\nend\n", 3),
+        ("rs", "fn f() {}\nfn g(a) {}\n", 2),
+        ("rs", "fn f(a: u8, b) {}\n", 1),
+        ("rs", "impl A {\n    fn f(&self, _) {}\n}\n", 2),
+        ("rs", 'extern "C" {\n    fn f(u8);\n}\n', 2),
+        ("cs", "class A {\n void F() {\n  foreach (x in xs) {}\n }\n}\n", 3),
+        ("go", "package a\nfunc f() {\n\tswitch x {\n\tdefault:\n\tdefault:\n\t}\n}\n", 5),
+        ("go", "package a\nfunc f() {\n\tswitch x.(type) {\n\tdefault:\n\tdefault:\n\t}\n}\n", 5),
+        ("go", "package a\nfunc f() {\n\tselect {\n\tdefault:\n\tdefault:\n\t}\n}\n", 5),
+        ("cpp", "export module m;\nexport int f() {\n", 2),
+        ("cpp", "export module m\nint x;\n", 1),
+        ("cpp", "export module m;\nexport int f() { return 1 }\n", 2),
+        ("cpp", "import std;\nexport int f();\n", 2),
     ],
 )
 def test_an_error_is_on_the_line_of_its_cause(language: str, text: str, line: int) -> None:
@@ -94,6 +107,46 @@ def test_an_error_is_on_the_line_of_its_cause(language: str, text: str, line: in
         ("java", "class A { A() {} class B { B(int a) {} } record C(int a) { C {} } }\n"),
         ("cs", "class A<T> { A() {} ~A() {} const int B = 1; static A() { try {} finally {} } }\n"),
         ("c", 'char *a = "x" PRIu64 "y";\nMACRO(b)\nint c;\n'),
+        ("rb", "unless a\n  b\nelse\n  if c\n    d\n  elsif e\n    f\n  end\nend\n"),
+        ("rs", "fn f<'a>(&'a mut self, _: u8, (a, b): (u8, u8), &c: &u8, mut d: fn(u8, ...)) {}\n"),
+        (
+            "rs",
+            "fn f(self: Box<Self>, /* x */ #[cfg(x)] g: impl Fn(u8) -> u8, [h, ..]: [u8; 2]) {}\n",
+        ),
+        ("rs", "trait T { fn f(u8); fn g(&self, _: u8) {} }\ntype F = fn(u8, a: u8);\n"),
+        ("rs", 'extern "C" { fn f(a: u8, ...); }\nfn g() { h(|a| a, |_, b: u8| b); }\n'),
+        (
+            "cs",
+            (
+                "class A { async void F() {\n"
+                "foreach (var a in b) {} foreach (int[] a in b) {} foreach (A.B? a in b) {}\n"
+                "foreach (var (a, c) in b) {} foreach ((int a, var c) in b) {}\n"
+                "foreach (ref var a in b) {} await foreach (T a in b) {} foreach (var _ in b) {}\n"
+                "} }\n"
+            ),
+        ),
+        (
+            "go",
+            (
+                "package a\n\nfunc f() {\n\tswitch x {\n\tdefault:\n\t\tselect {\n\t\tdefault:\n"
+                "\t\t\tswitch y.(type) {\n\t\t\tcase int:\n\t\t\tdefault:\n\t\t\t}\n\t\t}\n"
+                "\tcase 1:\n\t}\n\tswitch {\n\tdefault:\n\t}\n}\n"
+            ),
+        ),
+        ("cpp", "int module, import;\nvoid f() {\n  import = 1;\n  module = import;\n}\n"),
+        (
+            "cpp",
+            (
+                "module;\n#include <cassert>\nexport module a.b:part [[deprecated]];\nimport std;\n"
+                'import <vector>;\nimport "x.h";\nimport :other;\nexport import c.d;\n'
+                "export namespace n { int f(); }\nexport template <class T> concept C = true;\n"
+                "export {\n  class D { D(); };\n  template <class T> T g(T t) { return t; }\n}\n"
+                'export extern "C" { int h(); }\nexport using E = int;\n'
+                "export enum class F { a };\nexport [[nodiscard]] auto i() -> int { return 1; }\n"
+                "namespace n { export int j(); }\nmodule :private;\nint k = 1;\n"
+            ),
+        ),
+        ("hpp", "module m:impl;\nimport :other;\nint f() { return 1; }\n"),
     ],
 )
 def test_valid_text_stays_valid(language: str, text: str) -> None:

@@ -23,6 +23,19 @@ _MACRO: Final = re.compile(
 _FALSE_CONDITION: Final = re.compile(r"\s*(0|false)\s*$")
 _CPLUSPLUS: Final = re.compile(r"(?<!!)(?<!! )\b(?:defined\s*\(?\s*)?__cplusplus")
 _NEGATED_CPLUSPLUS: Final = re.compile(r"!\s*(?:defined\s*\(?\s*)?__cplusplus")
+# Of C++20's modules, which the grammar does not have: directives, and a keyword of interfaces.
+_MODULE_NAME: Final = r"[A-Za-z_]\w*(?:[ \t]*\.[ \t]*[A-Za-z_]\w*)*"
+_MODULE_DIRECTIVE: Final = re.compile(
+    rf"""
+    ^[ \t]* (?:
+        (export[ \t]+)? module[ \t]+ {_MODULE_NAME} (?:[ \t]*:[ \t]*{_MODULE_NAME})?
+      | module (?:[ \t]*:[ \t]*private)?
+      | (?:export[ \t]+)? import\b[ \t]* (?: :?[ \t]*{_MODULE_NAME} | <[^>\n]+> | "[^"\n]+" )
+    ) [ \t]* (?:\[\[[^;\n]*\]\][ \t]*)? ;
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_EXPORT: Final = re.compile(r"\bexport\b(?=\s*\{|\s+[A-Za-z_\[:])")
 _GRAMMAR_CHOICES: Final = {"c": ("c",), "h": ("c", "cpp"), "cpp": ("cpp",), "hpp": ("cpp",)}
 _LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 _MAX_REPAIRED_BYTES: Final = 256 * 1024
@@ -38,6 +51,8 @@ def check(content: str, language: str) -> SyntaxResult:
     """Find the syntax errors that remain once macros and conditionals are skipped."""
     began = time.thread_time()
     found = tree_sitter_check.check(content, language)
+    if found.errors and (plain := _without_modules(content, language)) != content:
+        content, found = plain, tree_sitter_check.check(plain, language)
     if not found.errors or len(content) > _MAX_REPAIRED_BYTES:
         return found
     if time.thread_time() - began > _SLOW_SECONDS:
@@ -62,6 +77,15 @@ def _skipped_macros_warning(blanked: int) -> Diagnostic:
     what = f"conditional branches and {blanked} macros" if blanked else "conditional branches"
     message = f"Read without a preprocessor: {what} were passed over"
     return Diagnostic(message, "PREPROCESSOR_PASSED_OVER", details={"macros": blanked})
+
+
+def _without_modules(content: str, language: str) -> str:
+    """Blank the directives of C++20's modules and, in an interface, `export`."""
+    if language not in ("cpp", "hpp"):
+        return content
+    is_interface = any(one.group(1) for one in _MODULE_DIRECTIVE.finditer(content))
+    content = _MODULE_DIRECTIVE.sub(lambda one: _blank(one.group()), content)
+    return _EXPORT.sub(lambda one: _blank(one.group()), content) if is_interface else content
 
 
 def _without_conditionals(content: str, language: str, *, keep_first: bool) -> str:

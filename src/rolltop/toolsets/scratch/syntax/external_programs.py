@@ -111,7 +111,7 @@ def _check_go(content: str, language: str) -> SyntaxResult:
         return tree_sitter_check.check(content, language)
     if not found and not _PACKAGE_CLAUSE.match(content):
         found = [syntax_error("Expected a package clause first")]
-    return SyntaxResult(found)
+    return SyntaxResult(found or tree_sitter_check.find_faults(content, language))
 
 
 _CHECKS: Final[dict[str, Callable[[str, str], SyntaxResult]]] = {

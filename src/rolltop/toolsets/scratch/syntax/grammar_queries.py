@@ -29,6 +29,9 @@ _MESSAGES: Final = {
     "address": "Expected an operand after '&&'",
     "comma": "Expected ',' or an operator before '{}'",
     "package": "Expected a package clause first",
+    "elsif": "'unless' takes no 'elsif'",
+    "parameter": "A parameter is a name and a type, as in 'a: u8'",
+    "undeclared": "Expected a type or 'var' before '{}'",
 }
 # Queries take about a second a MiB on top of the parser's time.
 _MAX_BYTES: Final = 2 << 20
@@ -53,6 +56,7 @@ _QUERIES: Final = {
   (variable_declaration (variable_declarator name: (identifier) @const .)))
 (try_statement body: (block) @alone .)
 (constructor_declaration name: (identifier) @untyped)
+(foreach_statement !type left: (identifier) @undeclared)
 """,
     "go": """
 (source_file . [(import_declaration) (function_declaration) (method_declaration)
@@ -64,6 +68,9 @@ _QUERIES: Final = {
 (for_statement body: (block) @brace)
 (expression_switch_statement "{" @brace)
 (func_literal body: (block) @brace)
+(expression_switch_statement (default_case) (default_case) @again)
+(type_switch_statement (default_case) (default_case) @again)
+(select_statement (default_case) (default_case) @again)
 """,
     "java": """
 (constructor_declaration name: (identifier) @untyped)
@@ -74,11 +81,14 @@ _QUERIES: Final = {
 ((identifier) @reserved (#any-of? @reserved "end" "else" "elsif" "when" "ensure" "rescue" "then"))
 (_ (ensure) (ensure) @again)
 (_ (else) (else) @again)
+(unless alternative: (elsif) @elsif)
 """,
     "rs": """
 (source_file [(let_declaration) (expression_statement [(assignment_expression) (if_expression)
   (for_expression) (while_expression) (loop_expression) (match_expression) (return_expression)
   (call_expression) (block)])] @outside)
+(function_item parameters: (parameters [(_type) "_"] @parameter))
+(function_signature_item parameters: (parameters [(_type) "_"] @parameter))
 """,
     "sh": """
 ((command name: (command_name (word) @reserved)) (#any-of? @reserved
@@ -164,9 +174,17 @@ def _is_on_line(node: Node) -> bool:
     return before is None or before.end_point.row == node.start_point.row
 
 
+def _is_in_trait(node: Node) -> bool:
+    """Whether a parameter is of a trait's function: in the edition of 2015 those need no name."""
+    function = node.parent and node.parent.parent
+    body = function and function.parent
+    return body is not None and body.parent is not None and body.parent.type == "trait_item"
+
+
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "reserved": _is_name,
     "untyped": _is_of_its_class,
     "brace": _is_on_line,
+    "parameter": _is_in_trait,
     "address": lambda node: b"*" in (node.text or b"")[:2],
 }
