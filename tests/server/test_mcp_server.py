@@ -542,6 +542,24 @@ def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:
     assert len(talk(app, MODERN, ask)) == 1
 
 
+def test_changes_are_told_by_the_address_that_answers_show(tmp_path: Path) -> None:
+    app = make_app(tmp_path)
+
+    async def ask(client: Client) -> list[str]:
+        saved = await client.call_tool("note_save", {"text": "one"})
+        note: dict[str, Any] = saved.structured_content
+        uri = f"rolltop://note/{note['id'][:8]}"
+        async with client.listen(resource_subscriptions=[uri]) as stream:
+            await client.call_tool(
+                "note_save", {"id": note["id"], "local_version": 1, "text": "two"}
+            )
+            told: Any = await anext(aiter(stream))
+            return [uri, str(told.uri)]
+
+    uri, told = talk(app, MODERN, ask)
+    assert told == uri
+
+
 @ERAS
 def test_a_resource_over_the_bound_is_cut_at_a_line_and_says_so(tmp_path: Path, era: str) -> None:
     text = "# A\n\n" + "".join(f"line {n} of many\n" for n in range(5000))

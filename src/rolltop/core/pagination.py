@@ -86,6 +86,12 @@ class VerbatimText(str):
     __slots__ = ()
 
 
+class AddressText(str):
+    """An address in an answer: never cut, and not part of the seeds' answers."""
+
+    __slots__ = ()
+
+
 class NextCall(TypedDict):
     """A call that is ready to send: an answer's `next`."""
 
@@ -408,7 +414,7 @@ def _truncate_value(value: Any, focused: int, cap: int, most: int | None) -> Any
     if isinstance(value, str):
         cap = focused if isinstance(value, FocusedText) else cap
         is_label = len(value) <= _MAX_LABEL_CHARACTERS and value.isascii()
-        is_kept = is_label or len(value) <= cap or isinstance(value, VerbatimText)
+        is_kept = is_label or len(value) <= cap or isinstance(value, VerbatimText | AddressText)
         return value if is_kept else _truncate_text(value, cap)
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)

@@ -17,6 +17,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from rolltop.core.addresses import shorten_address
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.core.lazy_imports import lazy
@@ -138,10 +139,11 @@ class Subscriptions:
                     stream.close()
 
     def _publish_change(self, principal: Principal, uri: str) -> None:
-        event = ResourceUpdated(uri)
-        for listener in tuple(self._users.get(principal.user_id, {}).values()):
-            listener(event)
-        if uri in self._watched:
-            telling = asyncio.create_task(self._watched[uri].send_resource_updated(uri))
-            self._notify_tasks.add(telling)
-            telling.add_done_callback(self._notify_tasks.discard)
+        for name in dict.fromkeys((uri, shorten_address(uri))):
+            event = ResourceUpdated(name)
+            for listener in tuple(self._users.get(principal.user_id, {}).values()):
+                listener(event)
+            if name in self._watched:
+                telling = asyncio.create_task(self._watched[name].send_resource_updated(name))
+                self._notify_tasks.add(telling)
+                telling.add_done_callback(self._notify_tasks.discard)

@@ -11,10 +11,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from rolltop import __version__
 from rolltop.core import cursor as cursors
+from rolltop.core.addresses import full_address
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.toolsets.notes import edits, note_list, note_view
@@ -190,7 +190,7 @@ class NoteService:
         return _status_response(note_id, "deleted", last, server_version)
 
     def _notify(self, call: CallContext, note_id: str) -> None:
-        self._app.notify_changed(call.principal, f"rolltop://note/{quote(note_id, safe='')}")
+        self._app.notify_changed(call.principal, full_address("note", note_id))
 
 
 def _write_local(

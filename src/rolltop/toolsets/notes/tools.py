@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from pydantic import Field
 
 from rolltop.core import pagination
+from rolltop.core.addresses import TEMPLATES
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
@@ -217,7 +218,7 @@ TOOLS: Final = (
 RESOURCE_TEMPLATES: Final = (
     ResourceTemplate(
         "note",
-        "rolltop://note/{id}",
+        TEMPLATES["note"],
         "Note",
         "One note as JSON.",
         "application/json",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from rolltop.core.addresses import TEMPLATES
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import MIN_BUDGET, Page, TextPage
@@ -157,7 +158,7 @@ TOOLS: Final = (
 RESOURCE_TEMPLATES: Final = (
     ResourceTemplate(
         kind="section",
-        template="rolltop://section/{root}/{+path}{#id}",
+        template=TEMPLATES["section"],
         title="A section of a document",
         description="The lines of one section of a file in a named root.",
         mime_type="text/plain",

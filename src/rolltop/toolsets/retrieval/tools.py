@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
+from rolltop.core.addresses import TEMPLATES
 from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
@@ -264,7 +265,7 @@ TOOLS: Final = (
 RESOURCE_TEMPLATES: Final = (
     ResourceTemplate(
         kind="file",
-        template="rolltop://file/{repo}/{+path}{#lines}",
+        template=TEMPLATES["file"],
         title="A file of a root",
         description="A text file of a named root, or lines of it: #L10-L20.",
         mime_type="text/plain",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from rolltop.core.addresses import TEMPLATES
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page, TextPage
@@ -416,7 +417,7 @@ TOOLS: Final = (
 RESOURCE_TEMPLATES: Final = (
     ResourceTemplate(
         "pad",
-        "rolltop://pad/{id}",
+        TEMPLATES["pad"],
         "Scratchpad",
         "One scratchpad with its cells as JSON.",
         "application/json",
@@ -425,7 +426,7 @@ RESOURCE_TEMPLATES: Final = (
     ),
     ResourceTemplate(
         "cell",
-        "rolltop://cell/{id}",
+        TEMPLATES["cell"],
         "Cell",
         "One cell of a scratchpad as JSON.",
         "application/json",

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import cursor as cursors
+from rolltop.core.addresses import is_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     FindId = Callable[[str, str], str]
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_LINK: Final = re.compile(r"(rolltop://[a-z]+/|https?://[^\s/?#]+)\S*", re.IGNORECASE)
+_WEB_LINK: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _DAY: Final = timedelta(days=1, microseconds=-1)
 
 
@@ -94,13 +95,13 @@ def tag(text: str) -> str:
 
 
 def link(text: str) -> str:
-    """Return a reference `rolltop://kind/…` or a web address; its target is not read."""
+    """Return an address, `rolltop://…` or of the web; its target is not read."""
     trimmed = require_storable(text, "links").strip()
-    if len(trimmed) > MAX_LINK_LENGTH or not _LINK.fullmatch(trimmed):
+    if len(trimmed) > MAX_LINK_LENGTH or not (_WEB_LINK.fullmatch(trimmed) or is_address(trimmed)):
         raise InvalidArgument(
             f"A link is rolltop://kind/… or https://… of up to {MAX_LINK_LENGTH} characters;"
             f" got {value_preview(text)}",
-            hint="Send web addresses, or references as the other tools answer them,"
+            hint="Send web addresses, or addresses as answers show them in uri,"
             " such as rolltop://task/<id>.",
         )
     return trimmed

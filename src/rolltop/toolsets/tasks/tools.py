@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from rolltop.core import addresses
 from rolltop.core import cursor as cursors
 from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.arguments import Parameters, QueryText
@@ -414,7 +415,7 @@ def _notify(call: CallContext, task_id: str, user_id: str | None) -> None:
         if user_id is None
         else Principal.for_user(user_id.lower(), actor=call.principal.actor)
     )
-    call.app.notify_changed(scope, f"rolltop://task/{task_id}")
+    call.app.notify_changed(scope, addresses.full_address("task", task_id))
 
 
 _STATUS_HINT: Final = "complete_task completes a task, and reopen_task makes it pending again."
@@ -515,7 +516,7 @@ TOOLS: Final = (
 RESOURCE_TEMPLATES: Final = (
     ResourceTemplate(
         "task",
-        "rolltop://task/{id}",
+        addresses.TEMPLATES["task"],
         "Task",
         "One task as JSON.",
         "application/json",

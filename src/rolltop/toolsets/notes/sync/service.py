@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from rolltop.core import logging
 from rolltop.core.accounts import ensure_default_user
+from rolltop.core.addresses import full_address
 from rolltop.core.context import ignore_progress
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
@@ -195,7 +195,7 @@ class SyncService:
         credentials = await asyncio.to_thread(self._credentials, name, account)
 
         def notify(note_id: str) -> None:
-            app.notify_changed(principal, f"rolltop://note/{quote(note_id, safe='')}")
+            app.notify_changed(principal, full_address("note", note_id))
 
         async with self._http_client() as client:
             backend = SimplenoteBackend(

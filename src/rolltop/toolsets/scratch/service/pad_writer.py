@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logging, pagination
+from rolltop.core.addresses import full_address
 from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
 from rolltop.toolsets.scratch.models.records import PadChange, PadWrite
@@ -153,7 +154,7 @@ class PadWriter:
         """Delete a cell."""
         pad_id, named = await self.service.find_ids(self.call, scratch_id, [cell_id])
         written = await self._write(pads.delete_cell, pad_id, named, if_version)
-        self.call.app.notify_changed(self.call.principal, f"rolltop://cell/{named}")
+        self.call.app.notify_changed(self.call.principal, full_address("cell", named))
         return self._answer(written, outcome={"cell_id": named, "deleted": True})
 
     async def _parse_cell(self, scratch_id: str, cell: CellInput) -> tuple[Draft, Results]:
@@ -202,7 +203,7 @@ class PadWriter:
         app, caller = self.call.app, self.call.principal
         notify_pad(self.call, written.pad.scratch_id)
         for cell in written.cells:
-            app.notify_changed(caller, f"rolltop://cell/{cell.cell_id}")
+            app.notify_changed(caller, full_address("cell", cell.cell_id))
         if written.evicted:
             log_evicted(
                 app.settings["scratch.eviction_policy"], caller.user_id, len(written.evicted)
@@ -224,7 +225,7 @@ def log_evicted(policy: str, user_id: str, count: int) -> None:
 
 def notify_pad(call: CallContext, scratch_id: str) -> None:
     """Tell listeners that a pad has changed."""
-    call.app.notify_changed(call.principal, f"rolltop://pad/{scratch_id}")
+    call.app.notify_changed(call.principal, full_address("pad", scratch_id))
 
 
 def shown_whole(thing: JsonObject, name: str, limit: int) -> JsonObject:

@@ -1,0 +1,187 @@
+"""Addresses: `rolltop://…`, the one name of everything that is kept or read here.
+
+    rolltop://note|pad|cell|task/<id>[@<version>][#L<a>-<b>]
+    rolltop://file/<root>/<path>[@<first 12 of sha256>][#L<a>-<b>]
+    rolltop://section/<root>/<path>[@<first 12 of sha256>]#<section id>[#L<a>-<b>]
+
+Ids may be shortened to a unique beginning. All but letters, digits, `-._~/` is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+from urllib.parse import quote, unquote
+
+from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument
+from rolltop.core.pagination import AddressText
+
+Kind = Literal["note", "pad", "cell", "task", "file", "section"]
+_RECORDS: Final = frozenset({"note", "pad", "cell", "task"})
+SCHEME: Final = "rolltop://"
+TEMPLATES: Final[dict[Kind, str]] = {
+    "note": f"{SCHEME}note/{{id}}",
+    "pad": f"{SCHEME}pad/{{id}}",
+    "cell": f"{SCHEME}cell/{{id}}",
+    "task": f"{SCHEME}task/{{id}}",
+    "file": f"{SCHEME}file/{{repo}}/{{+path}}{{#lines}}",
+    "section": f"{SCHEME}section/{{root}}/{{+path}}{{#id}}",
+}
+"""The addresses that are resources too, as templates."""
+SHORT_ID_LENGTH: Final = 8
+"""Hexadecimal digits: of an id, the part that answers show."""
+VERSION_LENGTH: Final = 12
+"""Hexadecimal digits: of the SHA-256 of a file, the part that is its version."""
+MAX_ADDRESS_LENGTH: Final = 8192
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){3}[0-9a-f]{8}", re.ASCII)
+_LINES: Final = re.compile(r"L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?", re.ASCII)
+_COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+_HASH: Final = re.compile(rf"[0-9a-f]{{{VERSION_LENGTH}}}", re.ASCII)
+_HINT: Final = (
+    "An address is rolltop://note/<id>, pad, cell or task likewise, "
+    "rolltop://file/<root>/<path>#L10-20 or rolltop://section/<root>/<path>#<section id>; "
+    "answers show it as uri."
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """What an address says; `id` is empty for files and sections, and these fields for others."""
+
+    kind: Kind
+    id: str = ""
+    root: str = ""
+    path: str = ""
+    section: str = ""
+    version: str = ""
+    lines: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        """Print the address."""
+        name = _quote(self.id) if self.id else f"{_quote(self.root)}/{_quote(self.path, '/')}"
+        version = f"@{self.version}" if self.version else ""
+        section = f"#{_quote(self.section)}" if self.section else ""
+        lines = f"#L{self.lines[0]}-{self.lines[1]}" if self.lines else ""
+        return f"{SCHEME}{self.kind}/{name}{version}{section}{lines}"
+
+    @property
+    def text(self) -> AddressText:
+        """The address as answers show it."""
+        return AddressText(self)
+
+
+def parse_address(text: str) -> Address:
+    """Parse an address. Raises InvalidArgument for any other text."""
+    given = text.strip()
+    scheme, rest = given[: len(SCHEME)].lower(), given[len(SCHEME) :]
+    if scheme != SCHEME or len(given) > MAX_ADDRESS_LENGTH:
+        raise _no_address(text)
+    kind, _, rest = rest.partition("/")
+    kind = kind.lower()
+    name, _, lines = rest.partition("#")
+    section = ""
+    if kind == "section":
+        section, _, lines = lines.partition("#")
+    is_record = kind in _RECORDS
+    name, version = _split_version(name, _COUNT if is_record else _HASH)
+    root, slash, path = name.partition("/")
+    root, path, section = _unquote(root), _unquote(path), _unquote(section)
+    is_whole = not slash if is_record else bool(path)
+    if (
+        kind not in TEMPLATES
+        or not (root and is_whole)
+        or (kind == "section" and not section)
+        or "\0" in f"{root}{path}{section}"
+    ):
+        raise _no_address(text)
+    where = _parse_lines(lines, text)
+    if is_record:
+        return Address(kind, root, version=version, lines=where)
+    return Address(kind, "", root, path, section, version, where)
+
+
+def record_address(kind: Kind, record_id: str) -> AddressText:
+    """Print the address of a note, pad, cell or task as answers show it: of a UUID, the start."""
+    return Address(kind, short_id(record_id)).text
+
+
+def full_address(kind: Kind, record_id: str) -> str:
+    """Print the address of a note, pad, cell or task with its whole id, as the resource's name."""
+    return str(Address(kind, record_id))
+
+
+def file_address(root: str, path: str, lines: tuple[int, int] | None = None) -> AddressText:
+    """Print the address of a file, or of some lines of it."""
+    return Address("file", root=root, path=path, lines=lines).text
+
+
+def section_address(root: str, path: str, section_id: str) -> AddressText:
+    """Print the address of a section of a file."""
+    return Address("section", root=root, path=path, section=section_id).text
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address."""
+    try:
+        parse_address(text)
+    except InvalidArgument:
+        return False
+    return True
+
+
+def shorten_address(uri: str) -> str:
+    """Return the address of a record, printed with its whole id, as answers show it."""
+    before, slash, record_id = uri.rpartition("/")
+    return f"{before}{slash}{short_id(record_id)}"
+
+
+def short_id(record_id: str) -> str:
+    """Return the part of an id that addresses show; all of one that is no UUID."""
+    return record_id[:SHORT_ID_LENGTH] if _UUID.fullmatch(record_id) else record_id
+
+
+def without_addresses(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return an answer without the fields that are addresses of ours."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value).items()
+        return {
+            name: without_addresses(part)
+            for name, part in fields
+            if not isinstance(part, AddressText)
+        }
+    if isinstance(value, list):
+        return [without_addresses(part) for part in cast("list[Any]", value)]
+    return value
+
+
+def _quote(text: str, safe: str = "") -> str:
+    return quote(text, safe=safe, errors="surrogateescape")
+
+
+def _unquote(text: str) -> str:
+    """Decode a part of an address; bytes that are no UTF-8 as in the names of files."""
+    return unquote(text, errors="surrogateescape")
+
+
+def _split_version(name: str, form: re.Pattern[str]) -> tuple[str, str]:
+    """Split off what follows the last `@`, if it looks like a version."""
+    before, mark, version = name.rpartition("@")
+    return (before, version) if mark and form.fullmatch(version) else (name, "")
+
+
+def _parse_lines(fragment: str, text: str) -> tuple[int, int] | None:
+    if not fragment:
+        return None
+    found = _LINES.fullmatch(fragment)
+    if found is None:
+        raise _no_address(text)
+    first, last = int(found[1]), int(found[2] or found[1])
+    if not 1 <= first <= last:
+        raise _no_address(text)
+    return first, last
+
+
+def _no_address(text: str) -> InvalidArgument:
+    return InvalidArgument(f"{value_preview(text)} is no address", hint=_HINT)
