@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rolltop.core import addresses
 from rolltop.core.addresses import Address, parse_address
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.pagination import AddressText, truncate_texts
+from rolltop.core.pagination import AddressText, truncate_texts, without_addresses
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 segments = names.filter(lambda text: len(text) < 60)
@@ -48,8 +48,7 @@ sections = st.builds(
 @given(records | files | sections)
 def test_an_address_is_read_back_as_it_was_printed(address: Address) -> None:
     printed = str(address)
-    assert printed.isascii()
-    assert " " not in printed
+    assert not set(printed) & set(' "<>?[]\n')
     assert parse_address(printed) == address
     assert parse_address(f" {printed}\n") == address
 
@@ -141,5 +140,5 @@ def test_an_address_is_whole_or_not_there_at_all() -> None:
     assert cut is not None
     assert cut["hits"][0]["uri"] == address
     assert isinstance(cut["hits"][0]["uri"], AddressText)
-    bare = addresses.without_addresses(answer)
+    bare = without_addresses(answer)
     assert bare == {"hits": [{"text": "word " * 200}], "metadata": {"uri": "rolltop://"}}

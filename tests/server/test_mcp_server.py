@@ -13,7 +13,6 @@ from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 from rolltop.core import accounts, pagination, token_counter
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidConfig
-from rolltop.core.principal import Principal
 from rolltop.toolsets import TOOLSETS
 from tests import witnesses
 from tests.server.apps import make_app
@@ -475,7 +474,7 @@ def test_hosts_that_load_tools_on_demand_are_told_which_to_have_at_hand(
     listed = talk(make_app(tmp_path), era, lambda client: client.list_tools())
     hints: dict[str, dict[str, Any]] = {tool.name: tool.meta or {} for tool in listed.tools}
     at_hand = {name for name, hint in hints.items() if hint == {"anthropic/alwaysLoad": True}}
-    core = {"next_task", "add_task", "scratch_search", "note_list", "repo_smart_search"}
+    core = {"next_task", "add_task", "desk_read", "note_list", "repo_smart_search"}
     assert at_hand == core
     assert hints["repo_search"]["anthropic/searchHint"].startswith("grep")
     for name in hints.keys() - core:
@@ -521,43 +520,6 @@ def test_prompts_name_listed_tools_and_repeat_what_was_given(tmp_path: Path) -> 
     assert "note_" not in said.replace(given, "")
     given = "note"  # a part of names
     assert "note_" not in talk(app, LEGACY, ask)
-
-
-def test_changes_of_another_user_are_not_told(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    uri = "rolltop://thing/one"
-
-    async def ask(client: Client) -> list[Any]:
-        seen = await client.call_tool("who_am_i", {})
-        caller: dict[str, str] = seen.structured_content
-        own = Principal.for_user(caller["user"])
-        async with client.listen(resource_subscriptions=[uri]) as stream:
-            app.context.notify_changed(Principal.for_user("somebody else"), uri)
-            app.context.notify_changed(own, uri)
-            app.context.notify_changed(own, "rolltop://thing/other")
-            told: list[Any] = [await anext(aiter(stream))]
-            app.subscriptions.close()
-            return [*told, *[event async for event in stream]]
-
-    assert len(talk(app, MODERN, ask)) == 1
-
-
-def test_changes_are_told_by_the_address_that_answers_show(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-
-    async def ask(client: Client) -> list[str]:
-        saved = await client.call_tool("note_save", {"text": "one"})
-        note: dict[str, Any] = saved.structured_content
-        uri = f"rolltop://note/{note['id'][:8]}"
-        async with client.listen(resource_subscriptions=[uri]) as stream:
-            await client.call_tool(
-                "note_save", {"id": note["id"], "local_version": 1, "text": "two"}
-            )
-            told: Any = await anext(aiter(stream))
-            return [uri, str(told.uri)]
-
-    uri, told = talk(app, MODERN, ask)
-    assert told == uri
 
 
 @ERAS

@@ -4,19 +4,23 @@
     rolltop://file/<root>/<path>[@<first 12 of sha256>][#L<a>-<b>]
     rolltop://section/<root>/<path>[@<first 12 of sha256>]#<section id>[#L<a>-<b>]
 
-Ids may be shortened to a unique beginning. All but letters, digits, `-._~/` is percent-encoded.
+Ids may be shortened to a unique beginning. All but letters and digits of any script, `-._~` and the
+slashes of paths is percent-encoded.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote, unquote
 
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.pagination import AddressText
+from rolltop.core.pagination import AddressText, JsonObject, Page, TextPage, without_addresses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Kind = Literal["note", "pad", "cell", "task", "file", "section"]
 _RECORDS: Final = frozenset({"note", "pad", "cell", "task"})
@@ -36,6 +40,7 @@ VERSION_LENGTH: Final = 12
 """Hexadecimal digits: of the SHA-256 of a file, the part that is its version."""
 MAX_ADDRESS_LENGTH: Final = 8192
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){3}[0-9a-f]{8}", re.ASCII)
+_ODD: Final = re.compile(r"[^\w.~-]+")
 _LINES: Final = re.compile(r"L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?", re.ASCII)
 _COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _HASH: Final = re.compile(rf"[0-9a-f]{{{VERSION_LENGTH}}}", re.ASCII)
@@ -60,7 +65,8 @@ class Address:
 
     def __str__(self) -> str:
         """Print the address."""
-        name = _quote(self.id) if self.id else f"{_quote(self.root)}/{_quote(self.path, '/')}"
+        path = "/".join(map(_quote, self.path.split("/")))
+        name = _quote(self.id) if self.id else f"{_quote(self.root)}/{path}"
         version = f"@{self.version}" if self.version else ""
         section = f"#{_quote(self.section)}" if self.section else ""
         lines = f"#L{self.lines[0]}-{self.lines[1]}" if self.lines else ""
@@ -142,22 +148,21 @@ def short_id(record_id: str) -> str:
     return record_id[:SHORT_ID_LENGTH] if _UUID.fullmatch(record_id) else record_id
 
 
-def without_addresses(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """Return an answer without the fields that are addresses of ours."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value).items()
-        return {
-            name: without_addresses(part)
-            for name, part in fields
-            if not isinstance(part, AddressText)
-        }
-    if isinstance(value, list):
-        return [without_addresses(part) for part in cast("list[Any]", value)]
-    return value
+def as_seeds_answer(made: JsonObject | Page | TextPage) -> JsonObject | Page | TextPage:
+    """Return a tool's result without addresses, which the seeds' answers do not have."""
+    if isinstance(made, dict):
+        return without_addresses(made)
+    envelope: Callable[[Any], JsonObject] = made.envelope
+
+    def bare(part: Any) -> JsonObject:  # noqa: ANN401  # a list's items or a text
+        return without_addresses(envelope(part))
+
+    return replace(made, envelope=bare)
 
 
-def _quote(text: str, safe: str = "") -> str:
-    return quote(text, safe=safe, errors="surrogateescape")
+def _quote(text: str) -> str:
+    """Encode what is neither a letter, a digit nor one of `-._~`, of any script."""
+    return _ODD.sub(lambda found: quote(found[0], safe="", errors="surrogateescape"), text)
 
 
 def _unquote(text: str) -> str:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from rolltop.core import logging, pagination
-from rolltop.core.addresses import without_addresses
+from rolltop.core.addresses import as_seeds_answer
 from rolltop.core.argument_names import suggest_name, suggest_tools
 from rolltop.core.arguments import Parameters, value_preview
 from rolltop.core.context import CallContext, ProgressCallback, ignore_progress
@@ -28,7 +28,7 @@ from rolltop.core.errors import (
 from rolltop.core.principal import IMPERSONATE, WRITE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.core.context import AppContext
     from rolltop.core.principal import Principal
@@ -114,6 +114,7 @@ class ToolRegistry:
         ]
         _check_names("tools", self._selection.tools, names)
         _check_names("exclude_tools", self._selection.exclude, names)
+        self.uses_aliases = self._selection.use_aliases
         chosen = self._selection.toolsets
         self._known_names = {
             name
@@ -133,9 +134,7 @@ class ToolRegistry:
             if self._selection.read_only
             else self._register_tools(read_only=False)
         )
-        self._listed_names = (
-            _alias_names(self._all_tools.values()) if self._selection.use_aliases else {}
-        )
+        self._listed_names = _alias_names(self._all_tools.values()) if self.uses_aliases else {}
         longest_first = sorted(self._listed_names, key=len, reverse=True)
         names = "|".join(longest_first)
         # Not in paths and addresses, which are the user's.
@@ -155,11 +154,6 @@ class ToolRegistry:
             for registered in registered_tools
             if registered.name != registered.tool.name or not registered.tool.other_aliases
         )
-
-    @property
-    def uses_aliases(self) -> bool:
-        """Whether the seeds' names are listed, and their answers given."""
-        return self._selection.use_aliases
 
     def use_listed_names(self, text: str) -> str:
         """Return a text of ours, such as a hint, with its tools called by their listed names."""
@@ -397,8 +391,8 @@ def error_answer(
     most: int = app.settings["max_result_tokens"]
     limit = most if limit is None else limit
     shaped: JsonObject = {}
-    whole = without_addresses(error.data) if app.registry.uses_aliases else error.data
-    for data in (whole, None):
+    as_seed = app.registry.uses_aliases and toolset.has_seed
+    for data in (pagination.without_addresses(error.data) if as_seed else error.data, None):
         hint = app.registry.use_listed_names(error.hint)
         shown = RolltopError(error.message, hint=hint, code=code, data=data)
         shaped = toolset.shape_error(shown)
@@ -483,8 +477,8 @@ def _fit_result(
     if not isinstance(result, dict | pagination.Page | pagination.TextPage):
         raise TypeError(f"{registered.tool.name} answered {type(result).__name__}, not an object")
     made = cast("JsonObject | pagination.Page | pagination.TextPage", result)
-    if app.registry.uses_aliases:
-        made = _as_seeds_answer(made)
+    if app.registry.uses_aliases and registered.toolset.has_seed:
+        made = as_seeds_answer(made)
     limit, most = budgets
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
@@ -516,20 +510,6 @@ def _fit_result(
     else:
         part = _fit_part(made, limit, finish)
     return _answer(part, is_error=False)
-
-
-def _as_seeds_answer(
-    made: JsonObject | pagination.Page | pagination.TextPage,
-) -> JsonObject | pagination.Page | pagination.TextPage:
-    """Return the result without addresses, which the seeds' answers do not have."""
-    if isinstance(made, dict):
-        return without_addresses(made)
-    envelope: Callable[[Any], JsonObject] = made.envelope
-
-    def bare(part: Any) -> JsonObject:  # noqa: ANN401  # a list's items or a text
-        return without_addresses(envelope(part))
-
-    return replace(made, envelope=bare)
 
 
 def _fit_part(

@@ -87,7 +87,10 @@ class VerbatimText(str):
 
 
 class AddressText(str):
-    """An address in an answer: never cut, and not part of the seeds' answers."""
+    """An address in an answer: never cut, and not part of the seeds' answers.
+
+    What it says, an answer says in other fields too: it is left out before these are.
+    """
 
     __slots__ = ()
 
@@ -250,6 +253,20 @@ def count_fitting(most: int, limit: int, render: Callable[[int], object]) -> int
         high *= 2
     counts = range(1, min(high, most) + 1)
     return bisect_right(counts, 0, key=lambda count: not fits_budget(render(count), limit))
+
+
+def without_addresses(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return an answer without the fields that are addresses of ours."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value).items()
+        return {
+            name: without_addresses(part)
+            for name, part in fields
+            if not isinstance(part, AddressText)
+        }
+    if isinstance(value, list):
+        return [without_addresses(part) for part in cast("list[Any]", value)]
+    return value
 
 
 def serialize(result: JsonObject) -> tuple[JsonObject, str]:
@@ -422,7 +439,7 @@ def _truncate_value(value: Any, focused: int, cap: int, most: int | None) -> Any
         kept = {
             k: e if k in _VERBATIM_FIELDS else _truncate_value(e, focused, cap, most)
             for k, e in fields.items()
-            if k not in left_out
+            if k not in left_out and (most is None or not isinstance(e, AddressText))
         }
         return {**kept, _OMITTED: [*kept.get(_OMITTED, []), *left_out]} if left_out else kept
     if isinstance(value, list):
@@ -543,7 +560,7 @@ def _truncate_around_text(cut: Truncatable, limit: int, finish: AttachContinuati
     def finish_truncated(
         part: JsonObject, changed: dict[str, object], cursor: str | None
     ) -> JsonObject:
-        return _apply_caps(finish(part, changed, cursor), cap, most)
+        return _apply_caps(without_addresses(finish(part, changed, cursor)), cap, most)
 
     fitting = _max_fitting_units(cut, limit, finish_truncated) if _has_verbatim_text(first) else 0
     end = _choose_end(cut, fitting, limit, finish_truncated) if fitting else min(1, cut.size)

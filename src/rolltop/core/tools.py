@@ -183,6 +183,7 @@ class Toolset:
     names a tool that is not offered is left out.
     Without `needs_store` calls are answered before the store is open and while it is out of
     reach, for a principal whose user may be unknown. What `reads_roots` reads files in the roots.
+    Without a seed, answers are the same under the seeds' names.
     """
 
     name: str
@@ -201,6 +202,7 @@ class Toolset:
     check_settings: Callable[[Settings], None] | None = None
     guidance: tuple[str, ...] = ()
     needs_store: bool = True
+    has_seed: bool = True
     reads_roots: bool = False
     argument_code: str = "INVALID_ARGUMENT"
     text_code: str = "INVALID_TEXT"
