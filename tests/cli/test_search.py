@@ -106,7 +106,9 @@ def test_on_a_terminal_answers_are_for_people_and_json_is_for_the_asking(
     monkeypatch.setattr(sys.stdout, "isatty", Mock(return_value=True))
     listed = filled("call", "list_tasks").out
     assert re.search(
-        r"^  - task_id: [0-9a-f-]{36}\n    title: Grease the wheel$", listed, re.MULTILINE
+        r"^  - task_id: ([0-9a-f]{8})[0-9a-f-]{28}\n    uri: rolltop://task/\1\n    title: Grease",
+        listed,
+        re.MULTILINE,
     )
     read = filled("call", "smart_read", "file_path=mill.md").out
     assert "content:\n  # Mill\n\n  The water wheel turns.\n" in read

@@ -26,7 +26,9 @@ TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"
 
 def test_a_new_task_is_pending_and_holds_what_was_given(mine: Caller) -> None:
     task = mine.ok("add_task", title="  Buy milk\n", description="\tTwo litres ")
-    assert uuid.UUID(task.pop("task_id"))
+    task_id = task.pop("task_id")
+    assert uuid.UUID(task_id)
+    assert task.pop("uri") == f"rolltop://task/{task_id[:8]}"
     created = task.pop("created_at")
     assert MOMENT.fullmatch(created)
     assert task == {
@@ -121,7 +123,8 @@ def test_each_optional_field_alone_is_enough_for_an_update_and_can_be_cleared(
 def test_a_deleted_task_is_gone_and_its_deletion_succeeds_once(mine: Caller) -> None:
     task = mine.add()
     deleted = mine.ok("delete_task", task_id=task)
-    assert deleted == {"task_id": task, "message": "Task deleted successfully"}
+    named = {"task_id": task, "uri": f"rolltop://task/{task[:8]}"}
+    assert deleted == {**named, "message": "Task deleted successfully"}
     assert mine.code("delete_task", task_id=task) == "NOT_FOUND"
     assert mine.ok("list_tasks") == []
 

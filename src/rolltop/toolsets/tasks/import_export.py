@@ -81,7 +81,7 @@ def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
 def render_task(task: StoredTask) -> bytes:
     """Render a task as a Markdown file in UTF-8."""
     fields = {"id": task.id, **task.data}
-    del fields["task_id"]
+    del fields["task_id"], fields["uri"]
     text = fields.pop("description", "")
     if task.deleted_at:
         fields["deleted_at"] = format_timestamp(task.deleted_at)

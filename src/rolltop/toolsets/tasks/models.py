@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from rolltop.core import cursor
+from rolltop.core.addresses import record_address
 from rolltop.core.pagination import NextCall, VerbatimText, format_timestamp
 
 JsonObject = dict[str, Any]
@@ -196,6 +197,7 @@ class Task:
         }
         return {
             "task_id": self.id,
+            "uri": record_address("task", self.id),
             "title": self.title,
             "status": self.status,
             "created_at": format_timestamp(self.created_at),
@@ -245,6 +247,7 @@ class TaskData(TypedDict):
     """A task as the tools answer it."""
 
     task_id: str
+    uri: NotRequired[str]
     title: str
     description: NotRequired[str]
     status: Status
@@ -275,6 +278,7 @@ class AddedTask(TypedDict):
     """One of several new tasks."""
 
     task_id: str
+    uri: NotRequired[str]
 
 
 class TaskAddedAnswer(TypedDict):
@@ -346,6 +350,7 @@ class DeletedTask(TypedDict):
     """A task that went into the trash."""
 
     task_id: str
+    uri: NotRequired[str]
     message: str
 
 

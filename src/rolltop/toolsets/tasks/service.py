@@ -67,11 +67,8 @@ def resolve_owner(principal: Principal, user_id: str | None) -> str:
     if user_id is None:
         return principal.user_id
     named = identifier(user_id, "user_id")
-    return (
-        named
-        if named == principal.user_id or IMPERSONATE in principal.permissions
-        else UNKNOWN_OWNER_ID
-    )
+    is_allowed = named == principal.user_id or IMPERSONATE in principal.permissions
+    return named if is_allowed else UNKNOWN_OWNER_ID
 
 
 class TaskService:
@@ -213,10 +210,13 @@ class TaskService:
             return wanted
         return replace(wanted, own_project=tx.scope.project or None)
 
-    def get_task(self, tx: Tx, task_id: str, user_id: str | None = None) -> Task:
-        """Return one task. Raises NotFound."""
+    def get_task(
+        self, tx: Tx, task_id: str, user_id: str | None = None, *, trash: bool = False
+    ) -> Task:
+        """Return one task, outside the trash or in it. Raises NotFound."""
         owner = resolve_owner(tx.scope, user_id)
-        return _get_or_raise(tx, owner, _id_finder(tx, owner)(task_id, "task_id"))
+        found = _id_finder(tx, owner, trash=trash)(task_id, "task_id")
+        return _get_or_raise(tx, owner, found, trash=trash)
 
     def get_details(
         self, tx: Tx, task_id: str, user_id: str | None = None, before: int = 0
@@ -520,8 +520,8 @@ def _add_comment(tx: Tx, owner: str, task_id: str, version: int, lines: Sequence
         store.add_comment(tx, owner, task_id, comment)
 
 
-def _get_or_raise(tx: Tx, owner: str, task_id: str) -> Task:
-    task = store.get_task(tx, owner, task_id)
+def _get_or_raise(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> Task:
+    task = store.get_task(tx, owner, task_id, trash=trash)
     if task is None:
         raise errors.not_found()
     return task

@@ -93,7 +93,7 @@ async def add_task(  # each is a field
     several = await call.write(_service(call).add_tasks, _parse_entries(tasks), user_id)
     for task in several:
         _notify(call, task.id, user_id)
-    return _plan_answer(call, [{"task_id": task.id} for task in several], user_id)
+    return _plan_answer(call, [_task_ref(task.id) for task in several], user_id)
 
 
 def _plan_answer(call: CallContext, added: list[JsonObject], user_id: str | None) -> JsonObject:
@@ -336,7 +336,7 @@ async def delete_task(
         service.delete_task, task_id, user_id, if_version, token, force=bool(force)
     )
     _notify(call, deleted, user_id)
-    data = {"task_id": deleted, "message": "Task deleted successfully"}
+    data = {**_task_ref(deleted), "message": "Task deleted successfully"}
     return {"success": True, "data": data}
 
 
@@ -407,6 +407,10 @@ def _write_answer(call: CallContext, task: Task, user_id: str | None) -> JsonObj
     """Return the answer of a call that wrote a task, after telling those who listen."""
     _notify(call, task.id, user_id)
     return {"success": True, "data": task.data}
+
+
+def _task_ref(task_id: str) -> JsonObject:
+    return {"task_id": task_id, "uri": addresses.record_address("task", task_id)}
 
 
 def _notify(call: CallContext, task_id: str, user_id: str | None) -> None:

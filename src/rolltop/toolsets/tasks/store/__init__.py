@@ -92,18 +92,24 @@ _aggregated_columns: Final = {
         _shown_blocker_alias.c.deleted_at.is_(None),
     ),
 }
-_SELECT_TASKS: Final = select(
+_SELECT_ALL: Final = select(
     *(tasks.c[name] for name in _STORED_COLUMNS),
     *(
         part.correlate(tasks).scalar_subquery().label(name)
         for name, part in _aggregated_columns.items()
     ),
-).where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None))
+).where(tasks.c.user_id == _OWNER)
 """The one SELECT by which tasks are read: all that a Task holds."""
+_SELECT_TASKS: Final = _SELECT_ALL.where(tasks.c.deleted_at.is_(None))
 
 _COLUMN_NAMES: Final = (*_STORED_COLUMNS, *_aggregated_columns)
 _GET_TASK: Final = CompiledStatement(
     _SELECT_TASKS.where(tasks.c.id == bindparam("wanted", type_=Identifier))
+)
+_GET_DELETED: Final = CompiledStatement(
+    _SELECT_ALL.where(
+        tasks.c.id == bindparam("wanted", type_=Identifier), tasks.c.deleted_at.is_not(None)
+    )
 )
 _NEWEST_FIRST: Final = (tasks.c.created_at.desc(), tasks.c.id.desc())
 _SOME_TASKS: Final = CompiledStatement(
@@ -124,9 +130,10 @@ def user_exists(tx: Tx, owner: str) -> bool:
     return _USER_EXISTS.first(tx, {"owner": owner}) is not None
 
 
-def get_task(tx: Tx, owner: str, task_id: str) -> Task | None:
-    """Return the owner's task; None if it is missing, in the trash or another's."""
-    found = _read_tasks(tx, _GET_TASK, {"owner": owner, "wanted": task_id})
+def get_task(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> Task | None:
+    """Return the owner's task outside the trash, or in it; None if it is not there."""
+    statement = _GET_DELETED if trash else _GET_TASK
+    found = _read_tasks(tx, statement, {"owner": owner, "wanted": task_id})
     return found[0] if found else None
 
 
