@@ -71,7 +71,8 @@ def test_a_cell_goes_to_the_end_with_an_id_of_its_own_or_the_callers(mine: Calle
     assert answer["cell_id"] == chosen
     shown = answer["scratchpad"]
     assert (shown["version"], shown["cell_count"]) == (2, 2)
-    assert shown["cells"] == [{"cell_id": chosen, "index": 1, "language": "py", "version": 1}]
+    named = {"cell_id": chosen, "uri": f"rolltop://cell/{chosen[:8]}"}
+    assert shown["cells"] == [{**named, "index": 1, "language": "py", "version": 1}]
     assert "validation" not in answer
     error = mine.fails("scratch_append_cell", scratch_id=pad, cell=cell(cell_id=chosen))
     assert error["code"] == "INVALID_ID"

@@ -37,8 +37,8 @@ def test_a_new_pad_holds_what_was_given(mine: Caller, me: Principal) -> None:
     assert uuid.UUID(made["scratch_id"])
     assert "metadata" not in made
     assert [sorted(shown) for shown in made["cells"]] == [
-        ["cell_id", "index", "language", "tags", "version"],
-        ["cell_id", "index", "language", "version"],
+        ["cell_id", "index", "language", "tags", "uri", "version"],
+        ["cell_id", "index", "language", "uri", "version"],
     ]
     read = mine.read(made["scratch_id"])
     assert read["metadata"] == {**metadata, "title": "Storms"}
@@ -211,7 +211,10 @@ def test_lists_are_ordered_and_filtered_before_the_limit(mine: Caller, clock: Cl
     assert titles(tags=[], namespaces=[]) == titles()
     entry = mine.ok("scratch_list", limit=1)["scratchpads"][0]
     assert sorted(entry) == sorted(
-        ["scratch_id", "title", "description", "namespace", "tags", "cell_count", "updated_at"]
+        [
+            *("scratch_id", "uri", "title", "description", "namespace", "tags"),
+            *("cell_count", "updated_at"),
+        ]
     )
 
 

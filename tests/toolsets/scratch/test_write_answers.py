@@ -28,12 +28,13 @@ def tokens_beyond_ids(answer: dict[str, Any]) -> int:
 def test_a_write_answers_what_it_wrote_and_the_version(mine: Caller) -> None:
     created = mine.ok("scratch_create", metadata=METADATA, tags=["pad"])
     pad = created["scratchpad"]["scratch_id"]
-    head = {"scratch_id": pad, "namespace": "default", "title": "Ledger"}
+    named = {"scratch_id": pad, "uri": f"rolltop://pad/{pad[:8]}"}
+    head = {**named, "namespace": "default", "title": "Ledger"}
     assert created == {"ok": True, "scratchpad": {**head, "version": 1, "cell_count": 0}}
     sent = cell("[1]", "json", tags=["a"], validate=True)
     added = mine.ok("scratch_append_cell", scratch_id=pad, cell=sent)
     one = added["cell_id"]
-    shown = {"cell_id": one, "index": 0, "language": "json"}
+    shown = {"cell_id": one, "uri": f"rolltop://cell/{one[:8]}", "index": 0, "language": "json"}
     result = {"cell_index": 0, "cell_id": one, "language": "json"}
     assert added == {
         "ok": True,

@@ -395,7 +395,13 @@ TOOLS: Final = (
         ValidationAnswer,
         search_hint="lint, check syntax or JSON Schema",
     ),
-    _reading("scratch_search", scratch_search, "Search scratchpads", PadSearchAnswer, is_core=True),
+    _reading(
+        "scratch_search",
+        scratch_search,
+        "Search scratchpads",
+        PadSearchAnswer,
+        search_hint="find drafts, data and results",
+    ),
     _managing(
         "scratch_schema",
         scratch_schema,

@@ -33,6 +33,7 @@ class CellData(TypedDict):
     """A cell, with content if read; `omitted` names fields that do not fit the budget."""
 
     cell_id: str
+    uri: NotRequired[str]
     index: int
     language: str
     version: int
@@ -53,6 +54,7 @@ class PadData(TypedDict):
     """
 
     scratch_id: str
+    uri: NotRequired[str]
     cell_count: int
     version: int
     cells: NotRequired[list[CellData]]
@@ -85,6 +87,7 @@ class ValidationData(TypedDict):
 
     cell_index: int
     cell_id: str
+    uri: NotRequired[str]
     language: str
     valid: bool
     errors: list[DiagnosticData]
@@ -106,6 +109,7 @@ class CellOutline(TypedDict):
     """A cell without its content."""
 
     cell_id: str
+    uri: NotRequired[str]
     index: int
     language: str
     tags: NotRequired[list[str]]
@@ -120,6 +124,7 @@ class CellsAnswer(SuccessAnswer):
     """Cells without content."""
 
     scratch_id: str
+    uri: NotRequired[str]
     cell_count: int
     cells: list[CellOutline]
 
@@ -128,6 +133,7 @@ class PadDeletedAnswer(SuccessAnswer):
     """A deletion."""
 
     scratch_id: str
+    uri: NotRequired[str]
     deleted: bool
 
 
@@ -135,6 +141,7 @@ class PadEntry(TypedDict):
     """A scratchpad in a list or in the trash."""
 
     scratch_id: str
+    uri: NotRequired[str]
     title: str | None
     description: str | None
     namespace: str
@@ -184,6 +191,7 @@ class HitData(TypedDict):
 
     scratch_id: str
     cell_id: str | None
+    uri: NotRequired[str]
     tenant_id: str
     namespace: str
     tags: NotRequired[list[str]]
@@ -213,6 +221,7 @@ class SchemaData(TypedDict):
 class SchemaAnswer(SuccessAnswer):
     """Schemas of a pad, or one."""
 
+    uri: NotRequired[str]
     schemas: NotRequired[list[SchemaData]]
     schema: NotRequired[SchemaData]
     schema_id: NotRequired[str]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rolltop.core.pagination import format_timestamp
+from rolltop.core.addresses import record_address
+from rolltop.core.pagination import AddressText, format_timestamp
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     EvictionPolicy,
@@ -90,11 +91,17 @@ class Cell:
     content: str | None = None
 
     @property
+    def uri(self) -> AddressText:
+        """The cell's address."""
+        return record_address("cell", self.cell_id)
+
+    @property
     def outline(self) -> JsonObject:
         """The cell as `scratch_list_cells` lists it."""
         names = ("bytes", "lines", "tokens", "first_line")
         return {
             "cell_id": self.cell_id,
+            "uri": self.uri,
             "index": self.index,
             "language": self.language,
             "tags": list(self.tags),
@@ -111,6 +118,7 @@ class Cell:
         }
         return {
             "cell_id": self.cell_id,
+            "uri": self.uri,
             "index": self.index,
             "language": self.language,
             "content": self.content,
@@ -137,6 +145,11 @@ class Pad:
     deleted_at: datetime | None = None
 
     @property
+    def uri(self) -> AddressText:
+        """The pad's address."""
+        return record_address("pad", self.scratch_id)
+
+    @property
     def labels(self) -> JsonObject:
         """Title, description and summary, where set."""
         return {name: self.metadata[name] for name in LABEL_KEYS if name in self.metadata}
@@ -147,6 +160,7 @@ class Pad:
         deleted = {"deleted_at": format_timestamp(self.deleted_at)} if self.deleted_at else {}
         return {
             "scratch_id": self.scratch_id,
+            "uri": self.uri,
             "title": self.metadata.get("title"),
             "description": self.metadata.get("description"),
             "namespace": self.namespace,
@@ -162,6 +176,7 @@ class Pad:
         """Render the pad around some of its cells, as of its last access."""
         return {
             "scratch_id": self.scratch_id,
+            "uri": self.uri,
             "tenant_id": self.tenant_id,
             "namespace": self.namespace,
             "tags": list(self.tags),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
 from rolltop.core import embedding, fulltext, logging
+from rolltop.core.addresses import record_address
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
 from rolltop.core.thread_pool import ThreadPool
@@ -228,6 +229,7 @@ def _hit_data(tx: Tx, found: Sequence[IndexHit]) -> list[JsonObject]:
                 {
                     "scratch_id": scratch_id,
                     "cell_id": hit.id if is_cell else None,
+                    "uri": record_address("cell" if is_cell else "pad", hit.id),
                     "tenant_id": tx.scope.tenant_id,
                     "namespace": pad.namespace,
                     "tags": list(pad.tags if tags is None else tags),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logging, pagination
-from rolltop.core.addresses import full_address
+from rolltop.core.addresses import full_address, record_address
 from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
 from rolltop.toolsets.scratch.models.records import PadChange, PadWrite
@@ -307,6 +307,7 @@ def _pad_data(written: PadWrite) -> JsonObject:
     title = {"title": pad.metadata["title"]} if pad.metadata.get("title") else {}
     return {
         "scratch_id": pad.scratch_id,
+        "uri": record_address("pad", pad.scratch_id),
         "namespace": pad.namespace,
         "version": pad.version,
         **title,
@@ -316,9 +317,13 @@ def _pad_data(written: PadWrite) -> JsonObject:
 
 
 def _cell_data(cell: Cell) -> JsonObject:
-    names = ("cell_id", "index", "language", "version")
-    shown: JsonObject = {name: getattr(cell, name) for name in names}
-    return {**shown, **_drop_empty({"tags": list(cell.tags), "validate": cell.validate or None})}
+    named = {"cell_id": cell.cell_id, "uri": record_address("cell", cell.cell_id)}
+    shown = {name: getattr(cell, name) for name in ("index", "language", "version")}
+    return {
+        **named,
+        **shown,
+        **_drop_empty({"tags": list(cell.tags), "validate": cell.validate or None}),
+    }
 
 
 def _build(

@@ -137,7 +137,7 @@ def restore_pad(
 ) -> PadWrite:
     """Restore a pad from the trash. Raises NotFound, or InvalidArgument if there is no room."""
     pad_rows.lock_tenant(tx)
-    pad = pad_rows.get_trashed(tx, scratch_id)
+    pad = pad_rows.get_trashed(tx, scratch_id, lock=True)
     if pad is None:
         raise NotFound(
             "No such scratchpad is in the trash",
@@ -331,6 +331,34 @@ def find_ids(
     if known and (unknown := [one for one in found if len(one) < ID_LENGTH]):
         raise cells_not_found(unknown)
     return [pad_id, *(one + _NO_ID[len(one) :] for one in found)]
+
+
+def find_pad(tx: Tx, given: str) -> Pad:
+    """Find the caller's pad, outside the trash or else in it, by the start of its id.
+
+    Raises NotFound, or INVALID_ID for the beginning of several ids.
+    """
+    for trashed, read in ((False, pad_rows.get_pad), (True, pad_rows.get_trashed)):
+        found = pad_rows.ids_starting(tx, given, _MAX_CANDIDATES, trashed=trashed)
+        pad_id = _only_id("scratch_id", given, found)
+        if pad_id is not None and (pad := read(tx, pad_id)) is not None:
+            return pad
+    raise _pad_not_found()
+
+
+def find_cell(tx: Tx, given: str) -> tuple[str, str]:
+    """Find the pad, in the trash or outside, and the whole id of a cell by the start of its id.
+
+    Raises NotFound, or INVALID_ID for the beginning of several ids.
+    """
+    found = cell_rows.ids_between(tx, *pad_rows.id_range(given), _MAX_CANDIDATES)
+    cell_id = _only_id("cell_id", given, found)
+    if cell_id is None:
+        raise NotFound(
+            f"There is no cell {given}", hint="scratch_list_cells shows the ids of a pad's cells."
+        )
+    scratch_id, _tags = cell_rows.pads_and_tags(tx, [cell_id])[cell_id]
+    return scratch_id, cell_id
 
 
 def get_pad(tx: Tx, scratch_id: str, namespaces: Sequence[str] = ()) -> Pad:

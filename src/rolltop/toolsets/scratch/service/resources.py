@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core import pagination
 from rolltop.core.errors import NotFound
 from rolltop.core.pagination import Continuation, add_continuation
-from rolltop.toolsets.scratch.service.cell_input import identifier
 from rolltop.toolsets.scratch.service.pads import cells_not_found
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
@@ -36,16 +35,13 @@ class PadResources:
 
     async def read_pad(self, call: CallContext, given: str) -> str:
         """Read a pad as JSON text, as much of it as the budget holds."""
-        read = await self._read(call, identifier(given), [])
+        (pad_id,) = await self._service.find_ids(call, given)
+        read = await self._read(call, pad_id, [])
         return pagination.compact_json({**read.pop("scratchpad"), **read})
 
     async def read_cell(self, call: CallContext, given: str) -> str:
         """Read a cell as JSON text, as much of it as the budget holds."""
-        cell_id = identifier(given, "cell_id")
-        found = await call.read(cell_rows.pads_and_tags, [cell_id])
-        if not found:
-            raise cells_not_found([cell_id])
-        scratch_id, _tags = found[cell_id]
+        scratch_id, cell_id = await self._service.find_cell(call, given)
         try:
             read = await self._read(call, scratch_id, [cell_id])
         except NotFound:  # its pad is in the trash

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from rolltop.core.addresses import record_address
 from rolltop.core.cursor import filtered_kind
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidArgument, RolltopError
@@ -108,7 +109,10 @@ class ScratchService:
         deleted = await call.write(pads.delete_pad, pad_id)
         if deleted:
             pad_writer.notify_pad(call, pad_id)
-        return {"ok": True, "scratch_id": pad_id if deleted else scratch_id, "deleted": deleted}
+        if not deleted:
+            return {"ok": True, "scratch_id": scratch_id, "deleted": False}
+        named = {"scratch_id": pad_id, "uri": record_address("pad", pad_id)}
+        return {"ok": True, **named, "deleted": True}
 
     async def read_pad(
         self,
@@ -169,7 +173,7 @@ class ScratchService:
         position = cursors.parse_position(kind, call.cursor)
         pad, at, found = await call.read(pads.list_cells, pad_id, selection)
         self._note_access(call, pad_id, at)
-        envelope = {"ok": True, "scratch_id": pad_id, "cell_count": pad.cell_count}
+        envelope = {"ok": True, "scratch_id": pad_id, "uri": pad.uri, "cell_count": pad.cell_count}
         return cursors.id_page(
             kind,
             position,
@@ -245,8 +249,9 @@ class ScratchService:
         position = cursors.parse_position(kind, call.cursor)
         first, results = await self.validation.validate_cells(call, pad_id, selection, position)
         ids = [result["cell_id"] for result in results]
+        shown = [{**one, "uri": record_address("cell", one["cell_id"])} for one in results]
         return Page(
-            results,
+            shown,
             lambda items: {"ok": True, "scratch_id": pad_id, "results": items},
             lambda at: cursors.cursor_after(kind, ids, at, first),
         )
@@ -285,6 +290,7 @@ class ScratchService:
     ) -> Page | JsonObject:
         """List, read, write or delete a pad's schemas."""
         (pad_id,) = await self.find_ids(call, scratch_id)
+        done: JsonObject = {"ok": True, "uri": record_address("pad", pad_id)}
         if action == "list":
             kind = filtered_kind("schemas", pad_id)
             position = cursors.parse_position(kind, call.cursor)
@@ -292,7 +298,7 @@ class ScratchService:
             items = [pad_writer.shown_whole(vars(one), "schema", call.budget) for one in found]
             ids = [entry.id for entry in found]
             return cursors.id_page(
-                kind, position, ids, items, lambda some: {"ok": True, "schemas": some}
+                kind, position, ids, items, lambda some: {**done, "schemas": some}
             )
         named = None if schema_id is None else cell_input.identifier(schema_id, "schema_id")
         if action == "upsert":
@@ -314,11 +320,11 @@ class ScratchService:
         elif action == "delete":
             await call.write(pads.delete_schema, pad_id, named)
             pad_writer.notify_pad(call, pad_id)
-            return {"ok": True, "schema_id": named, "deleted": True}
+            return {**done, "schema_id": named, "deleted": True}
         else:
             entry = await call.read(pads.get_schema, pad_id, named)
         shown = pad_writer.shown_whole(vars(entry), "schema", call.budget)
-        return {"ok": True, "schema": shown}
+        return {**done, "schema": shown}
 
     async def purge_trash(self) -> None:
         """Delete what went into any user's trash 30 days ago or earlier."""
@@ -388,6 +394,14 @@ class ScratchService:
         if all(len(one) == cell_input.ID_LENGTH for one in (given, *of_cells)):
             return [given, *of_cells]
         return await call.read(pads.find_ids, given, of_cells, trashed=trashed)
+
+    async def find_pad(self, call: CallContext, scratch_id: str) -> Pad:
+        """Find a pad, in the trash or outside, by its id or the start of it."""
+        return await call.read(pads.find_pad, cell_input.id_start(scratch_id))
+
+    async def find_cell(self, call: CallContext, cell_id: str) -> tuple[str, str]:
+        """Find the ids of a cell's pad, in the trash or outside, and of the cell by its start."""
+        return await call.read(pads.find_cell, cell_input.id_start(cell_id, "cell_id"))
 
 
 def _pad_page(

@@ -127,6 +127,14 @@ def pads_and_tags(tx: Tx, cell_ids: Iterable[str]) -> dict[str, tuple[str, tuple
     return {cell_id: (scratch_id, tuple(tags)) for cell_id, scratch_id, tags in found}
 
 
+def ids_between(tx: Tx, low: str, high: str, limit: int) -> list[str]:
+    """List up to `limit` ids, in a range, of the caller's cells, of pads in the trash too."""
+    found = select(cells.c.cell_id).where(
+        cells.c.user_id == tx.scope.user_id, cells.c.cell_id.between(low, high)
+    )
+    return list(tx.execute(found.order_by(cells.c.cell_id).limit(limit)).scalars())
+
+
 def insert_cells(tx: Tx, scratch_id: str, first: int, drafts: Mapping[str, Draft]) -> list[Cell]:
     """Insert cells by their ids, from position `first` on."""
     made = [

@@ -109,13 +109,17 @@ def get_pads(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     return {row[0]: _pad_of_row(*row) for row in found}
 
 
+def id_range(digits: str) -> tuple[str, str]:
+    """Return the first and the last UUID that starts so."""
+    whole = str(UUID(int=0))[len(digits) :]
+    return digits + whole, digits + whole.replace("0", "f")
+
+
 def ids_starting(tx: Tx, digits: str, limit: int, *, trashed: bool) -> list[str]:
     """List up to `limit` ids of the caller's pads that start so, in the trash or outside."""
-    whole = str(UUID(int=0))
-    low = digits + whole[len(digits) :]
-    high = digits + whole[len(digits) :].replace("0", "f")
     found = select(pads.c.scratch_id).where(
-        *(_restorable(tx) if trashed else _visible(tx)), pads.c.scratch_id.between(low, high)
+        *(_restorable(tx) if trashed else _visible(tx)),
+        pads.c.scratch_id.between(*id_range(digits)),
     )
     return list(tx.execute(found.order_by(pads.c.scratch_id).limit(limit)).scalars())
 
@@ -290,10 +294,10 @@ def get_including_trash(tx: Tx, scratch_id: str) -> Pad | None:
     return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
 
 
-def get_trashed(tx: Tx, scratch_id: str) -> Pad | None:
-    """Read and lock the caller's pad in the trash; None if it can't be restored."""
+def get_trashed(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
+    """Read the caller's pad in the trash; None if it can't be restored."""
     found = select(*_COLUMNS).where(*_restorable(tx), pads.c.scratch_id == scratch_id)
-    return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
+    return next(iter(_pads(tx, found.with_for_update(key_share=True) if lock else found)), None)
 
 
 def list_trash(tx: Tx, after: TimePosition | None, limit: int) -> list[Pad]:
