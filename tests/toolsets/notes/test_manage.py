@@ -29,12 +29,13 @@ MONTH = 30 * 24 * 3600
 def test_the_trash_and_back(mine: Caller) -> None:
     note = mine.note()
     done = mine.manage("trash", id=note, local_version=1)
-    assert done == {"id": note, "status": "trashed", "new_local_version": 2}
+    named = {"id": note, "uri": f"rolltop://note/{note[:8]}"}
+    assert done == {**named, "status": "trashed", "new_local_version": 2}
     assert mine.listed() == []
     assert mine.listed(trash_s=1) == [note]
     assert mine.get(note)["trash"] is True
     done = mine.manage("untrash", id=note, local_version=2)
-    assert done == {"id": note, "status": "untrashed", "new_local_version": 3}
+    assert done == {**named, "status": "untrashed", "new_local_version": 3}
     assert mine.listed() == [note]
     assert mine.manage("untrash", id=note, local_version=3)["new_local_version"] == 3
 

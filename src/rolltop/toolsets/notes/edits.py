@@ -6,6 +6,7 @@ has it: see `sync.push`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,6 +104,11 @@ class SaveConflict(VersionConflict):
         self.yours: Mapping[str, Any] = {k: v for k, v in yours.items() if v is not None}
 
 
+# Shorter than any UUID, which is its own beginning.
+_ID_START: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}", re.ASCII)
+_MAX_CANDIDATES: Final = 5
+
+
 def check_id(note_id: str) -> str:
     """Return the id. Raises InvalidArgument for one that no note can have."""
     if not 1 <= len(note_id) <= MAX_ID_LENGTH:
@@ -111,6 +117,23 @@ def check_id(note_id: str) -> str:
             hint="note_list answers the ids of your notes.",
         )
     return require_storable(note_id, "id")
+
+
+def find_id(notebook: Notebook, given: str) -> str:
+    """Return the id of the note whose id is, or else alone begins with, what was given.
+
+    Raises InvalidArgument for the beginning of several ids.
+    """
+    if not _ID_START.fullmatch(check_id(given)):
+        return given
+    found = notebook.ids_starting(given, _MAX_CANDIDATES)
+    if given in found or not found:
+        return given
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"id {given} begins several ids: {', '.join(found)}", hint="Send one of them as id."
+        )
+    return found[0]
 
 
 def check_save(request: SaveRequest) -> SaveRequest:

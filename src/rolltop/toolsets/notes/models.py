@@ -278,6 +278,7 @@ class ListItem(TypedDict):
     """A note in a list."""
 
     id: str
+    uri: NotRequired[str]
     local_version: int
     title_prev: str
     preview: NotRequired[str]
@@ -311,6 +312,7 @@ class NoteData(TypedDict):
     """A note, of which `text` may be a part; `moved_left_out` counts what `moved` leaves out."""
 
     id: str
+    uri: NotRequired[str]
     local_version: int
     server_version: NotRequired[int]
     text: str
@@ -345,6 +347,7 @@ class StatusChangeAnswer(TypedDict):
     """The answer of trash, untrash and delete_permanently."""
 
     id: str
+    uri: NotRequired[str]
     status: Literal["trashed", "untrashed", "deleted"]
     new_local_version: int
     new_server_version: NotRequired[int]
@@ -388,6 +391,7 @@ class SyncAnswer(TypedDict):
 class HistoryAnswer(TypedDict):
     """The answer of history, newest first."""
 
+    uri: NotRequired[str]
     versions: list[VersionData]
     next_cursor: NotRequired[str]
     truncated: NotRequired[bool]

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from rolltop.core import argument_names, arguments
 from rolltop.core import cursor as cursors
+from rolltop.core.addresses import record_address
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.fulltext import document_index, phrase_query
 from rolltop.core.fulltext.inflections import inflections
@@ -384,6 +385,7 @@ def _parse_day(text: str, name: str) -> float:
 def _list_item(note: NoteSummary, preview_lines: int) -> JsonObject:
     item: JsonObject = {
         "id": note.id,
+        "uri": record_address("note", note.id),
         "local_version": note.local_version,
         "title_prev": note.title,
         "tags": list(note.tags),

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import pagination
+from rolltop.core.addresses import record_address
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.pagination import BudgetTooSmall, Continuation, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
@@ -62,7 +63,8 @@ def get_view(tx: Tx, settings: Settings, note_id: str, version: int | None) -> N
     The versions of a note that was deleted for good can still be read.
     """
     notebook, _account = notebooks.open_notebook(tx, settings)
-    note = notebook.get(edits.check_id(note_id))
+    note_id = edits.find_id(notebook, note_id)
+    note = notebook.get(note_id)
     if note is not None and version in {None, note.local_version}:
         return NoteView.of(note)
     if version is None:
@@ -115,7 +117,11 @@ def note_text(view: NoteView, lines: LineRange) -> TextPage:
 
 def _note_fields(view: NoteView, lines: int) -> JsonObject:
     """Fields of an answer, in order; `text` and `txt_partial` are placeholders."""
-    fields: dict[str, Any] = {"id": view.id, "local_version": view.local_version}
+    fields: dict[str, Any] = {
+        "id": view.id,
+        "uri": record_address("note", view.id),
+        "local_version": view.local_version,
+    }
     if view.server_version is not None:
         fields["server_version"] = view.server_version
     content = view.content

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop import __version__
 from rolltop.core import cursor as cursors
-from rolltop.core.addresses import full_address
+from rolltop.core.addresses import full_address, record_address
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.toolsets.notes import edits, note_list, note_view
@@ -237,6 +237,7 @@ def _require_account(tx: Tx, settings: Settings, action: str) -> Account:
 def _list_history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Page:
     """List the versions of a note, newest first. Raises NotFound."""
     notebook, _account = notebooks.open_notebook(tx, settings)
+    note_id = edits.find_id(notebook, note_id)
     note = notebook.get(note_id)
     found = notebook.list_versions(note_id)
     if note is not None:
@@ -252,10 +253,10 @@ def _list_history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) 
         if len(values) != 1 or type(values[0]) is not int:
             raise cursors.invalid_cursor(_CURSOR_CODE)
         found = [head for head in found if head.local_version < values[0]]
-    shown = found[:_HISTORY_PAGE]
+    shown, uri = found[:_HISTORY_PAGE], record_address("note", note_id)
     return Page(
         [head.data for head in shown],
-        lambda items: {"versions": items},
+        lambda items: {"uri": uri, "versions": items},
         lambda index: cursors.encode(kind, [shown[index].local_version]),
         len(found) > len(shown),
     )
@@ -264,7 +265,8 @@ def _list_history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) 
 def _status_response(
     note_id: str, status: str, local_version: int, server_version: int | None
 ) -> JsonObject:
-    answer: JsonObject = {"id": note_id, "status": status, "new_local_version": local_version}
+    named: JsonObject = {"id": note_id, "uri": record_address("note", note_id)}
+    answer: JsonObject = {**named, "status": status, "new_local_version": local_version}
     return answer if server_version is None else {**answer, "new_server_version": server_version}
 
 

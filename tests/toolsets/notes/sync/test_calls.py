@@ -74,6 +74,7 @@ def test_trash_and_deletion_reach_the_backend_and_restore_brings_back(
     done = call("note_manage", action="trash", id="n", local_version=1)
     assert done == {
         "id": "n",
+        "uri": "rolltop://note/n",
         "status": "trashed",
         "new_local_version": 2,
         "new_server_version": 2,

@@ -180,6 +180,19 @@ class Notebook:
         rows = self.tx.execute(select(_n.id, _n.server_version).where(*self._is_mine))
         return {row.id: row.server_version for row in rows}
 
+    def ids_starting(self, prefix: str, limit: int) -> list[str]:
+        """List ids that start with hexadecimal digits, of notes deleted for good too."""
+        known = (
+            (_n.id, self._is_mine),
+            (_v.note_id, self._is_my_version),
+        )
+        found: set[str] = set()
+        for column, mine in known:
+            begins = (column >= prefix, column < f"{prefix}g")
+            statement = select(column).where(*mine, *begins).distinct()
+            found |= set(self.tx.execute(statement.order_by(column).limit(limit)).scalars())
+        return sorted(found)[:limit]
+
     def newest_titles(self, limit: int) -> list[tuple[str, str]]:
         """List id and title of the notes outside the trash that were modified last."""
         statement = select(_n.id, _n.title).where(*self._is_mine, _n.trash.is_(False))
