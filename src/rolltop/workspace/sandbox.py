@@ -128,6 +128,12 @@ class Roots:
         """Look up a root by name; None if there is none."""
         return next((root for root in self.named if root.name == name), None)
 
+    def relative_place(self, path: str) -> tuple[str, str] | None:
+        """Return the innermost root of a file, by name, and its path there; None outside all."""
+        inside = [root for root in self.named if path.startswith(root.absolute_path(""))]
+        root = max(inside, key=lambda each: len(str(each.path)), default=None)
+        return root and (root.name, path[len(root.absolute_path("")) :])
+
     def locate(self, path: str, *, root: str | None = None, reader: bool = False) -> ResolvedPath:
         """Resolve a path to a file or directory.
 

@@ -97,6 +97,7 @@ class TestReading:
         assert answer == {
             "content": "## Methods\n\n### Sampling\n\nBy hand.\n\n### Notes\n\nFirst notes.\n\n",
             "type": "section",
+            "uri": f"rolltop://section/docs/guide.md#{answer['id']}",
             "section": "Methods",
             "heading_level": 2,
             "tokens": token_counter.count(answer["content"]),
@@ -193,7 +194,7 @@ class TestChoice:
         asked = {"file_path": "book.md", "section_heading": "Summary", "max_tokens": 500}
         first = shelf.ok("read_section", **asked)
         assert 1 <= len(first["also"]) < first["also_count"] == 29
-        assert token_counter.count(first["content"]) > 250
+        assert token_counter.count(first["content"]) > 240
         following = shelf.ok("read_section", **first["next"]["arguments"])
         assert "also" not in following
         assert "also_count" not in following

@@ -34,6 +34,7 @@ class TestFull:
         assert answer == {
             "content": "# Title\r\n\r\nText with ümläuts.\r\n",
             "type": "full",
+            "uri": "rolltop://file/docs/short.md",
             "tokens": token_counter.count("# Title\r\n\r\nText with ümläuts.\r\n"),
             "path": str(path.resolve()),
         }
@@ -105,7 +106,7 @@ class TestSummary:
         answer = shelf.ok("smart_read", file_path="paper.md")
         outline = shelf.ok("list_sections", file_path="paper.md", max_tokens=20_000)
         assert set(answer) == {
-            "_preamble", "content", "type", "style", "original_tokens", "summary_tokens",
+            "_preamble", "content", "type", "uri", "style", "original_tokens", "summary_tokens",
             "reduction_factor", "sections", "coverage", "original", "confidence",
         }  # fmt: skip
         assert (answer["type"], answer["style"]) == ("summary", "structured")

@@ -88,10 +88,10 @@ class OpenDocument:
     tokens: int
     costs: Sequence[int]
     has_text: bool = True
-    summaries: dict[tuple[str, int, int], JsonObject | None] = field(
-        default_factory=dict[tuple[str, int, int], "JsonObject | None"]
+    summaries: dict[tuple[str | None, str, int, int], JsonObject | None] = field(
+        default_factory=dict[tuple[str | None, str, int, int], "JsonObject | None"]
     )
-    """Answers by style, bound and budget."""
+    """Answers by address, style, bound and budget."""
 
     @property
     def path(self) -> str:

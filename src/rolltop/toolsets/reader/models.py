@@ -77,6 +77,7 @@ class ReadAnswer(TypedDict):
 
     content: str
     type: Literal["full", "summary"]
+    uri: NotRequired[str]
     tokens: NotRequired[int]
     path: NotRequired[str]
     note: NotRequired[str]
@@ -112,6 +113,7 @@ class SectionAnswer(TypedDict):
 
     content: str
     type: Literal["section"]
+    uri: NotRequired[str]
     section: str
     heading_level: int
     tokens: int
@@ -142,6 +144,7 @@ class OutlineAnswer(TypedDict):
     sections: NotRequired[list[str]]
     count: int
     type: Literal["toc"]
+    uri: NotRequired[str]
     path: str
     note: str
     outline: list[OutlineEntry]
@@ -160,6 +163,7 @@ class PlannedSection(TypedDict):
     """A section a plan reads; `whole` is false for one that was cut to fit."""
 
     path: str
+    uri: NotRequired[str]
     id: str
     title: str
     heading_path: NotRequired[str]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import pagination, token_counter
+from rolltop.core.addresses import section_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
@@ -234,6 +235,7 @@ class _SectionCandidate:
     """
 
     document: OpenDocument
+    place: tuple[str, str] | None
     at: int
     score: float
     own: float
@@ -296,7 +298,11 @@ class _TakenLines:
 
 
 def make_plan(
-    documents: Sequence[OpenDocument], query: str, room: int, limit: int, tool: str | None
+    documents: Sequence[tuple[OpenDocument, tuple[str, str] | None]],
+    query: str,
+    room: int,
+    limit: int,
+    tool: str | None,
 ) -> JsonObject:
     """Return the plan: content of at most `room` tokens, all of it within `limit` (0: no bound).
 
@@ -309,7 +315,11 @@ def make_plan(
         raise InvalidArgument(
             "query holds no word", hint="Give the words the sections should hold."
         )
-    found = [c for document in documents for c in _candidates(document, terms, tool)]
+    found = [
+        candidate
+        for document, place in documents
+        for candidate in _candidates(document, place, terms, tool)
+    ]
     candidates = sorted(found, key=lambda candidate: -candidate.score)
     entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
     entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
@@ -341,7 +351,10 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
 
 
 def _candidates(
-    document: OpenDocument, terms: Sequence[str], tool: str | None
+    document: OpenDocument,
+    place: tuple[str, str] | None,
+    terms: Sequence[str],
+    tool: str | None,
 ) -> Iterator[_SectionCandidate]:
     spans = [
         _Span(s.title, *document.offsets(s), above=" ".join(s.title_path[:-1]))
@@ -353,7 +366,7 @@ def _candidates(
     hits = {term: _word_starts(lowered, term) for term in terms}
     own = _score_spans(_own_spans(document.text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
-        yield _SectionCandidate(document, at, *scores, tool)
+        yield _SectionCandidate(document, place, at, *scores, tool)
 
 
 def _own_spans(text: str, spans: Sequence[_Span]) -> list[_Span]:
@@ -492,9 +505,10 @@ def _omitted_section(candidate: _SectionCandidate) -> JsonObject:
 
 
 def _planned_section(part: _SectionPart) -> JsonObject:
-    section = part.candidate.section
+    section, place = part.candidate.section, part.candidate.place
     return {
         **_omitted_section(part.candidate),
+        **({"uri": section_address(*place, section.id)} if place else {}),
         "start_line": section.start_line,
         "end_line": section.end_line,
         "whole": part.whole,

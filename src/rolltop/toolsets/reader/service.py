@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
 from rolltop.core import pagination, token_counter
+from rolltop.core.addresses import file_address, section_address
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
 from rolltop.documents.extractors import is_extracted
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rolltop.toolsets.reader.models import JsonObject, ReadMode, SummaryStyle, TokenEncoding
     from rolltop.workspace import FileStat, Root, Roots
 
+Place = tuple[str, str]
+"""The name of a root, and a path in it."""
 _CURSOR: Final = "sections"
 _CURSOR_HASH_LENGTH: Final = 12
 _MAX_TOKEN_LENGTH: Final = 128
@@ -70,13 +73,16 @@ class ReaderService:
         """
         document = await self.documents.open(call, path)
         is_long = document.tokens > self._app.settings["reader.threshold_tokens"]
+        place = self._place(document)
         if position or mode == "full" or (mode == "auto" and not is_long):
-            return _full_text(document, call.budget, position or (1, 0))
+            return _full_text(document, place, call.budget, position or (1, 0))
         tools = self._available_tools("list_sections", "read_section", "smart_read")
+        # It counts its own tokens, as sent.
+        uri = file_address(*place) if place and not self._app.registry.uses_aliases else None
         summary = await call.run_in_thread(
-            summary_answer, document, style, bound, call.budget, tools
+            summary_answer, document, uri, style, bound, call.budget, tools
         )
-        return summary or _full_text(document, call.budget, (1, 0), note=_FULL_TEXT_NOTE)
+        return summary or _full_text(document, place, call.budget, (1, 0), note=_FULL_TEXT_NOTE)
 
     async def read_section(
         self, call: CallContext, path: str, heading: str, char_start: int
@@ -100,8 +106,10 @@ class ReaderService:
         section = found[0]
         start, end = document.offsets(section)
         _check_char_start(char_start, end - start, "section")
+        place = self._place(document)
         fields = {
             "type": "section",
+            **({"uri": section_address(*place, section.id)} if place else {}),
             "section": _truncate_heading(heading),
             "heading_level": section.level,
             "tokens": document.costs[document.sections.index(section)],
@@ -138,6 +146,7 @@ class ReaderService:
                 "sections": [item["title"] for item in items],
                 "count": len(listed),
                 "type": "toc",
+                **named,
                 "path": document.path,
                 "note": " ".join(filter(None, notes)),
                 "outline": items,
@@ -147,6 +156,8 @@ class ReaderService:
             content = document.content[:_CURSOR_HASH_LENGTH]
             return cursors.encode(_CURSOR, [content, max_level, first + index + 1])
 
+        place = self._place(document)
+        named = {"uri": file_address(*place)} if place else {}
         entries = [_outline_entry(document, at) for at in shown]
         return Page(entries, envelope, cursor_after, has_more=first + len(shown) < len(listed))
 
@@ -198,9 +209,8 @@ class ReaderService:
             call.report_progress(done + 1, len(files.named) + len(files.expanded), "read")
         tool = next(iter(self._available_tools("read_section", "smart_read")), None)
         limit = call.budget - _UNREAD_FILES_TOKENS if call.budget and unread else call.budget
-        plan = await call.run_in_thread(
-            section_plan.make_plan, list(documents.values()), query, room, limit, tool
-        )
+        placed = [(document, self._place(document)) for document in documents.values()]
+        plan = await call.run_in_thread(section_plan.make_plan, placed, query, room, limit, tool)
         return {**plan, "unread_files": unread} if unread else plan
 
     async def section_text(self, call: CallContext, path: str, section_id: str) -> str:
@@ -240,6 +250,10 @@ class ReaderService:
             or sections.normalize_title(section.title).startswith(title)
         ]
 
+    def _place(self, document: OpenDocument) -> Place | None:
+        """Return the root and the path of a document; None outside all named roots."""
+        return self._app.roots.relative_place(document.path)
+
     def _available_tools(self, *tools: str) -> list[str]:
         """Select the tools that this server has."""
         return [tool for tool in tools if self._app.registry.has_tools([tool])]
@@ -272,7 +286,11 @@ def _is_document(roots: Roots, root: Root, entry: FileStat) -> bool:
 
 
 def _full_text(
-    document: OpenDocument, budget: int, position: tuple[int, int], note: str = ""
+    document: OpenDocument,
+    place: Place | None,
+    budget: int,
+    position: tuple[int, int],
+    note: str = "",
 ) -> TextPage:
     """Return the document's text from a line and a character in it on."""
     line, char = position
@@ -294,7 +312,13 @@ def _full_text(
         line = bisect_right(document.starts, start + taken)
         return {"line_start": line, "char_start": start + taken - document.starts[line - 1]}
 
-    return TextPage(text, lambda part: {"content": part, **fields}, resume_at, has_more)
+    def envelope(part: str) -> JsonObject:
+        last = bisect_right(document.starts, start + max(len(part), 1) - 1)
+        lines = None if start == 0 and len(part) == len(document.text) else (line, max(line, last))
+        named = {"uri": file_address(*place, lines)} if place else {}
+        return {"content": part, **named, **fields}
+
+    return TextPage(text, envelope, resume_at, has_more)
 
 
 def _text_window(text: str, start: int, end: int, budget: int) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from rolltop.toolsets.reader.summary import SummaryRenderer, truncate_title
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rolltop.core.pagination import AddressText
     from rolltop.toolsets.reader.document_cache import OpenDocument
     from rolltop.toolsets.reader.models import JsonObject, SummaryStyle
     from rolltop.toolsets.reader.summary import Material, Summary
@@ -47,7 +48,12 @@ _LAYOUTS: Final = (
 
 
 def summary_answer(
-    document: OpenDocument, style: SummaryStyle, bound: int, limit: int, tools: Sequence[str]
+    document: OpenDocument,
+    uri: AddressText | None,
+    style: SummaryStyle,
+    bound: int,
+    limit: int,
+    tools: Sequence[str],
 ) -> JsonObject | None:
     """Summarize a document; None if that would not be shorter than the document.
 
@@ -58,9 +64,9 @@ def summary_answer(
         InvalidArgument: `limit` is too small for any summary that says something.
 
     """
-    key = (style, bound, limit)
+    key = (uri, style, bound, limit)
     if key not in document.summaries:
-        builder = _AnswerBuilder(document, style, bound, tools)
+        builder = _AnswerBuilder(document, uri, style, bound, tools)
         document.summaries[key] = builder.build(limit)
     return document.summaries[key]
 
@@ -69,9 +75,15 @@ class _AnswerBuilder:
     """Builds the answers of one call."""
 
     def __init__(
-        self, document: OpenDocument, style: SummaryStyle, bound: int, tools: Sequence[str]
+        self,
+        document: OpenDocument,
+        uri: AddressText | None,
+        style: SummaryStyle,
+        bound: int,
+        tools: Sequence[str],
     ) -> None:
         self._document: Final = document
+        self._named: Final = {"uri": uri} if uri else {}
         self._style: Final[SummaryStyle] = style
         self._bound: Final = bound
         self._tools: Final = tools
@@ -149,6 +161,7 @@ class _AnswerBuilder:
             "_preamble": preamble + "." + " ." * stops,
             "content": summary.content,
             "type": "summary",
+            **self._named,
             "style": self._style,
             "original_tokens": document.tokens,
             "summary_tokens": tokens,

@@ -187,6 +187,7 @@ class MatchData(TypedDict):
 
     repo: str
     path: str
+    uri: NotRequired[str]
     line: int
     preview: str
     before: NotRequired[list[LineData]]
@@ -206,6 +207,7 @@ class RankedResultData(_Titled):
 
     repo: str
     path: str
+    uri: NotRequired[str]
     line: int
     end_line: int
     also: NotRequired[list[str]]
@@ -219,6 +221,7 @@ class FileText(TypedDict):
 
     repo: str
     path: str
+    uri: NotRequired[str]
     start_line: int
     end_line: int
     text: NotRequired[str]
@@ -241,6 +244,7 @@ class Directory(TypedDict):
 
     repo: str
     path: str
+    uri: NotRequired[str]
     entries: list[EntryData]
 
 

@@ -56,6 +56,7 @@ def test_a_directory_has_its_files_with_sizes_and_its_folders(forest: Forest) ->
         assert answer["result"] == {
             "repo": "code",
             "path": ".",
+            "uri": "rolltop://file/code/.",
             "entries": [
                 {"path": "B.py", "type": "file", "size": 0},
                 {"path": "a.py", "type": "file", "size": 1},

@@ -20,6 +20,7 @@ def test_a_file_is_answered_whole_with_its_hash(forest: Forest) -> None:
     assert answer["result"] == {
         "repo": "code",
         "path": "src/a.py",
+        "uri": "rolltop://file/code/src/a.py",
         "start_line": 1,
         "end_line": 10,
         "text": TEN,

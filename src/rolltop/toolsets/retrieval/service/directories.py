@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
+from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page
@@ -113,6 +114,8 @@ def list_directory(
         listed.repo, missing=listed.missing, skipped={name: n for name, n in left_out.items() if n}
     )
     fixed: JsonObject = {"repo": listed.repo, "path": listed.path}
+    if listed.root is not None:
+        fixed["uri"] = file_address(listed.repo, listed.path)
     return Page(
         shown_now,
         lambda part: {"result": {**fixed, "entries": part}, "meta": meta},

@@ -8,9 +8,16 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core import token_counter
+from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.pagination import FocusedText, Page, compact_json, count_tokens
+from rolltop.core.pagination import (
+    FocusedText,
+    Page,
+    compact_json,
+    count_tokens,
+    without_addresses,
+)
 from rolltop.toolsets.retrieval.grep import ELLIPSIS, find_suggestion, globs_by_root, search
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
 from rolltop.toolsets.retrieval.service.root_lookup import (
@@ -172,9 +179,11 @@ def _glob_hint(searched: Sequence[SearchRoot], file_glob: str | None) -> str | N
 
 
 def _match_data(hit: SearchMatch) -> JsonObject:
+    first, last = (hit.before or (hit,))[0].line, (hit.after or (hit,))[-1].line
     match: JsonObject = {
         "repo": hit.repo,
         "path": hit.path,
+        "uri": file_address(hit.repo, hit.path, (first, last)),
         "line": hit.line,
         "preview": FocusedText(hit.preview, hit.at),
     }
@@ -186,9 +195,12 @@ def _match_data(hit: SearchMatch) -> JsonObject:
 
 
 def _without_lines(match: JsonObject) -> JsonObject:
-    """Replace the lines around a match with an ellipsis."""
+    """Replace the lines around a match with an ellipsis; its address repeats the path."""
     around = [side for side in ("before", "after") if side in match]
-    return {**match, **{side: [{**match[side][0], "text": ELLIPSIS}] for side in around}}
+    return {
+        **without_addresses(match),
+        **{side: [{**match[side][0], "text": ELLIPSIS}] for side in around},
+    }
 
 
 def _line_data(line: Line) -> JsonObject:

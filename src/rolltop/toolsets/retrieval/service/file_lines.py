@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
 
+from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.pagination import TextPage, VerbatimText
@@ -164,11 +165,15 @@ def _envelope(
 ) -> JsonObject:
     """Build the answer for the first `shown` characters of the part."""
     last = part.line + shown.count("\n") - (shown.endswith("\n") or not shown)
+    first, last = part.line, max(part.line, last)
+    is_whole = len(shown) == part.known.length and first <= 1
+    lines = None if is_whole else (first, last)
     result: JsonObject = {
         "repo": root_name(located),
         "path": located.relative,
-        "start_line": part.line,
-        "end_line": max(part.line, last),
+        "uri": file_address(root_name(located), located.relative, lines),
+        "start_line": first,
+        "end_line": last,
         **({"lines": _number_lines(part, shown)} if numbered else {"text": shown}),
         "total_lines": part.known.lines,
         "sha256": part.known.sha256,

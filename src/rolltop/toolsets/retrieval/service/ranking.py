@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from rolltop.core import embedding, logging
+from rolltop.core.addresses import file_address
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.toolsets.retrieval.grep import (
@@ -332,6 +333,7 @@ def _result_data(place: RankedResult, preview: str) -> JsonObject:
     return {
         "repo": place.repo,
         "path": place.path,
+        "uri": file_address(place.repo, place.path, (place.line, place.end_line)),
         "line": place.line,
         "end_line": place.end_line,
         **{name: value for name, value in more.items() if value},
