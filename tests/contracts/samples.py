@@ -182,4 +182,5 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "repo_open_file": lambda _: {"path": LONG_DOCUMENT},
     "repo_get_snippet": lambda _: {"path": LONG_DOCUMENT, "start_line": 9, "end_line": 9000},
     "repo_list_dir": lambda _: {"repo": "docs", "depth": 3},
+    "desk_read": lambda stage: {"uri": f"rolltop://note/{stage.note()[:8]}#L1-9"},
 }

@@ -1,0 +1,39 @@
+"""The desk: what all toolsets keep and read, under one kind of address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.pagination import add_continuation
+from rolltop.core.tools import Toolset
+from rolltop.toolsets.desk.models import DeskErrorAnswer
+from rolltop.toolsets.desk.tools import SERVICE, TOOLS
+
+if TYPE_CHECKING:
+    from rolltop.core.errors import RolltopError
+
+
+def _shape_error(error: RolltopError) -> dict[str, Any]:
+    shown: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint}
+    return {"error": {**shown, "details": error.data} if error.data else shown}
+
+
+TOOLSET: Final = Toolset(
+    name="desk",
+    summary="One address for everything that is kept or read.",
+    tools=TOOLS,
+    error_codes={
+        "INVALID_ARGUMENT": "An argument is unknown, missing or wrong, or the text is no address.",
+        "INVALID_TEXT": "The address holds a lone surrogate.",
+        "NOT_FOUND": "Nothing is at the address any more, or it is another user's.",
+        "TIMEOUT": "The call passed call_timeout.",
+        "UNAVAILABLE": "The store is out of reach or too slow, or the server is stopping.",
+        "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
+    },
+    shape_error=_shape_error,
+    error_output=DeskErrorAnswer,
+    with_continuation=add_continuation,
+    service=SERVICE,
+    reads_roots=True,
+    has_seed=False,
+)

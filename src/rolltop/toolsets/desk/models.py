@@ -1,0 +1,62 @@
+"""What the desk's tools answer."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from rolltop.core.addresses import Kind
+from rolltop.core.pagination import NextCall
+
+JsonObject = dict[str, Any]
+
+
+class PadRef(TypedDict):
+    """The pad of a cell."""
+
+    uri: str
+    title: NotRequired[str]
+
+
+class AddressAnswer(TypedDict):
+    """What is at an address now: a text or its lines, a pad's cells, a folder's entries or a task.
+
+    `uri` has the version that is shown. `became` says what happened to what was asked for;
+    `heading` has the titles around the text, the outermost first.
+    """
+
+    uri: str
+    kind: Kind
+    title: str
+    became: NotRequired[str]
+    heading: NotRequired[list[str]]
+    pad: NotRequired[PadRef]
+    language: NotRequired[str]
+    tags: NotRequired[list[str]]
+    line_start: NotRequired[int]
+    line_end: NotRequired[int]
+    total_lines: NotRequired[int]
+    text: NotRequired[str]
+    cells: NotRequired[list[JsonObject]]
+    entries: NotRequired[list[JsonObject]]
+    task: NotRequired[JsonObject]
+    omitted: NotRequired[list[str]]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    next: NotRequired[NextCall]
+
+
+class DeskErrorData(TypedDict):
+    """An error, and the call that repairs it."""
+
+    code: str
+    message: str
+    hint: str
+    details: NotRequired[JsonObject]
+
+
+class DeskErrorAnswer(TypedDict):
+    """The toolset's error shape."""
+
+    error: DeskErrorData

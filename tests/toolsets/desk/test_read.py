@@ -1,0 +1,253 @@
+"""What desk_read shows of each kind of address, and what it says of a stale one."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import token_counter
+from rolltop.core.dispatch import ToolSelection
+from rolltop.workspace import Roots
+from tests.contracts.statements import kept_to
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from rolltop.core.principal import Principal
+
+NOTE = "# Harbour\n\nmasts\n\n## Storms\n\n1703\n1987\n"
+
+
+class Reader:
+    """A user at a desk with the root `docs`."""
+
+    def __init__(self, desk: AppContext, scope: Principal, folder: Path) -> None:
+        self.desk, self.scope, self.folder = desk, scope, folder
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """Return what a call that must succeed answered."""
+        answer = call_tool(self.desk, self.scope, name, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    def read(self, uri: str, **arguments: Any) -> Any:
+        """Return what is at an address."""
+        return self.call("desk_read", uri=uri, **arguments)
+
+    def fails(self, uri: str) -> Any:
+        """Return the error of an address."""
+        answer = call_tool(self.desk, self.scope, "desk_read", uri=uri)
+        assert answer.is_error, answer.text
+        return answer.structured["error"]
+
+    def put(self, path: str, text: str) -> str:
+        """Write a file; return its version."""
+        place = self.folder / path
+        place.parent.mkdir(exist_ok=True, parents=True)
+        place.write_bytes(text.encode())
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@pytest.fixture
+def mine(database: Database, me: Principal, tmp_path: Path) -> Iterator[Reader]:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    desk = make_desk(database, roots=Roots.open({"docs": folder}, base=folder))
+    with kept_to((me.user_id,), besides=()):
+        yield Reader(desk, me, folder)
+
+
+def test_a_note_is_shown_with_its_title_and_the_titles_around_its_lines(mine: Reader) -> None:
+    note = mine.call("note_save", text=NOTE, tags=["sea"])
+    assert mine.read(note["uri"]) == {
+        "uri": f"{note['uri']}@1",
+        "kind": "note",
+        "title": "Harbour",
+        "tags": ["sea"],
+        "text": NOTE,
+    }
+    lines = mine.read(f"{note['uri']}#L7-7")
+    assert (lines["text"], lines["heading"]) == ("1703\n", ["Harbour", "Storms"])
+    assert (lines["line_start"], lines["line_end"], lines["total_lines"]) == (7, 7, 8)
+    assert lines["uri"] == f"{note['uri']}@1#L7-7"
+    assert mine.read(f"rolltop://note/{note['id']}")["text"] == NOTE
+
+
+def test_a_note_at_another_version(mine: Reader) -> None:
+    note = mine.call("note_save", text=NOTE)
+    mine.call("note_save", id=note["id"], local_version=1, text=NOTE + "2013\n")
+    old = mine.read(f"{note['uri']}@1")
+    assert (old["uri"], old["text"]) == (f"{note['uri']}@1", NOTE)
+    assert old["became"] == "changed since @1, which is shown: now @2"
+    assert "became" not in mine.read(f"{note['uri']}@2")
+    assert mine.read(f"{note['uri']}@9")["became"] == "there is no @9: now @2"
+    gone = mine.read(f"{note['uri']}#L100-101")
+    assert gone["text"] == "1987\n2013\n"
+    assert gone["became"] == "L100-101 are gone: there are 9 lines now"
+
+
+def test_a_note_in_the_trash_and_one_deleted_for_good_say_how_they_come_back(
+    mine: Reader,
+) -> None:
+    note = mine.call("note_save", text=NOTE)
+    mine.call("note_manage", action="trash", id=note["id"], local_version=1)
+    trashed = mine.read(note["uri"])
+    assert trashed["text"] == NOTE
+    assert trashed["became"] == "deleted (restore: note_manage with action untrash)"
+    mine.call("note_manage", action="delete_permanently", id=note["id"], local_version=2)
+    erased = mine.read(note["uri"])
+    assert erased["text"] == NOTE
+    assert "restore: note_manage with action restore and version 2" in erased["became"]
+
+
+def test_a_pad_lists_its_cells_and_a_cell_shows_its_pad(mine: Reader) -> None:
+    cells = [{"language": "md", "content": NOTE}, {"language": "json", "content": "[1]"}]
+    made = mine.call("scratch_create", metadata={"title": "Plan"}, cells=cells)["scratchpad"]
+    pad = mine.read(made["uri"])
+    assert (pad["kind"], pad["title"], len(pad["cells"])) == ("pad", "Plan", 2)
+    first = pad["cells"][0]
+    assert first["uri"] == made["cells"][0]["uri"]
+    cell = mine.read(f"{first['uri']}#L3-3")
+    assert (cell["text"], cell["heading"], cell["title"]) == ("masts\n", ["Harbour"], "Harbour")
+    assert cell["pad"] == {"uri": made["uri"], "title": "Plan"}
+    mine.call(
+        "scratch_edit_cell",
+        scratch_id=made["scratch_id"],
+        cell_id=made["cells"][0]["cell_id"],
+        edits=[{"old": "masts", "new": "sails"}],
+    )
+    assert mine.read(f"{first['uri']}@1")["became"] == "changed since @1: now @2"
+    mine.call("scratch_delete", scratch_id=made["scratch_id"])
+    assert mine.read(made["uri"])["became"] == "deleted (restore: scratch_restore)"
+    assert mine.read(first["uri"])["became"] == "deleted with its pad (restore: scratch_restore)"
+
+
+def test_a_task_is_shown_whole_with_its_comments(mine: Reader) -> None:
+    task = mine.call("add_task", title="Grease the wheel", description="both sides")["data"]
+    mine.call("update_task", task_id=task["task_id"], comment="one side done")
+    shown = mine.read(f"{task['uri']}@1")
+    assert (shown["title"], shown["became"]) == ("Grease the wheel", "changed since @1: now @2")
+    assert shown["task"]["description"] == "both sides"
+    assert shown["task"]["comments"][0]["text"] == "one side done"
+    mine.call("delete_task", task_id=task["task_id"])
+    gone = mine.read(task["uri"])
+    assert gone["became"] == "deleted (restore: restore_task)"
+    assert gone["task"]["description"] == "both sides"
+
+
+def test_lines_of_a_file_come_with_the_titles_around_them(mine: Reader) -> None:
+    version = mine.put("a b/guide.md", NOTE)
+    (hit,) = mine.call("repo_search", query="1703")["result"]
+    shown = mine.read(hit["uri"])
+    assert shown["uri"] == f"rolltop://file/docs/a%20b/guide.md@{version}#L7-7"
+    assert (shown["text"], shown["heading"]) == ("1703\n", ["Harbour", "Storms"])
+    newer = mine.put("a b/guide.md", NOTE + "2013\n")
+    stale = mine.read(shown["uri"])
+    assert stale["became"] == f"changed since @{version}: now @{newer}"
+    beyond = mine.read("rolltop://file/docs/a%20b/guide.md#L50-51")
+    assert beyond["text"] == "1987\n2013\n"
+    assert "there are 9 lines now" in beyond["became"]
+    listed = mine.read("rolltop://file/docs/a%20b")
+    assert [entry["path"] for entry in listed["entries"]] == ["a b/guide.md"]
+
+
+def test_a_section_is_found_where_it_moved_to(mine: Reader) -> None:
+    version = mine.put("guide.md", NOTE)
+    section = mine.call("list_sections", file_path="guide.md")["outline"][1]
+    uri = f"rolltop://section/docs/guide.md@{version}#{section['id']}"
+    shown = mine.read(f"{uri}#L5-8")
+    assert shown["text"] == "## Storms\n\n1703\n1987\n"
+    assert (shown["title"], shown["heading"]) == ("Storms", ["docs/guide.md", "Harbour"])
+    assert "became" not in shown
+    newer = mine.put("guide.md", NOTE.replace("masts", "masts\nsails"))
+    moved = mine.read(f"{uri}#L5-8")
+    assert moved["became"] == f"changed since @{version}: now @{newer}; moved to L6-9"
+    mine.put("guide.md", "# Harbour\n\n## Storm\n")
+    error = mine.fails(uri)
+    assert error["code"] == "NOT_FOUND"
+    assert mine.read(error["details"]["suggestions"][0]["uri"])["kind"] == "section"
+
+
+def test_an_empty_file_and_an_empty_note_are_shown(mine: Reader) -> None:
+    mine.put("empty.md", "")
+    assert mine.read("rolltop://file/docs/empty.md")["text"] == ""
+    assert mine.read("rolltop://file/docs/empty.md#L3-4")["text"] == ""
+    note = mine.call("note_save", text="")
+    assert (mine.read(note["uri"])["text"], mine.read(note["uri"])["title"]) == ("", "")
+    assert mine.read(f"{note['uri']}#L3-4")["text"] == ""
+
+
+@pytest.mark.parametrize("lines", ["", "#L2-900"])
+def test_a_long_text_is_cut_and_goes_on_where_it_was(mine: Reader, lines: str) -> None:
+    text = "".join(f"line {n} of it\n" for n in range(1000))
+    mine.put("long.txt", text)
+    note = mine.call("note_save", text=text, max_tokens=300)
+    cell = mine.call("scratch_create", cells=[{"language": "txt", "content": text}])
+    wanted = "".join(text.splitlines(keepends=True)[1:900]) if lines else text
+    for uri in (
+        "rolltop://file/docs/long.txt",
+        note["uri"],
+        cell["scratchpad"]["cells"][0]["uri"],
+    ):
+        answer = mine.read(f"{uri}{lines}", max_tokens=1000)
+        assert token_counter.count(str(answer["text"])) <= 1000
+        assert answer["truncated"] is True
+        parts = [answer["text"]]
+        while "next" in answer or "next" in answer.get("meta", {}):
+            onward = answer.get("next") or answer["meta"]["next"]
+            answer = mine.call(onward["tool"], **onward["arguments"])
+            whole = answer.get("result", answer)
+            whole = whole["scratchpad"]["cells"][0] if "scratchpad" in whole else whole
+            parts.append(whole["text"] if "text" in whole else whole["content"])
+        assert "".join(parts) == wanted
+
+
+@pytest.mark.parametrize(
+    ("uri", "code", "said"),
+    [
+        ("the plan", "INVALID_ARGUMENT", "rolltop://note/<id>"),
+        ("rolltop://file/docs/../../etc/passwd", "NOT_FOUND", "outside"),
+        ("rolltop://file/docs//etc/passwd", "NOT_FOUND", ""),
+        ("rolltop://file/none/a.md", "NOT_FOUND", "The roots are: docs."),
+        ("rolltop://file/docs/%FF%FE", "NOT_FOUND", ""),
+        ("rolltop://section/docs/a.md#s1", "NOT_FOUND", ""),
+        ("rolltop://note/1a2b3c4d", "NOT_FOUND", "note_list"),
+        ("rolltop://task/1a2b3c4d", "NOT_FOUND", "list_tasks"),
+        ("rolltop://task/not-an-id", "INVALID_ARGUMENT", ""),
+        ("rolltop://pad/1a2b3c4d", "NOT_FOUND", "scratch_list"),
+        ("rolltop://cell/1a2b3c4d", "NOT_FOUND", "scratch_list_cells"),
+        ("rolltop://cell/' OR 1=1 --", "INVALID_ARGUMENT", ""),
+        ("rolltop://note/" + "%41" * 3000, "INVALID_ARGUMENT", ""),
+        ("rolltop://note/\ud800", "INVALID_TEXT", "lone surrogate"),
+        ("rolltop://note/%ED%A0%80", "INVALID_TEXT", "lone surrogate"),
+    ],
+)
+def test_an_address_that_leads_nowhere_says_what_to_do(
+    mine: Reader, uri: str, code: str, said: str
+) -> None:
+    error = mine.fails(uri)
+    assert error["code"] == code, error
+    assert said in error["message"] + error["hint"]
+
+
+def test_a_beginning_of_several_ids_names_them(mine: Reader) -> None:
+    ids = [f"1a2b3c4d-0000-4000-8000-00000000000{n}" for n in range(2)]
+    for pad in ids:
+        mine.call("scratch_create", scratch_id=pad)
+    error = mine.fails("rolltop://pad/1a2b3c4d")
+    assert error["code"] == "INVALID_ARGUMENT"
+    assert all(pad in error["message"] for pad in ids)
+    assert mine.read(f"rolltop://pad/{ids[1]}")["kind"] == "pad"
+
+
+def test_what_is_left_out_of_the_server_is_not_opened(mine: Reader) -> None:
+    note = mine.call("note_save", text="x")
+    mine.desk = make_desk(mine.desk.database, selection=ToolSelection(toolsets=["tasks", "desk"]))
+    error = mine.fails(note["uri"])
+    assert (error["code"], "toolset notes" in error["hint"]) == ("NOT_FOUND", True)
