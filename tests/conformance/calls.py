@@ -138,7 +138,11 @@ def _notes(first: int) -> Calls:
     ]
 
 
-_BEFORE_NOTES: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL]
+_DESK: Final[Calls] = [
+    ("desk_read", {"uri": f"rolltop://file/docs/{DOCUMENT}#L1-3"}),
+    ("desk_read", {"uri": f"rolltop://pad/{_PAD['scratch_id']}"}),
+]
+_BEFORE_NOTES: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL, *_DESK]
 CALLS: Final[Calls] = [*_BEFORE_NOTES, *_notes(len(_BEFORE_NOTES))]
 REFUSED: Final[Calls] = [
     ("note_manage", {"action": "sync"}),

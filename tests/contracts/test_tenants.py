@@ -49,7 +49,7 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
 # Where an id that is nobody's is no error: free to be taken, or gone already.
 NO_ERROR = {("scratch_create", "scratch_id"), ("scratch_delete", "scratch_id")}
 NOBODY_S = str(uuid.UUID(int=0xDEAD))
-ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=rolltop://pad/)[0-9a-f]{8}")
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|rolltop://\w+/[0-9a-f]{8}")
 
 
 def takes_an_id(name: str) -> bool:
