@@ -117,7 +117,7 @@ def test_the_list_of_tools_is_small() -> None:
         names = {tool.name for tool in toolset.tools}
         own = [offer for offer in listed if offer["name"] in names]
         assert token_counter.count(pagination.compact_json(own)) <= most.get(toolset.name, 900)
-    assert token_counter.count(pagination.compact_json(listed)) <= 4960
+    assert token_counter.count(pagination.compact_json(listed)) <= 4800
 
 
 @every_tool
