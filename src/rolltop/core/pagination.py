@@ -567,6 +567,8 @@ def _truncate_around_text(cut: Truncatable, limit: int, finish: AttachContinuati
     if end < cut.size or cut.has_more:
         return _render_part(cut, end, finish_truncated)
     answer = cut.render(end)
+    if fits_budget(bare := without_addresses(answer), limit):
+        return bare  # which is all but what other fields say too
     return finish_truncated(answer, {"max_tokens": max(count_tokens(answer), MIN_BUDGET)}, None)
 
 
