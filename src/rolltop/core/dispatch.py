@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -441,9 +442,9 @@ async def _run_tool(
     given = registered.parameters.validate(arguments)
     checked: dict[str, Any] = {**given, **registered.fixed_arguments}
     limit = _effective_budget(most, checked.pop("max_tokens", None))
-    call = CallContext(
-        app, principal, registered.tool.name, limit, checked.pop("cursor", None), report, most
-    )
+    name = registered.tool.name
+    caller = replace(principal, tool=name, operation=str(uuid.uuid4()))
+    call = CallContext(app, caller, name, limit, checked.pop("cursor", None), report, most)
     allowed = app.settings["call_timeout"]
     deadline = asyncio.timeout(allowed)
     app.call_deadlines.add(deadline)

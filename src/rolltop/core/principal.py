@@ -26,7 +26,7 @@ class Principal:
     """The caller of one call. Tenant and user are one thing: both hold the user's id.
 
     `project` is the connection's and `session` tells it from the others of its client; each is
-    empty for none.
+    empty for none. `tool` and `operation`, an id, are those of the running call.
     """
 
     user_id: str
@@ -36,6 +36,8 @@ class Principal:
     token_id: str = ""
     project: str = ""
     session: str = ""
+    tool: str = ""
+    operation: str = ""
 
     @classmethod
     def for_user(

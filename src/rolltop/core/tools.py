@@ -176,6 +176,8 @@ class Toolset:
     shape as a type; `with_continuation(result, continuation)` says in the toolset's own envelope
     how a truncated answer continues. `error_codes` lists every code of its tools with a line.
     `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
+    `undo` is the `module:function` that takes back what the journal says of the kinds
+    `journal_kinds`: `function(app, tx, entries, texts)`, of one operation, raises UndoConflict.
     `close(app)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
     `check_settings(settings)` raises InvalidConfig if settings contradict each other.
@@ -194,6 +196,8 @@ class Toolset:
     error_output: type
     with_continuation: Callable[[JsonObject, Continuation], JsonObject]
     service: str = ""
+    undo: str = ""
+    journal_kinds: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     jobs: tuple[Job, ...] = ()
     close: Callable[..., None] | None = None

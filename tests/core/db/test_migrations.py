@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 PACKAGE: Final = Path(migrator.__file__).parents[2]
 _branches: Final = revisions.branches
 CORE_HEAD: Final = _branches()[0].head
-# Full text is each database's own: what only one of them has is declared nowhere.
+# Full text and triggers are each database's own: what only one of them has is declared nowhere.
 OWN = (
+    *("journal_pending", "ix_journal_pending"),
     *("search_words", "search_terms", "ix_search_texts_words"),
     *("search_whole_words", "ix_search_wholes_words", "ix_search_whole_parts_words"),
 )

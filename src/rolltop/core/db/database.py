@@ -266,10 +266,14 @@ class Database:
 
     def _write(self, principal: Principal, function: Callable[[Tx], T]) -> T:
         store = self._open_store()
-        return store.write(
-            lambda connection: function(self._transaction(connection, principal)),
-            principal.user_id,
-        )
+
+        def run(connection: Connection) -> T:
+            tx = self._transaction(connection, principal)
+            result = function(tx)
+            store.append_entries(tx)
+            return result
+
+        return store.write(run, principal.user_id)
 
     def _transaction(self, connection: Connection, principal: Principal) -> Tx:
         return Tx(connection, principal, self._clock(), self.url_kind, self._services)

@@ -86,12 +86,20 @@ class _StatementDeadline:
         return time.monotonic() > self._end
 
 
-def create_engines(address: DatabaseUrl, limits: EngineLimits, driver: Driver) -> Engines:
-    """Return engines for a store that has been opened; connections are made when needed."""
+def create_engines(
+    address: DatabaseUrl,
+    limits: EngineLimits,
+    driver: Driver,
+    prepare_write: Callable[[Connection], None],
+) -> Engines:
+    """Return engines for a store that has been opened; connections are made when needed.
+
+    `prepare_write` is called with a connection of SQLite's before each of its write transactions.
+    """
     if address.path is not None:
         return Engines(
-            _sqlite_engine(address.path, limits, driver, writing=False),
-            _sqlite_engine(address.path, limits, driver, writing=True),
+            _sqlite_engine(address.path, limits, driver),
+            _sqlite_engine(address.path, limits, driver, prepare_write),
         )
     engine = _postgresql_engine(address, limits)
     return Engines(
@@ -126,7 +134,13 @@ def driver_connection(connection: Connection) -> sqlite3.Connection:
     return cast("sqlite3.Connection", connection.connection.driver_connection)
 
 
-def _sqlite_engine(path: Path, limits: EngineLimits, driver: Driver, *, writing: bool) -> Engine:
+def _sqlite_engine(
+    path: Path,
+    limits: EngineLimits,
+    driver: Driver,
+    prepare_write: Callable[[Connection], None] | None = None,
+) -> Engine:
+    writing = prepare_write is not None
     engine = create_engine(
         "sqlite://",
         module=library,
@@ -138,8 +152,7 @@ def _sqlite_engine(path: Path, limits: EngineLimits, driver: Driver, *, writing:
         hide_parameters=True,  # user text stays out of exceptions and logs
     )
     pragmas = ["foreign_keys=ON", "synchronous=FULL", "fullfsync=ON", "trusted_schema=OFF"]
-    if not writing:
-        pragmas.append("query_only=ON")
+    pragmas.append("temp_store=MEMORY" if writing else "query_only=ON")
 
     def limit_statements(connection: DBAPIConnection, record: ConnectionPoolEntry, /) -> None:
         deadline = _StatementDeadline(limits.statement_timeout)
@@ -148,6 +161,8 @@ def _sqlite_engine(path: Path, limits: EngineLimits, driver: Driver, *, writing:
 
     event.listen(engine, "connect", _set_pragmas(*pragmas))
     event.listen(engine, "connect", limit_statements)
+    if prepare_write is not None:
+        event.listen(engine, "begin", prepare_write)
     event.listen(engine, "begin", _begin_immediate if writing else _begin)
     if writing and journal_mode() != "wal":
         event.listen(engine, "begin", _refuse_wal)

@@ -16,6 +16,7 @@ from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
 from rolltop.core.errors import DiskError, InvalidArgument, Unavailable, UserDeleted
+from rolltop.core.journal import writer as journal_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from rolltop.core.db.database import Tx
     from rolltop.core.db.encryption import Encryption
     from rolltop.core.db.url import DatabaseUrl
 
@@ -46,7 +48,9 @@ class OpenStore:
             with map_driver_errors(address):
                 prepare_store(address, limits, self._driver)
             self._files: Final = self._open_files()
-        self._engines: Final = create_engines(address, limits, self._driver)
+        self._engines: Final = create_engines(
+            address, limits, self._driver, journal_writer.install_triggers
+        )
         self._is_disk_failed = False
 
     def read(self, function: Callable[[Connection], T]) -> T:
@@ -88,6 +92,10 @@ class OpenStore:
                 raise UserDeleted from failure
             raise
         return result
+
+    def append_entries(self, tx: Tx) -> None:
+        """Write what a transaction has changed into the journal, as the last thing it does."""
+        journal_writer.append_entries(tx)
 
     def maintain(self, function: Callable[[Connection], T]) -> T:
         """Return `function(connection)`, outside transactions and without a limit of time."""

@@ -90,6 +90,8 @@ TOOLSET: Final = Toolset(
         "Before ending, note_save what the next session should know.",
     ),
     tools=TOOLS,
+    undo="rolltop.toolsets.notes.undo:take_back",
+    journal_kinds=("note",),
     error_codes={code: text for code, (_category, text) in _CODES.items()},
     shape_error=_shape_error,
     error_output=NoteErrorAnswer,

@@ -70,6 +70,8 @@ TOOLSET: Final = Toolset(
         "Before working something out, scratch_search finds what was worked out before.",
     ),
     tools=TOOLS,
+    undo="rolltop.toolsets.scratch.service.undo:take_back",
+    journal_kinds=("pad", "cell", "namespace"),
     error_codes={
         "NOT_FOUND": "The pad, cell, schema or namespace does not exist, or is another user's.",
         "INVALID_ID": "An id is not a UUID, or is taken.",

@@ -48,6 +48,8 @@ TOOLSET: Final = Toolset(
         "Plan with add_task; complete_task as soon as something is done.",
     ),
     tools=TOOLS,
+    undo="rolltop.toolsets.tasks.undo:take_back",
+    journal_kinds=("task",),
     error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",
         "TITLE_TOO_LONG": "The title has more than 200 characters.",

@@ -10,6 +10,8 @@ from rolltop.toolsets.notes.models import MAX_ID_LENGTH, Content
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rolltop.toolsets.notes.models import Note
+
 KNOWN_KEYS: Final = frozenset(
     {"content", "tags", "systemTags", "deleted", "creationDate", "modificationDate"}
 )
@@ -107,3 +109,10 @@ def _timestamp(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     return float(value) if abs(value) < _MAX_TIMESTAMP else 0.0
+
+
+def base_object(note: Note) -> dict[str, object] | None:
+    """Build the backend's object that a note was made from, as far as it is known."""
+    if note.base is not None:
+        return dict(note.base)
+    return build_object(note.content, None) if note.sync_state == "synced" else None

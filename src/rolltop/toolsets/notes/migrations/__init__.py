@@ -1,3 +1,3 @@
 """The schema of notes, revision by revision."""
 
-HEAD = "notes_0002"
+HEAD = "notes_0003"

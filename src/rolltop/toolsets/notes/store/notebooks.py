@@ -454,6 +454,12 @@ def get_account(tx: Tx, key: str, *, lock: bool = False) -> Account | None:
     return None if row is None else _account_of(row)
 
 
+def find_account(tx: Tx, note_id: str) -> str | None:
+    """Find the account that has a note of the caller, of several the one that was changed last."""
+    mine = select(_n.account).where(_n.user_id == tx.scope.user_id, _n.id == note_id)
+    return tx.execute(mine.order_by(_n.modified.desc()).limit(1)).scalar()
+
+
 def upsert_account(tx: Tx, account: Account) -> None:
     """Store an account; an active one becomes the only active one."""
     if account.is_active:

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText
 from rolltop.core.fulltext.tables import RowId
+from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.toolsets.notes.models import MAX_ACCOUNT_LENGTH, MAX_ID_LENGTH
 
 _STATES: Final = "sync_state IN ('local', 'synced', 'pending', 'conflict')"
@@ -118,3 +119,15 @@ note_versions: Final = Table(
     Index(None, "gone_at"),
 )
 """Earlier versions; `gone_at` is set once the note was deleted for good."""
+
+keep_journal(
+    notes,
+    Journaled(
+        "note",
+        "id",
+        derived=frozenset({"title", "server_version", "sync_state", "source"}),
+        moving=frozenset({"local_version", "modified"}),
+        version="local_version",
+    ),
+)
+keep_journal(note_texts, Journaled("note", "number", through=notes, derived=frozenset({"base"})))

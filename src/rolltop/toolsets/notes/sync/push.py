@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.errors import Conflict
 from rolltop.toolsets.notes.clients.backend import BackendError, RemoteNote, WriteResult
-from rolltop.toolsets.notes.clients.note_object import build_object, parse_content
+from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
 from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note, SaveResult
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import remote_changes
@@ -116,7 +116,7 @@ async def write_note(
             if note is not None:
                 if note.sync_state == "synced" and note.content == edit.content:
                     return SaveResult(note, edit.moved)
-                upload = Upload(note.id, edit.content, _base_object(note), note.server_version)
+                upload = Upload(note.id, edit.content, base_object(note), note.server_version)
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
             if sent is not None:
                 stored = await connection.write(_store_sent, edit, upload, sent)
@@ -336,13 +336,6 @@ async def _refresh_note(connection: AccountConnection, note_id: str) -> None:
         await connection.write(remote_changes.apply_note, remote, version)
 
 
-def _base_object(note: Note) -> dict[str, object] | None:
-    """Build the backend's object that a note was made from, as far as it is known."""
-    if note.base is not None:
-        return dict(note.base)
-    return build_object(note.content, None) if note.sync_state == "synced" else None
-
-
 def _is_known_version(note: Note, remote: RemoteNote) -> bool:
     known = note.content if note.base is None else parse_content(note.base)
     is_same = is_same_content(known, remote.content)
@@ -391,7 +384,7 @@ def _queue_edit(notebook: Notebook, plan: Callable[[Notebook], Edit], new_id: st
     if note is None or note.local_version != edit.before.local_version:
         raise _contention_error()
     if note.content != edit.content:
-        state = BackendState("pending", note.server_version, _base_object(note))
+        state = BackendState("pending", note.server_version, base_object(note))
         note = notebook.write(note, edit.content, source=edit.source, backend=state)
     return SaveResult(note, edit.moved)
 

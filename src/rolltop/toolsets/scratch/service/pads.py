@@ -11,6 +11,7 @@ from rolltop.core import fulltext
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import IndexDocument
+from rolltop.core.journal import undo
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
@@ -569,6 +570,31 @@ def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
     ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
     for some in batches(ids, _INDEX_BATCH_SIZE):
         _index_cells(tx, pad, cell_rows.get_cells(tx, pad.scratch_id, some))
+
+
+def settle_pad(
+    tx: Tx, scratch_id: str, cell_ids: Sequence[str], limits: PadLimits, *, is_new_version: bool
+) -> None:
+    """Make what follows from a pad's rows true again after some were put back or taken away.
+
+    That is the order and number of its cells, the figures of the cells named, and the index.
+    """
+    _unindex_cells(tx, cell_ids)
+    pad = pad_rows.get_including_trash(tx, scratch_id)
+    if pad is None:
+        fulltext.drop(tx, PAD_KIND, [scratch_id])
+        return
+    pad = pad_rows.set_cell_count(tx, pad, cell_rows.reorder(tx, scratch_id, cell_ids))
+    for cell in cell_rows.get_cells(tx, scratch_id, cell_ids):
+        stats = measure_text(cell.content or "", limits)
+        if stats != cell.stats:
+            cell_rows.set_stats(tx, cell, stats)
+    if not is_new_version:
+        undo.touch(tx, ("pad", scratch_id))
+    if pad.deleted_at is None:
+        index_pad_with_cells(tx, pad)
+    else:
+        _unindex_pad(tx, pad)
 
 
 def update_filters(tx: Tx, pad: Pad) -> None:

@@ -200,6 +200,24 @@ def move_cell(tx: Tx, cell: Cell, position: int) -> Cell:
     return replace(cell, index=position)
 
 
+def reorder(tx: Tx, scratch_id: str, first: Iterable[str]) -> int:
+    """Number a pad's cells from 0, of two at one place those of `first` first; return how many."""
+    before = frozenset(first)
+    found = cell_summaries(tx, scratch_id)
+    found.sort(key=lambda cell: (cell.index, cell.cell_id not in before))
+    for position, cell in enumerate(found):
+        if cell.index != position:
+            mine = {**_parameters(tx, scratch_id), "cell": cell.cell_id}
+            _MOVE.run(tx, {**mine, "new_position": position})
+    return len(found)
+
+
+def set_stats(tx: Tx, cell: Cell, stats: TextStats) -> None:
+    """Store the figures of a cell's content; its version stays."""
+    mine = (cells.c.user_id == tx.scope.user_id, cells.c.cell_id == cell.cell_id)
+    tx.execute(update(cells).where(*mine).values(**vars(stats)))
+
+
 def delete_cell(tx: Tx, pad: Pad, cell: Cell) -> None:
     """Delete a cell for good; those after it move up."""
     _REMOVE.run(tx, {**_parameters(tx, cell.scratch_id), "cell": cell.cell_id})

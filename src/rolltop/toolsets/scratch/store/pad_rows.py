@@ -294,6 +294,18 @@ def get_including_trash(tx: Tx, scratch_id: str) -> Pad | None:
     return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
 
 
+def has_pads(tx: Tx, namespace: str) -> bool:
+    """Whether a pad of the caller is in a namespace, in the trash or not."""
+    mine = (pads.c.user_id == tx.scope.user_id, pads.c.namespace == namespace)
+    return tx.execute(select(pads.c.scratch_id).where(*mine).limit(1)).first() is not None
+
+
+def set_cell_count(tx: Tx, pad: Pad, count: int) -> Pad:
+    """Say how many cells a pad has; its version stays."""
+    _update(tx, pad, {"cell_count": count})
+    return replace(pad, cell_count=count)
+
+
 def get_trashed(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
     """Read the caller's pad in the trash; None if it can't be restored."""
     found = select(*_COLUMNS).where(*_restorable(tx), pads.c.scratch_id == scratch_id)

@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
+from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.toolsets.scratch.models import (
     MAX_FIRST_LINE_LENGTH,
     MAX_LANGUAGE_LENGTH,
@@ -154,3 +155,34 @@ accesses: Final = Table(
     Column("accessed_at", UTCDateTime, nullable=False),
     _of_pad(),
 )
+
+keep_journal(namespaces, Journaled("namespace", "namespace", joins="pad"))
+keep_journal(
+    pads,
+    Journaled(
+        "pad",
+        "scratch_id",
+        derived=frozenset({"cell_count"}),
+        moving=frozenset({"version", "updated_at"}),
+        computed=frozenset({"title_key"}),
+        version="version",
+    ),
+)
+keep_journal(
+    cells,
+    Journaled(
+        "cell",
+        "cell_id",
+        moving=frozenset({"version"}),
+        computed=frozenset(
+            {"sha256", "bytes", "characters", "lines", "tokens", "first_line", "finding"}
+        ),
+        order=frozenset({"position"}),
+        owner=("pad", "scratch_id"),
+        version="version",
+    ),
+)
+for _table in (contents, cell_tags):
+    keep_journal(_table, Journaled("cell", "cell_id"))
+for _table in (pad_tags, schemas):
+    keep_journal(_table, Journaled("pad", "scratch_id"))

@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
+from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.core.principal import MAX_PROJECT_LENGTH
 from rolltop.toolsets.tasks.models import (
     MAX_AUTHOR_LENGTH,
@@ -116,3 +117,10 @@ task_comments: Final = Table(
     ForeignKeyConstraint(["user_id", "task_id"], ["tasks.user_id", "tasks.id"], ondelete="CASCADE"),
 )
 """What was noted on a task: at most one line for each version of it."""
+
+keep_journal(
+    tasks,
+    Journaled("task", "id", moving=frozenset({"version", "updated_at"}), version="version"),
+)
+for _table in (task_tags, task_blockers, task_comments):
+    keep_journal(_table, Journaled("task", "task_id"))

@@ -114,3 +114,51 @@ CREATE TABLE search_whole_parts (
 CREATE VIRTUAL TABLE search_whole_words USING fts5(words, content='search_wholes', content_rowid='id', tokenize='ascii');
 
 ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
+
+CREATE TABLE journal (
+	user_id CHAR(32) NOT NULL,
+	sequence BIGINT NOT NULL,
+	operation CHAR(32) NOT NULL,
+	at VARCHAR(27) NOT NULL,
+	actor_id CHAR(32) NOT NULL,
+	client VARCHAR(200) NOT NULL,
+	project VARCHAR(100) NOT NULL,
+	tool VARCHAR(100) NOT NULL,
+	kind VARCHAR(16) NOT NULL,
+	ref VARCHAR(400) NOT NULL,
+	version_before INTEGER,
+	version_after INTEGER,
+	changes TEXT NOT NULL,
+	CONSTRAINT pk_journal PRIMARY KEY (user_id, sequence),
+	CONSTRAINT fk_journal_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+)
+ WITHOUT ROWID;
+
+CREATE INDEX ix_journal_user_id_operation ON journal (user_id, operation);
+
+CREATE INDEX ix_journal_user_id_kind_ref_sequence ON journal (user_id, kind, ref, sequence);
+
+CREATE TABLE journal_contents (
+	user_id CHAR(32) NOT NULL,
+	sha256 VARCHAR(64) NOT NULL,
+	used_at VARCHAR(27) NOT NULL,
+	size INTEGER NOT NULL,
+	data BLOB NOT NULL,
+	CONSTRAINT pk_journal_contents PRIMARY KEY (user_id, sha256),
+	CONSTRAINT fk_journal_contents_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE TABLE journal_counters (
+	user_id CHAR(32) NOT NULL,
+	sequence BIGINT NOT NULL,
+	CONSTRAINT pk_journal_counters PRIMARY KEY (user_id),
+	CONSTRAINT fk_journal_counters_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE TABLE journal_undone (
+	user_id CHAR(32) NOT NULL,
+	operation CHAR(32) NOT NULL,
+	undone_by CHAR(32) NOT NULL,
+	CONSTRAINT pk_journal_undone PRIMARY KEY (user_id, operation, undone_by),
+	CONSTRAINT fk_journal_undone_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);

@@ -86,3 +86,7 @@ CREATE TABLE note_versions (
 );
 
 CREATE INDEX ix_note_versions_gone_at ON note_versions (gone_at);
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON note_texts FOR EACH ROW EXECUTE FUNCTION journal_rows();

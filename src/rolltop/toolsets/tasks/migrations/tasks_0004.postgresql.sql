@@ -73,3 +73,11 @@ CREATE TABLE task_comments (
 	CONSTRAINT pk_task_comments PRIMARY KEY (user_id, task_id, version),
 	CONSTRAINT fk_task_comments_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_tags FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_blockers FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_comments FOR EACH ROW EXECUTE FUNCTION journal_rows();

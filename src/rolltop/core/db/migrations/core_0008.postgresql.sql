@@ -119,3 +119,72 @@ CREATE INDEX ix_search_whole_parts_words ON search_whole_parts USING gin (words)
 ALTER INDEX ix_search_texts_words SET (fastupdate = off);
 
 ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
+
+CREATE TABLE journal (
+	user_id UUID NOT NULL,
+	sequence BIGINT NOT NULL,
+	operation UUID NOT NULL,
+	at TIMESTAMP WITH TIME ZONE NOT NULL,
+	actor_id UUID NOT NULL,
+	client VARCHAR(200) NOT NULL,
+	project VARCHAR(100) NOT NULL,
+	tool VARCHAR(100) NOT NULL,
+	kind VARCHAR(16) COLLATE "C" NOT NULL,
+	ref VARCHAR(400) COLLATE "C" NOT NULL,
+	version_before INTEGER,
+	version_after INTEGER,
+	changes TEXT NOT NULL,
+	CONSTRAINT pk_journal PRIMARY KEY (user_id, sequence),
+	CONSTRAINT fk_journal_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_journal_user_id_operation ON journal (user_id, operation);
+
+CREATE INDEX ix_journal_user_id_kind_ref_sequence ON journal (user_id, kind, ref, sequence);
+
+CREATE TABLE journal_contents (
+	user_id UUID NOT NULL,
+	sha256 VARCHAR(64) COLLATE "C" NOT NULL,
+	used_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	size INTEGER NOT NULL,
+	data BYTEA NOT NULL,
+	CONSTRAINT pk_journal_contents PRIMARY KEY (user_id, sha256),
+	CONSTRAINT fk_journal_contents_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE TABLE journal_counters (
+	user_id UUID NOT NULL,
+	sequence BIGINT NOT NULL,
+	CONSTRAINT pk_journal_counters PRIMARY KEY (user_id),
+	CONSTRAINT fk_journal_counters_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE TABLE journal_undone (
+	user_id UUID NOT NULL,
+	operation UUID NOT NULL,
+	undone_by UUID NOT NULL,
+	CONSTRAINT pk_journal_undone PRIMARY KEY (user_id, operation, undone_by),
+	CONSTRAINT fk_journal_undone_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE UNLOGGED TABLE journal_pending (
+	number BIGSERIAL PRIMARY KEY,
+	xid BIGINT NOT NULL,
+	table_name TEXT NOT NULL,
+	before TEXT,
+	after TEXT
+);
+
+CREATE INDEX ix_journal_pending_xid ON journal_pending (xid);
+
+CREATE FUNCTION journal_rows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO journal_pending (xid, table_name, before, after) VALUES (
+		pg_current_xact_id()::text::bigint,
+		TG_TABLE_NAME,
+		CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD)::text END,
+		CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW)::text END
+	);
+	RETURN NULL;
+END
+$$;

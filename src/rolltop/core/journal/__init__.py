@@ -1,0 +1,1 @@
+"""The journal: what was changed, by whom, and what it was before."""

@@ -1,0 +1,266 @@
+"""Reading the journal: entries, the texts they name, and what each did in one line."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, cast
+from uuid import UUID
+
+from sqlalchemy import delete, or_, select
+
+from rolltop.core.db.engine import batches
+from rolltop.core.journal.tables import (
+    journal,
+    journal_contents,
+    journal_counters,
+    journal_undone,
+    journaled_tables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement
+
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.tables import Journaled
+
+MAX_PURGED: Final = 1000
+"""Entries of a tenant that go in one run of `purge_journal`."""
+_MAX_SHOWN: Final = 60  # code points of a value in a summary
+_TRASH: Final = ("deleted_at", "trash")
+_j: Final = journal.c
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one operation did to one thing.
+
+    Each of the `changes` is of one row: its `table`, its `key`, and its columns `before` and
+    `after`: all of them if the row came or went (the other is None), else those that differ. Values
+    are as the database stores them; a long text is `{"sha256": …}`.
+    """
+
+    sequence: int
+    operation: str
+    at: datetime
+    client: str
+    project: str
+    tool: str
+    kind: str
+    ref: str
+    version_before: int | None
+    version_after: int | None
+    changes: Sequence[Mapping[str, Any]]
+
+    @property
+    def thing(self) -> tuple[str, str]:
+        """The kind and the id of what was changed."""
+        return self.kind, self.ref
+
+
+_COLUMNS: Final = tuple(_j[name] for name in Entry.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries to read: those that fulfil all that is not None.
+
+    `after` and `before` are sequence numbers and, like `since`, exclusive. `client` is a client's
+    name or its label, with the session. `operation` and `ref` are ids or beginnings of ids.
+    """
+
+    after: int | None = None
+    before: int | None = None
+    since: datetime | None = None
+    client: str | None = None
+    project: str | None = None
+    operation: str | None = None
+    kind: str | None = None
+    ref: str | None = None
+
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        """Yield the conditions of a row."""
+        if self.after is not None:
+            yield _j.sequence > self.after
+        if self.before is not None:
+            yield _j.sequence < self.before
+        if self.since is not None:
+            yield _j.at > self.since
+        if self.client is not None:
+            in_session = _j.client.startswith(f"{self.client} (", autoescape=True)
+            yield or_(_j.client == self.client, in_session)
+        if self.project is not None:
+            yield _j.project.in_([self.project, ""])
+        if self.operation is not None:
+            low, high = id_range(self.operation)
+            yield _j.operation.between(low, high)
+        if self.kind is not None:
+            yield _j.kind == self.kind
+        if self.ref is not None:
+            yield _j.ref.startswith(self.ref, autoescape=True)
+
+
+def read_entries(
+    tx: Tx,
+    wanted: EntryFilter | None = None,
+    *,
+    limit: int,
+    newest_first: bool = False,
+) -> list[Entry]:
+    """Return the first of the caller's entries that are wanted."""
+    order = _j.sequence.desc() if newest_first else _j.sequence
+    mine = select(*_COLUMNS).where(
+        _j.user_id == tx.scope.user_id, *(wanted or EntryFilter()).conditions()
+    )
+    rows = tx.execute(mine.order_by(order).limit(limit)).all()
+    return [_entry_of(row) for row in rows]
+
+
+def _entry_of(row: Sequence[Any]) -> Entry:
+    return Entry(*row[:-1], json.loads(row[-1]))
+
+
+def id_range(digits: str) -> tuple[str, str]:
+    """Return the first and the last identifier that begin so. Raises ValueError for no digits."""
+    filled = [UUID(digits.replace("-", "").ljust(32, digit)) for digit in "0f"]
+    return str(filled[0]), str(filled[1])
+
+
+def last_sequence(tx: Tx) -> int:
+    """Return the number of the caller's newest entry; 0 if nothing was ever changed."""
+    counters = journal_counters.c
+    mine = select(counters.sequence).where(counters.user_id == tx.scope.user_id)
+    return tx.execute(mine).scalar() or 0
+
+
+def read_texts(tx: Tx, digests: Iterable[str]) -> dict[str, str]:
+    """Map the hashes of texts that are still kept to the texts."""
+    c, found = journal_contents.c, dict[str, str]()
+    for batch in batches(sorted(set(digests))):
+        some = select(c.sha256, c.size, c.data).where(
+            c.user_id == tx.scope.user_id, c.sha256.in_(batch)
+        )
+        for digest, size, data in tx.execute(some).all():
+            found[digest] = (data if len(data) == size else zlib.decompress(data)).decode()
+    return found
+
+
+def text_digests(entries: Iterable[Entry]) -> set[str]:
+    """Return the hashes of all texts that the entries name."""
+    return {
+        digest
+        for entry in entries
+        for change in entry.changes
+        for row in (change["before"], change["after"])
+        for digest in map(digest_of, dict[str, Any](row or ()).values())
+        if digest is not None
+    }
+
+
+def digest_of(value: Any) -> str | None:  # noqa: ANN401  # as an entry has it
+    """Return the hash that stands for a long text in an entry, if one does."""
+    return cast("dict[str, str]", value)["sha256"] if isinstance(value, dict) else None
+
+
+def undone_by(tx: Tx, operations: Iterable[str]) -> dict[str, str]:
+    """Map those operations that are taken back now to the operation that did it."""
+    c, found = journal_undone.c, defaultdict[str, list[str]](list)
+    for batch in batches(sorted(set(operations))):
+        some = select(c.operation, c.undone_by).where(
+            c.user_id == tx.scope.user_id, c.operation.in_(batch)
+        )
+        for row in tx.execute(some):
+            found[row.operation].append(row.undone_by)
+    if not found:
+        return {}
+    undoers = {by for some in found.values() for by in some}
+    again = undone_by(tx, undoers)  # an undo may be undone itself
+    standing = {one: [by for by in some if by not in again] for one, some in found.items()}
+    return {one: some[-1] for one, some in standing.items() if some}
+
+
+def mark_undone(tx: Tx, operations: Iterable[str]) -> None:
+    """Note that the running operation takes these back."""
+    owner, by = tx.scope.user_id, tx.scope.operation
+    rows = [{"user_id": owner, "operation": one, "undone_by": by} for one in operations]
+    if rows:
+        tx.execute(journal_undone.insert(), rows)
+
+
+def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
+    """Return in one line what an entry says was changed, such as `status pending → completed`."""
+    known = dict(_by_name())
+    parts: list[str] = []
+    lines = Counter[str]()
+    for change in entry.changes:
+        before, after, journaled = change["before"], change["after"], known.get(change["table"])
+        if before is None or after is None:
+            if journaled is not None and journaled.version:
+                parts.append("created" if before is None else "deleted for good")
+            continue
+        for name in before:
+            if journaled is not None and name in journaled.moving | journaled.computed:
+                continue
+            old, new = (_value_of(row[name], texts) for row in (before, after))
+            if name in _TRASH:
+                parts.append("deleted" if new else "restored")
+            elif "\n" in f"{old}{new}":
+                lines += _count_changed_lines(str(old or ""), str(new or ""))
+            else:
+                parts.append(f"{name} {_shorten(old)} → {_shorten(new)}")
+    if lines:
+        parts.append(f"+{lines['+']} −{lines['-']} lines")
+    return ", ".join(parts) or "changed"
+
+
+def _by_name() -> Iterator[tuple[str, Journaled]]:
+    for table, journaled in journaled_tables():
+        yield table.name, journaled
+
+
+def _value_of(value: object, texts: Mapping[str, str]) -> object:
+    digest = digest_of(value)
+    return value if digest is None else texts.get(digest, "…")
+
+
+def _count_changed_lines(old: str, new: str) -> Counter[str]:
+    """Count the lines that came (+) and went (-), wherever they stand."""
+    before, after = Counter(old.splitlines()), Counter(new.splitlines())
+    return Counter({"+": (after - before).total(), "-": (before - after).total()})
+
+
+def _shorten(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+def purge_journal(tx: Tx, before: datetime) -> int:
+    """Delete some of the entries that are older, of all tenants, with texts no later one names.
+
+    Returns how many entries went.
+    """
+    owners = tx.execute(select(journal_counters.c.user_id)).scalars().all()
+    return sum(_purge_tenant(tx, owner, before) for owner in owners)
+
+
+def _purge_tenant(tx: Tx, owner: str, before: datetime) -> int:
+    mine = select(*_COLUMNS).where(_j.user_id == owner).order_by(_j.sequence)
+    oldest = [_entry_of(row) for row in tx.execute(mine.limit(MAX_PURGED)).all()]
+    old = list(takewhile(lambda entry: entry.at < before, oldest))
+    if not old:
+        return 0
+    c, u = journal_contents.c, journal_undone.c
+    for batch in batches(sorted(text_digests(old))):
+        unused = (c.user_id == owner, c.used_at < before, c.sha256.in_(batch))
+        tx.execute(delete(journal_contents).where(*unused))
+    last = old[-1].sequence
+    tx.execute(delete(journal).where(_j.user_id == owner, _j.sequence <= last))
+    for batch in batches(sorted({entry.operation for entry in old})):
+        tx.execute(delete(journal_undone).where(u.user_id == owner, u.operation.in_(batch)))
+    return len(old)

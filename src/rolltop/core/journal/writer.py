@@ -1,0 +1,354 @@
+"""What a transaction changes goes into the journal: the last thing it does before the commit.
+
+Triggers write every change of a journaled table's row, cascades included, to `journal_pending`. On
+SQLite both belong to one connection and lie in memory; PostgreSQL's are made by the migrations
+(`journal_rows`), and the table is not logged. A row is a JSON object of its columns as the database
+stores them, so that what is kept here can be put back byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+import zlib
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import select, text
+
+from rolltop.core.db.engine import CompiledStatement, driver_connection
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import Identifier
+from rolltop.core.db.upsert import insert
+from rolltop.core.journal.tables import (
+    journal,
+    journal_contents,
+    journal_counters,
+    journaled_tables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection, Table
+
+    from rolltop.core.db import Tx
+    from rolltop.core.db.url import DatabaseKind
+    from rolltop.core.journal.tables import Journaled
+
+MAX_INLINE_LENGTH: Final = 200
+"""Code points of a text that stands in its entry; a longer one lies among the contents, once."""
+
+Row = dict[str, Any]
+_INSTALLED: Final = "rolltop.journaled"
+_SEEN: Final = "rolltop.tables"
+_CREATE_PENDING: Final = (
+    "CREATE TEMP TABLE IF NOT EXISTS journal_pending "
+    "(number INTEGER PRIMARY KEY, table_name TEXT, before TEXT, after TEXT)"
+)
+_TAKE_POSTGRESQL: Final = text(
+    "DELETE FROM journal_pending WHERE xid = pg_current_xact_id()::text::bigint "
+    "RETURNING number, table_name, before, after"
+)
+_ZLIB_LEVEL: Final = 1
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_INSERT_ENTRY: Final = CompiledStatement(journal.insert())
+
+
+@dataclass(frozen=True, slots=True)
+class _RowChange:
+    """One row before and after a transaction; None where it was not there."""
+
+    table: Table
+    journaled: Journaled
+    before: Row | None
+    after: Row | None
+
+    @property
+    def row(self) -> Row:
+        """The row as it is, or as it last was."""
+        row = self.before if self.after is None else self.after
+        assert row is not None  # noqa: S101  # a change is of a row
+        return row
+
+
+@dataclass(slots=True)
+class _Thing:
+    """What a transaction did to one thing."""
+
+    kind: str
+    ref: str
+    changes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    version_before: int | None = None
+    version_after: int | None = None
+
+
+def append_entries(tx: Tx) -> None:
+    """Write an entry for each thing that the transaction has changed, numbered in its tenant.
+
+    The row of the tenant's last number is locked last and until the commit, so that numbers follow
+    the order of commits without a gap. What the system does (`SYSTEM`: users, tokens, emptying the
+    trash) leaves no entries.
+    """
+    changes = _take_changes(tx)
+    if not changes or not tx.scope.user_id:
+        return
+    by_owner: dict[str, list[_RowChange]] = {}
+    for change in changes:
+        by_owner.setdefault(change.row["user_id"], []).append(change)
+    for stored_id, owned in by_owner.items():
+        owner, contents = _canonical_id(stored_id), dict[str, str]()
+        things = _group_by_thing(tx, owner, owned, contents)
+        if things:
+            _keep_contents(tx, owner, contents)
+            _insert_entries(tx, owner, things)
+
+
+def _group_by_thing(
+    tx: Tx, owner: str, changes: Sequence[_RowChange], contents: dict[str, str]
+) -> list[_Thing]:
+    finder, things = _ThingFinder(tx, owner, changes), dict[tuple[str, str], _Thing]()
+    versions: list[tuple[tuple[str, str], _RowChange]] = []
+    for change in changes:
+        entry = _describe(change, contents)
+        key = finder.find(change, [] if entry is None else entry["after"] or ())
+        if change.journaled.version:
+            versions.append((key, change))
+        if entry is not None:
+            things.setdefault(key, _Thing(*key)).changes.append(entry)
+    for key, change in versions:
+        if key in things:
+            name = change.journaled.version
+            things[key].version_before = None if change.before is None else change.before[name]
+            things[key].version_after = None if change.after is None else change.after[name]
+    for kind, joined in {(c.journaled.kind, c.journaled.joins) for c in changes}:
+        other = next((thing for thing in things.values() if thing.kind == joined), None)
+        if other is not None:
+            for key in [key for key in things if key[0] == kind]:
+                other.changes += things.pop(key).changes
+    return list(things.values())
+
+
+class _ThingFinder:
+    """Finds the thing a row belongs to."""
+
+    def __init__(self, tx: Tx, owner: str, changes: Iterable[_RowChange]) -> None:
+        self._tx, self._owner = tx, owner
+        self._ids = {
+            (change.table.name, change.row[_only_key(change)]): change.row["id"]
+            for change in changes
+            if "id" in change.table.columns and len(change.table.primary_key.columns) == 1
+        }
+
+    def find(self, change: _RowChange, changed: Iterable[str]) -> tuple[str, str]:
+        """Return the kind and the id of a row's thing, of which some columns were changed."""
+        journaled, row = change.journaled, change.row
+        if journaled.owner and change.before and change.after and journaled.order >= set(changed):
+            kind, name = journaled.owner
+            return kind, _canonical_id(row[name])
+        key = row[journaled.key]
+        if (through := journaled.through) is not None:
+            known = self._ids.get((through.name, key))
+            if known is None:
+                is_one = (through.c.user_id == self._owner, through.c[journaled.key] == key)
+                known = self._tx.execute(select(through.c.id).where(*is_one)).scalar_one()
+            return journaled.kind, known
+        is_identifier = isinstance(change.table.c[journaled.key].type, Identifier)
+        return journaled.kind, _canonical_id(key) if is_identifier else key
+
+
+def _only_key(change: _RowChange) -> str:
+    (column,) = change.table.primary_key.columns
+    return column.name
+
+
+def _describe(change: _RowChange, contents: dict[str, str]) -> dict[str, Any] | None:
+    """Return what is kept of a row's change: all of a row that came or went, else what differs."""
+    before, after, journaled = change.before, change.after, change.journaled
+    if before is not None and after is not None:
+        differ = {
+            name
+            for name, value in before.items()
+            if after[name] != value and name not in journaled.derived
+        }
+        if differ <= journaled.moving | journaled.computed:
+            return None
+        before = {name: before[name] for name in before if name in differ}
+        after = {name: after[name] for name in after if name in differ}
+    return {
+        "table": change.table.name,
+        "key": {column.name: change.row[column.name] for column in change.table.primary_key},
+        "before": _move_texts(before, contents),
+        "after": _move_texts(after, contents),
+    }
+
+
+def _move_texts(row: Row | None, contents: dict[str, str]) -> Row | None:
+    """Move the long texts of a row to the contents; leave their hashes."""
+    if row is None:
+        return None
+    kept: Row = {}
+    for name, value in row.items():
+        if isinstance(value, str) and len(value) > MAX_INLINE_LENGTH:
+            digest = hashlib.sha256(value.encode()).hexdigest()
+            contents[digest] = value
+            kept[name] = {"sha256": digest}
+        else:
+            kept[name] = value
+    return kept
+
+
+def _keep_contents(tx: Tx, owner: str, contents: Mapping[str, str]) -> None:
+    rows: list[dict[str, Any]] = []
+    for digest, kept in sorted(contents.items()):
+        raw = kept.encode()
+        data = min(raw, zlib.compress(raw, _ZLIB_LEVEL), key=len)
+        row = {"user_id": owner, "sha256": digest, "used_at": tx.now, "size": len(raw)}
+        rows.append({**row, "data": data})
+    _keep_content(tx.kind).run_each(tx, rows)
+
+
+def _insert_entries(tx: Tx, owner: str, things: list[_Thing]) -> None:
+    numbered = {"user_id": owner, "sequence": len(things)}
+    ((last,),) = _count(tx.kind).rows(tx, numbered)
+    scope = tx.scope
+    operation = scope.operation or str(uuid.uuid4())
+    _INSERT_ENTRY.run_each(
+        tx,
+        [
+            {
+                "user_id": owner,
+                "sequence": last - len(things) + number,
+                "operation": operation,
+                "at": tx.now,
+                "actor_id": scope.user_id,
+                "client": scope.label,
+                "project": scope.project,
+                "tool": scope.tool,
+                "kind": thing.kind,
+                "ref": thing.ref,
+                "version_before": thing.version_before,
+                "version_after": thing.version_after,
+                "changes": _encode(thing.changes),
+            }
+            for number, thing in enumerate(things, 1)
+        ],
+    )
+
+
+@cache
+def _keep_content(kind: DatabaseKind) -> CompiledStatement:
+    content = insert(kind, journal_contents)
+    return CompiledStatement(
+        content.on_conflict_do_update(
+            index_elements=["user_id", "sha256"],
+            set_={"used_at": content.excluded.used_at},
+            where=content.excluded.used_at > journal_contents.c.used_at,
+        )
+    )
+
+
+@cache
+def _count(kind: DatabaseKind) -> CompiledStatement:
+    counter = insert(kind, journal_counters)
+    total = journal_counters.c.sequence + counter.excluded.sequence
+    return CompiledStatement(
+        counter.on_conflict_do_update(
+            index_elements=["user_id"], set_={"sequence": total}
+        ).returning(journal_counters.c.sequence)
+    )
+
+
+def _take_changes(tx: Tx) -> list[_RowChange]:
+    """Return what the transaction changed since it began or this was last called, row by row."""
+    first: dict[tuple[str, str], Row | None] = {}
+    last: dict[tuple[str, str], Row | None] = {}
+    known = tx.service(_KnownTables)
+    for name, before, after in _take_pending(tx):
+        row = after if before is None else before
+        assert row is not None  # noqa: S101  # a trigger's
+        key = name, json.dumps([row[column] for column in known.find(name)[2]])
+        first.setdefault(key, before)
+        last[key] = after
+    return [
+        _RowChange(*known.find(key[0])[:2], first[key], last[key])
+        for key in first
+        if first[key] != last[key]
+    ]
+
+
+class _KnownTables:
+    """The journaled tables by name, with what is kept of them and the columns of their keys."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Table, Journaled, list[str]]] = {}
+
+    def find(self, name: str) -> tuple[Table, Journaled, list[str]]:
+        if name not in self._known:
+            self._known = {
+                table.name: (table, journaled, [column.name for column in table.primary_key])
+                for table, journaled in journaled_tables()
+            }
+        return self._known[name]
+
+
+def _take_pending(tx: Tx) -> Iterator[tuple[str, Row | None, Row | None]]:
+    if tx.kind == "sqlite":
+        driver = driver_connection(tx.connection)
+        if _INSTALLED not in tx.connection.info:
+            return
+        rows: list[Any] = driver.execute(
+            "SELECT table_name, before, after FROM temp.journal_pending ORDER BY number"
+        ).fetchall()
+        if rows:
+            driver.execute("DELETE FROM temp.journal_pending")
+    else:
+        rows = [row[1:] for row in sorted(tx.execute(_TAKE_POSTGRESQL).all())]
+    for name, before, after in rows:
+        yield name, before and json.loads(before), after and json.loads(after)
+
+
+def install_triggers(connection: Connection) -> None:
+    """Have a connection of SQLite's capture the tables imported by now; outside transactions."""
+    if connection.info.get(_SEEN) == len(metadata.tables):
+        return
+    connection.info[_SEEN] = len(metadata.tables)
+    tables = list(journaled_tables())
+    if len(tables) == len(connection.info.get(_INSTALLED, ())):
+        return
+    installed: set[str] = connection.info.setdefault(_INSTALLED, set())
+    driver = driver_connection(connection)
+    driver.execute(_CREATE_PENDING)
+    for table, journaled in tables:
+        if table.name not in installed:
+            for statement in _trigger_statements(table, journaled):
+                driver.execute(statement)
+            installed.add(table.name)
+
+
+def _trigger_statements(table: Table, journaled: Journaled) -> Iterator[str]:
+    """Yield what makes a table's three triggers on SQLite, for one connection."""
+    names = [column.name for column in table.columns]
+    old, new = (
+        "json_object({})".format(", ".join(f"'{name}', {side}.\"{name}\"" for name in names))
+        for side in ("OLD", "NEW")
+    )
+    kept = ", ".join(f'"{name}"' for name in names if name not in journaled.derived)
+    for event, before, after in (
+        ("INSERT", "NULL", new),
+        (f"UPDATE OF {kept}", old, new),
+        ("DELETE", old, "NULL"),
+    ):
+        name = f"journal_{table.name}_{event[:6].lower()}"
+        values = f"VALUES ('{table.name}', {before}, {after})"
+        insert = f"INSERT INTO journal_pending (table_name, before, after) {values}"
+        yield f"CREATE TEMP TRIGGER {name} AFTER {event} ON main.{table.name} BEGIN {insert}; END"
+
+
+def _canonical_id(value: str) -> str:
+    """Return the canonical text of an identifier as either database stores it."""
+    if "-" in value:
+        return value
+    return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"

@@ -1,0 +1,21 @@
+"""PostgreSQL: changes of notes go into the journal."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "notes_0003"
+down_revision = "notes_0002"
+branch_labels = None
+depends_on = None
+
+_TABLES = ("notes", "note_texts")
+
+
+def upgrade() -> None:
+    if op.get_bind().dialect.name == "sqlite":
+        return
+    for table in _TABLES:
+        changed = f"CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON {table}"
+        op.execute(sa.text(f"{changed} FOR EACH ROW EXECUTE FUNCTION journal_rows()"))

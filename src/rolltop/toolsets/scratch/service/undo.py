@@ -1,0 +1,55 @@
+"""Taking back what an operation did to pads and their cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core.journal import undo
+from rolltop.toolsets.scratch.service import pads
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
+from rolltop.toolsets.scratch.store.tables import namespaces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+
+
+def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
+    """Give the pads and cells that one operation changed their state before it.
+
+    Raises UndoConflict. A namespace that the operation made stays while a pad is in it.
+    """
+    pad_rows.lock_tenant(tx)
+    others = [change for entry in entries for change in entry.changes if _is_of_namespace(change)]
+    things = [
+        replace(entry, changes=[one for one in entry.changes if not _is_of_namespace(one)])
+        for entry in entries
+    ]
+    cell_ids = [entry.ref for entry in things if entry.kind == "cell"]
+    named = dict.fromkeys(entry.ref for entry in things if entry.kind == "pad")
+    owners = named | _pads_of(tx, cell_ids)
+    undo.take_back(tx, things, texts)
+    limits = app.service(ScratchService).limits
+    for scratch_id in owners | _pads_of(tx, cell_ids):
+        pads.settle_pad(tx, scratch_id, cell_ids, limits, is_new_version=scratch_id in named)
+    for change in others:
+        name = change["key"]["namespace"]
+        is_there = pad_rows.is_registered(tx, name)
+        if change["before"] is None and (not is_there or pad_rows.has_pads(tx, name)):
+            continue
+        if change["after"] is not None or not is_there:
+            undo.take_back(tx, [replace(entries[0], changes=[change])], texts)
+
+
+def _is_of_namespace(change: Mapping[str, Any]) -> bool:
+    return change["table"] == namespaces.name
+
+
+def _pads_of(tx: Tx, cell_ids: Sequence[str]) -> dict[str, None]:
+    found = cell_rows.pads_and_tags(tx, cell_ids).values()
+    return dict.fromkeys(scratch_id for scratch_id, _tags in found)

@@ -1,0 +1,218 @@
+"""Every write leaves entries in the journal, whoever makes it, in the order of commits."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM
+from rolltop.core.journal import history
+from rolltop.core.journal.tables import journal, journal_contents
+from rolltop.core.principal import Principal
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.journal.history import Entry
+    from tests.databases import Clock
+
+
+@pytest.fixture
+def desk(database: Database) -> AppContext:
+    return make_desk(database)
+
+
+def call(desk: AppContext, who: Principal, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    answer = call_tool(desk, who, tool, **arguments)
+    assert not answer.is_error, answer.text
+    return answer.structured
+
+
+def entries(desk: AppContext, who: Principal) -> list[Entry]:
+    return desk.database.read_sync(who, history.read_entries, limit=1000)
+
+
+def said(desk: AppContext, who: Principal) -> list[str]:
+    """Each entry as `tool kind: summary`."""
+
+    def read(tx: Tx) -> list[str]:
+        found = history.read_entries(tx, limit=1000)
+        texts = history.read_texts(tx, history.text_digests(found))
+        return [f"{one.tool} {one.kind}: {history.summarize(one, texts)}" for one in found]
+
+    return desk.database.read_sync(who, read)
+
+
+def test_a_task_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None:
+    task = call(desk, me, "add_task", title="Write", description="a\nb\n")["data"]["task_id"]
+    call(desk, me, "update_task", task_id=task, title="Read", priority=1)
+    call(desk, me, "update_task", task_id=task, description="a\nc\nd\n")
+    call(desk, me, "complete_task", task_id=task)
+    call(desk, me, "delete_task", task_id=task)
+    assert said(desk, me) == [
+        "add_task task: created",
+        "update_task task: title Write → Read, priority none → 1",
+        "update_task task: +2 −1 lines",
+        "complete_task task: status pending → completed",
+        "delete_task task: deleted",
+    ]
+    assert {one.ref for one in entries(desk, me)} == {task}
+    assert [one.sequence for one in entries(desk, me)] == [1, 2, 3, 4, 5]
+    assert [one.version_after for one in entries(desk, me)] == [1, 2, 3, 4, 5]
+
+
+def test_a_note_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None:
+    note = call(desk, me, "note_save", text="a\nb\n", tags=["x"])
+    saved = call(desk, me, "note_save", id=note["id"], local_version=1, text="a\nc\nd\n")
+    call(desk, me, "note_save", id=note["id"], local_version=2, text="a\nc\nd\n", tags=["y"])
+    call(desk, me, "note_manage", id=note["id"], action="trash", local_version=3)
+    assert saved["local_version"] == 2
+    assert said(desk, me) == [
+        "note_save note: created",
+        "note_save note: +2 −1 lines",
+        'note_save note: tags ["x"] → ["y"]',
+        "note_manage note: deleted",
+    ]
+    assert {one.ref for one in entries(desk, me)} == {note["id"]}
+
+
+def test_a_pad_s_life_is_told_by_pad_and_cell(desk: AppContext, me: Principal) -> None:
+    cells = [{"language": "md", "content": text} for text in ("a\n", "b\n")]
+    pad = call(desk, me, "scratch_create", cells=cells)["scratchpad"]
+    first = pad["cells"][0]["cell_id"]
+    given = {"scratch_id": pad["scratch_id"]}
+    call(desk, me, "scratch_append_cell", **given, cell=cells[0])
+    call(desk, me, "scratch_edit_cell", **given, cell_id=first, edits=[{"old": "a", "new": "c"}])
+    call(desk, me, "scratch_delete_cell", **given, cell_id=first)
+    call(desk, me, "scratch_delete", **given)
+    assert said(desk, me) == [
+        "scratch_create pad: created",
+        "scratch_create cell: created",
+        "scratch_create cell: created",
+        "scratch_append_cell cell: created",
+        "scratch_edit_cell cell: +1 −1 lines",
+        "scratch_delete_cell cell: deleted for good",
+        "scratch_delete_cell pad: position 1 → 0, position 2 → 1",
+        "scratch_delete pad: deleted",
+    ]
+
+
+def test_a_call_that_failed_and_one_that_changed_nothing_leave_no_entry(
+    desk: AppContext, me: Principal
+) -> None:
+    task = call(desk, me, "add_task", title="a")["data"]["task_id"]
+    before = entries(desk, me)
+    assert call_tool(desk, me, "update_task", task_id=task, title="b", if_version=7).is_error
+    assert call_tool(desk, me, "add_task", tasks=[{"title": "a"}, {"title": ""}]).is_error
+    call(desk, me, "list_tasks")
+    call(desk, me, "get_task", task_id=task)
+    assert entries(desk, me) == before
+
+
+def test_an_entry_says_who_and_when_and_in_which_operation(database: Database) -> None:
+    owner = database.write_sync(SYSTEM, accounts.add_user, "a@example.org").id
+    me = Principal.for_user(owner, actor="claude-code", project="rolltop", session="ab12")
+    desk = make_desk(database)
+    call(desk, me, "add_task", tasks=[{"title": "a"}, {"title": "b"}])
+    call(desk, me, "add_task", title="c")
+    first, second, third = entries(desk, me)
+    assert first.operation == second.operation != third.operation
+    assert (first.client, first.project) == ("claude-code (ab12)", "rolltop")
+    assert first.at == second.at <= third.at
+
+
+def test_each_tenant_has_numbers_and_texts_of_its_own(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    for who in (me, them, me):
+        call(desk, who, "note_save", text="the same long text\n" * 100)
+    assert [one.sequence for one in entries(desk, me)] == [1, 2]
+    assert [one.sequence for one in entries(desk, them)] == [1]
+
+    def owners(tx: Tx) -> list[str]:
+        return list(tx.execute(select(journal_contents.c.user_id)).scalars())
+
+    kept = desk.database.read_sync(SYSTEM, owners)
+    assert sorted(kept) == sorted([me.user_id, them.user_id])
+
+
+def test_numbers_have_no_gap_while_many_write_at_once(desk: AppContext, me: Principal) -> None:
+    def write() -> None:
+        for _ in range(10):
+            call(desk, me, "add_task", title="a")
+            assert call_tool(desk, me, "add_task", title="").is_error
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = entries(desk, me)
+    assert [one.sequence for one in found] == list(range(1, 41))
+    assert len({one.ref for one in found}) == 40
+
+
+def test_what_is_older_is_purged_and_texts_stay_while_an_entry_names_them(
+    desk: AppContext, me: Principal, clock: Clock
+) -> None:
+    text = "long\n" * 100
+    note = call(desk, me, "note_save", text=text)
+    call(desk, me, "note_save", text="other\n" * 100)
+    clock.advance(days=1)
+    call(desk, me, "note_save", id=note["id"], local_version=1, text="short")
+    first, second, third = entries(desk, me)
+
+    def purge(tx: Tx) -> int:
+        return history.purge_journal(tx, third.at)
+
+    assert desk.database.write_sync(SYSTEM, purge) == 2
+    assert [one.sequence for one in entries(desk, me)] == [third.sequence]
+
+    def texts(tx: Tx) -> list[str]:
+        named = history.text_digests([first, second])
+        return list(history.read_texts(tx, named).values())
+
+    assert desk.database.read_sync(me, texts) == [text]
+    assert (first.at, second.at) < (third.at, third.at)
+
+
+def test_a_user_s_journal_goes_with_the_user(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    for who in (me, them):
+        call(desk, who, "note_save", text="text\n" * 100)
+    desk.database.write_sync(SYSTEM, accounts.delete_user, me.user_id)
+
+    def owners(tx: Tx) -> set[str]:
+        tables = (journal, journal_contents)
+        return {
+            owner for table in tables for owner in tx.execute(select(table.c.user_id)).scalars()
+        }
+
+    assert desk.database.read_sync(SYSTEM, owners) == {them.user_id}
+
+
+def test_a_text_stays_where_the_clock_went_back_before_it_was_named_again(
+    desk: AppContext, me: Principal, clock: Clock
+) -> None:
+    text = "text\n" * 100
+    call(desk, me, "note_save", text=text)
+    start = clock.now
+    clock.advance(days=-1)
+    call(desk, me, "note_save", text=text)
+
+    def purge(tx: Tx) -> int:
+        return history.purge_journal(tx, start)
+
+    assert desk.database.write_sync(SYSTEM, purge) == 0  # what came later was not yet old
+    first, _second = entries(desk, me)
+
+    def texts(tx: Tx) -> list[str]:
+        return list(history.read_texts(tx, history.text_digests([first])).values())
+
+    assert desk.database.read_sync(me, texts) == [text]
