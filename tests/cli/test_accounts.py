@@ -27,7 +27,7 @@ def test_users_come_and_go(shell: Shell) -> None:
     assert shell("user", "add", "eve@example.org", "--id", kept).code == 1
     shell("call", "add_task", "title=hers", "--user", ADA)
     deleted = shell("user", "delete", ADA, "--yes")
-    assert deleted.out == f"Deleted {ADA} with tasks (1).\n"
+    assert deleted.out == f"Deleted {ADA} with journal (1), tasks (1).\n"
     assert ADA not in shell("user", "list").out
     missing = shell("user", "delete", ADA, "--yes")
     assert missing.code == 1

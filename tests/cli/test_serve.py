@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tests.cli.conftest import Shell
@@ -44,10 +44,12 @@ def lines(*messages: Mapping[str, object]) -> str:
     return "".join(json.dumps(message) + "\n" for message in messages)
 
 
-def test_stdio_carries_the_protocol_and_stderr_the_log(shell: Shell) -> None:
-    shell.set("ROLLTOP_TOOLSETS", "tasks")
+def converse(
+    messages: Sequence[Mapping[str, object]], *options: str
+) -> tuple[dict[int, dict[str, Any]], str]:
+    """Return a server's results by id, and its log; its stdin ends once all are answered."""
     with subprocess.Popen(
-        [sys.executable, "-m", "rolltop", "serve", "--exclude-tools", "delete_task"],
+        [sys.executable, "-m", "rolltop", "serve", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,14 +58,21 @@ def test_stdio_carries_the_protocol_and_stderr_the_log(shell: Shell) -> None:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        add = request(3, "tools/call", name="add_task", arguments={"title": "kept"})
-        process.stdin.write(lines(HELLO, READY, request(2, "tools/list"), add))
+        process.stdin.write(lines(*messages))
         process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+        wanted = [message for message in messages if "id" in message]
+        answers = [json.loads(process.stdout.readline()) for _ in wanted]
         rest, log = process.communicate(timeout=30)
     assert (process.returncode, rest) == (0, "")
-    by_id = {answer["id"]: answer["result"] for answer in answers}
-    names = {tool["name"] for tool in by_id[2]["tools"]}
+    return {answer["id"]: answer["result"] for answer in answers}, log
+
+
+def test_stdio_carries_the_protocol_and_stderr_the_log(shell: Shell) -> None:
+    shell.set("ROLLTOP_TOOLSETS", "tasks")
+    add = request(3, "tools/call", name="add_task", arguments={"title": "kept"})
+    asked = (HELLO, READY, request(2, "tools/list"), add)
+    results, log = converse(asked, "--exclude-tools", "delete_task")
+    names = {tool["name"] for tool in results[2]["tools"]}
     assert "add_task" in names
     assert not names & {"delete_task", "smart_read"}
     assert " started " in log
@@ -96,10 +105,9 @@ def test_typed_in_a_terminal_it_says_what_it_waits_for(shell: Shell) -> None:
 
 
 def test_read_only_wins(shell: Shell) -> None:
-    outcome = shell.process(
-        "serve", "--read-only", stdin=lines(HELLO, READY, request(2, "tools/list"))
-    )
-    listed = json.loads(outcome.out.splitlines()[1])["result"]["tools"]
+    del shell
+    results, _log = converse((HELLO, READY, request(2, "tools/list")), "--read-only")
+    listed = results[2]["tools"]
     assert {tool["name"] for tool in listed} >= {"list_tasks"}
     assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
 

@@ -87,6 +87,11 @@ class Stage:
         self.call("note_save", id=note["id"], local_version=1, text_patch=patch)
         return note["id"]
 
+    def operation(self) -> str:
+        """Return the id of an operation that can be undone."""
+        self.task()
+        return self.call("desk_history")["changes"][0]["operation"]
+
     def deleted_task(self) -> str:
         """Return the id of a task in the trash."""
         task = self.task()
@@ -182,5 +187,8 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "repo_open_file": lambda _: {"path": LONG_DOCUMENT},
     "repo_get_snippet": lambda _: {"path": LONG_DOCUMENT, "start_line": 9, "end_line": 9000},
     "repo_list_dir": lambda _: {"repo": "docs", "depth": 3},
+    "desk_history": lambda stage: {"since": str(0 * len(stage.task()))},
+    "desk_changes": lambda stage: {"since": str(0 * len(stage.task()))},
+    "desk_undo": lambda stage: {"operation": stage.operation()},
     "desk_read": lambda stage: {"uri": f"rolltop://note/{stage.note()[:8]}#L1-9"},
 }

@@ -67,7 +67,7 @@ def test_every_answer_has_addresses_and_each_is_opened(
     assert not answer.is_error, answer.text
     found = addresses_of(answer)
     assert bool(found) == (tool.name not in WITHOUT), answer.text
-    assert '"uri":' in answer.text or not found
+    assert '"uri":' in answer.text or not found or tool.name == "desk_undo"
     for uri in found:
         opened = call_tool(stage.desk, stage.scope, "desk_read", uri=uri)
         assert not opened.is_error, (uri, opened.text)
@@ -100,7 +100,7 @@ def test_under_the_seeds_names_only_the_desk_shows_addresses(stage: Stage) -> No
         arguments = SAMPLES[tool.name](stage)
         answer = call_tool(seeds, stage.scope, tool.name, **arguments)
         assert not answer.is_error, answer.text
-        assert bool(addresses_of(answer)) == (tool.name == "desk_read"), answer.text
+        assert bool(addresses_of(answer)) == tool.name.startswith("desk_"), answer.text
 
 
 def test_an_acknowledgement_is_longer_by_no_more_than_its_address(stage: Stage) -> None:

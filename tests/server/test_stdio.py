@@ -264,7 +264,7 @@ def test_calls_that_come_while_it_stops_are_told_so_to_the_last(tmp_path: Path, 
 def test_each_of_many_calls_gets_an_answer_though_stdin_ended_long_before(tmp_path: Path) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name}}
-        for number, name in enumerate(["wait_for_cancel"] * 2000 + ["who_am_i"])
+        for number, name in enumerate(["wait_for_cancel"] * 500 + ["who_am_i"])
     ]
     with StdioServer(tmp_path) as server:
         server.initialize()
@@ -273,7 +273,7 @@ def test_each_of_many_calls_gets_an_answer_though_stdin_ended_long_before(tmp_pa
         server.stdin.close()
         lines = [json.loads(line) for line in server.stdout.rest()]
         assert server.ends() == 0
-    assert sorted(line["id"] for line in lines) == list(range(2001))
+    assert sorted(line["id"] for line in lines) == list(range(501))
     for line in lines:
         result = line["result"]
         assert not result["isError"] or result["structuredContent"]["code"] == "UNAVAILABLE"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Kind = Literal["note", "pad", "cell", "task", "file", "section"]
-_RECORDS: Final = frozenset({"note", "pad", "cell", "task"})
+RECORD_KINDS: Final = frozenset({"note", "pad", "cell", "task"})
 SCHEME: Final = "rolltop://"
 TEMPLATES: Final[dict[Kind, str]] = {
     "note": f"{SCHEME}note/{{id}}",
@@ -90,7 +90,7 @@ def parse_address(text: str) -> Address:
     section = ""
     if kind == "section":
         section, _, lines = lines.partition("#")
-    is_record = kind in _RECORDS
+    is_record = kind in RECORD_KINDS
     name, version = _split_version(name, _COUNT if is_record else _HASH)
     root, slash, path = name.partition("/")
     root, path, section = _unquote(root), _unquote(path), _unquote(section)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import uuid
 from contextlib import suppress
@@ -428,6 +429,10 @@ def _explain_deleted_user(
     )
 
 
+def _new_operation() -> str:
+    return str(uuid.UUID(bytes=os.urandom(16), version=4))
+
+
 async def _run_tool(
     app: AppContext,
     registered: RegisteredTool,
@@ -443,7 +448,7 @@ async def _run_tool(
     checked: dict[str, Any] = {**given, **registered.fixed_arguments}
     limit = _effective_budget(most, checked.pop("max_tokens", None))
     name = registered.tool.name
-    caller = replace(principal, tool=name, operation=str(uuid.uuid4()))
+    caller = replace(principal, tool=name, operation=_new_operation())
     call = CallContext(app, caller, name, limit, checked.pop("cursor", None), report, most)
     allowed = app.settings["call_timeout"]
     deadline = asyncio.timeout(allowed)

@@ -17,9 +17,12 @@ from rolltop.core.fulltext import IndexDocument, QueryMode, tables
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
 from tests.fake_embedder import FakeEmbedder
+from tests.older_stores import back_to_core_0006
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import Connection
 
     from rolltop.core.embedding import Matrix
     from tests.databases import MakeDatabase
@@ -297,13 +300,20 @@ def test_blank_texts_of_an_older_store_leave_it(
         tx.execute(
             update(vectors).values(vector=older.embedder.embed([""])[0].astype("<f2").tobytes())
         )
-        for statement in (
-            "ALTER TABLE access_tokens DROP COLUMN project",
-            "UPDATE rolltop_versions SET version_num = 'core_0005' WHERE version_num LIKE 'core_%'",
-        ):
-            tx.execute(text(statement))
+        said = (
+            "UPDATE rolltop_versions SET version_num = 'core_0005' WHERE version_num LIKE 'core_%'"
+        )
+        tx.execute(text(said))
+
+    def without_what_came_after(connection: Connection) -> None:
+        for statement in back_to_core_0006(database.url_kind):
+            connection.execute(text(statement))
 
     database.write_sync(SYSTEM, as_core_0005_left_it)
+    if database.url_kind == "postgresql":
+        database.maintain_sync(without_what_came_after)
+    else:
+        database.write_sync(SYSTEM, lambda tx: without_what_came_after(tx.connection))
     database.close()
     again = make_database(database_url)
     index = Index(again, older.scope, older.embedder)

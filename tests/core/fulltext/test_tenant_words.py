@@ -16,6 +16,7 @@ from rolltop.core.fulltext.phrase_query import PhraseQuery, split_phrase
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
 from tests.fake_embedder import FakeEmbedder
+from tests.older_stores import back_to_core_0006
 from tests.schema_scripts import without_script
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def test_texts_of_an_older_store_are_found_after_it(
             " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
         )
         connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
-        connection.execute("ALTER TABLE access_tokens DROP COLUMN project")
+        for statement in back_to_core_0006("postgresql"):
+            connection.execute(statement.encode())
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
         )
@@ -171,7 +173,8 @@ def test_whole_texts_of_an_older_store_are_found_after_it(
             connection.execute(
                 sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
             )
-        connection.execute("ALTER TABLE access_tokens DROP COLUMN project")
+        for statement in back_to_core_0006("postgresql"):
+            connection.execute(statement.encode())
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
         )

@@ -142,6 +142,19 @@ def test_versions_of_a_deleted_note_are_read_and_who_misses_it_is_told(
     assert mine.get(note)["text"] == "one"
 
 
+def test_a_note_that_came_back_has_no_more_versions_than_any(
+    database: Database, me: Principal
+) -> None:
+    mine = Caller(make_desk(database, settings={"notes.history": 3}), me)
+    note = mine.note("0")
+    mine.ok("note_save", id=note, local_version=1, text="1")
+    mine.manage("trash", id=note, local_version=2)
+    mine.manage("delete_permanently", id=note, local_version=3)
+    mine.manage("restore", id=note, local_version=3, version=2)
+    kept = mine.manage("history", id=note)["versions"]
+    assert [version["local_version"] for version in kept] == [4, 3, 2]
+
+
 def test_as_many_versions_are_kept_as_the_setting_says(database: Database, me: Principal) -> None:
     mine = Caller(make_desk(database, settings={"notes.history": 3}), me)
     note = mine.note("0")

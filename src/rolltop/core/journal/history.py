@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.journal.tables import Journaled
 
-MAX_PURGED: Final = 1000
+MAX_PURGED: Final = 200
 """Entries of a tenant that go in one run of `purge_journal`."""
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
 _TRASH: Final = ("deleted_at", "trash")
@@ -64,7 +64,8 @@ class Entry:
         return self.kind, self.ref
 
 
-_COLUMNS: Final = tuple(_j[name] for name in Entry.__dataclass_fields__)
+_FIELDS: Final = tuple(Entry.__dataclass_fields__)
+_COLUMNS: Final = tuple(_j[name] for name in _FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ def read_entries(
 
 
 def _entry_of(row: Sequence[Any]) -> Entry:
-    return Entry(*row[:-1], json.loads(row[-1]))
+    values: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
+    return Entry(**{**values, "changes": json.loads(values["changes"])})
 
 
 def id_range(digits: str) -> tuple[str, str]:
@@ -146,8 +148,9 @@ def read_texts(tx: Tx, digests: Iterable[str]) -> dict[str, str]:
         some = select(c.sha256, c.size, c.data).where(
             c.user_id == tx.scope.user_id, c.sha256.in_(batch)
         )
-        for digest, size, data in tx.execute(some).all():
-            found[digest] = (data if len(data) == size else zlib.decompress(data)).decode()
+        for row in tx.execute(some):
+            data: bytes = row.data
+            found[row.sha256] = (data if len(data) == row.size else zlib.decompress(data)).decode()
     return found
 
 

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Double, text, update
+from sqlalchemy.schema import sort_tables
 
 from rolltop.core.journal.history import digest_of
 from rolltop.core.journal.tables import journaled_tables
@@ -55,7 +56,11 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
         for entry in entries
         for change in entry.changes
     ]
-    steps.reverse()  # what refers to another row came after it
+    steps.reverse()  # of one table, what refers to another row came after it
+    order = {
+        table: place for place, table in enumerate(sort_tables({step.table for step in steps}))
+    }
+    steps.sort(key=lambda step: order[step.table])
     made = {(step.table.name, _key_text(step.key)) for step in steps if step.before is None}
     for step in steps:
         if step.after is None:
@@ -63,7 +68,7 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
     for step in steps:
         if step.before is not None and step.after is not None:
             step.restore_columns()
-    for step in steps:
+    for step in sorted(steps, key=lambda step: -order[step.table]):
         if step.before is None:
             step.remove(made)
     for thing in dict.fromkeys(step.thing for step in steps):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.pagination import add_continuation
+from rolltop.core.settings import Setting
 from rolltop.core.tools import Toolset
+from rolltop.toolsets.desk.jobs import JOBS
 from rolltop.toolsets.desk.models import DeskErrorAnswer
 from rolltop.toolsets.desk.tools import SERVICE, TOOLS
 
@@ -25,7 +27,9 @@ TOOLSET: Final = Toolset(
     error_codes={
         "INVALID_ARGUMENT": "An argument is unknown, missing or wrong, or the text is no address.",
         "INVALID_TEXT": "The address holds a lone surrogate.",
+        "INVALID_CURSOR": "The cursor does not come from this list.",
         "NOT_FOUND": "Nothing is at the address any more, or it is another user's.",
+        "CONFLICT": "Later work depends on what would be undone; nothing was.",
         "TIMEOUT": "The call passed call_timeout.",
         "UNAVAILABLE": "The store is out of reach or too slow, or the server is stopping.",
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
@@ -34,6 +38,17 @@ TOOLSET: Final = Toolset(
     error_output=DeskErrorAnswer,
     with_continuation=add_continuation,
     service=SERVICE,
+    settings=(
+        Setting(
+            "desk.history_days",
+            "integer",
+            30,
+            "Days that the journal keeps what was changed, to show and to undo it.",
+            minimum=1,
+            maximum=3650,
+        ),
+    ),
+    jobs=JOBS,
     reads_roots=True,
     has_seed=False,
 )

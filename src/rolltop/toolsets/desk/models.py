@@ -47,6 +47,45 @@ class AddressAnswer(TypedDict):
     next: NotRequired[NextCall]
 
 
+class ChangeData(TypedDict):
+    """What one operation did to one thing; `undone_by` is the operation that took it back."""
+
+    sequence: int
+    operation: str
+    uri: NotRequired[str]
+    tool: NotRequired[str]
+    by: str
+    at: str
+    summary: str
+    undone_by: NotRequired[str]
+
+
+class JournalAnswer(TypedDict):
+    """Entries of the journal; `next` continues a truncated list."""
+
+    changes: list[ChangeData]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    next: NotRequired[NextCall]
+
+
+class SkippedOperation(TypedDict):
+    """An operation that was not taken back, since it was already."""
+
+    operation: str
+    reason: str
+
+
+class UndoAnswer(TypedDict):
+    """What was taken back; `operation` undoes that again. Without it nothing was done."""
+
+    operation: NotRequired[str]
+    dry_run: NotRequired[bool]
+    undone: list[str]
+    skipped: NotRequired[list[SkippedOperation]]
+    omitted: NotRequired[list[str]]
+
+
 class DeskErrorData(TypedDict):
     """An error, and the call that repairs it."""
 

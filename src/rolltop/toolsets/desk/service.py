@@ -5,12 +5,16 @@ The desk uses of other toolsets what they publish: the functions of their tools,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
 
-from rolltop.core.addresses import parse_address
-from rolltop.core.arguments import require_storable
+from rolltop.core.addresses import RECORD_KINDS, SCHEME, parse_address, record_address
+from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
-from rolltop.core.pagination import BudgetTooSmall
+from rolltop.core.journal.history import EntryFilter
+from rolltop.core.pagination import BudgetTooSmall, Page
+from rolltop.toolsets.desk import history, undo
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 
@@ -19,11 +23,13 @@ if TYPE_CHECKING:
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.desk.models import JsonObject
+    from rolltop.toolsets.desk.models import JsonObject, UndoAnswer
     from rolltop.toolsets.desk.opened import Opened
+    from rolltop.toolsets.desk.undo import Undone
 
     Opener = Callable[[CallContext, Address], Awaitable[Opened]]
 
+_OPERATION: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}", re.ASCII | re.IGNORECASE)
 _OPENERS: Final[Mapping[Kind, tuple[str, Opener]]] = {
     "note": ("notes", open_note),
     "pad": ("scratch", open_pad),
@@ -60,6 +66,10 @@ class DeskService:
         try:
             opened = await open_address(call, address)
         except (NotFound, InvalidConfig) as missing:
+            if address.kind in RECORD_KINDS:
+                gone = await call.read(history.describe_gone, address)
+                if gone is not None:
+                    return gone
             raise NotFound(missing.message, hint=missing.hint, data=_details(missing)) from None
         except (InvalidText, BudgetTooSmall):
             raise
@@ -68,6 +78,98 @@ class DeskService:
                 refused.message, hint=refused.hint, data=_details(refused)
             ) from None
         return opened.answer(call)
+
+    async def list_history(
+        self,
+        call: CallContext,
+        uri: str | None,
+        since: str | None,
+        actor: str | None,
+        project: str | None,
+    ) -> Page:
+        """Answer desk_history. Raises InvalidArgument."""
+        wanted = history.parse_since(since, EntryFilter(client=actor))
+        wanted = history.filter_by_project(project, wanted)
+        if uri is not None:
+            wanted = history.filter_by_address(require_storable(uri, "uri"), wanted)
+        return await call.read(history.list_page, wanted, call.cursor, newest_first=True)
+
+    async def list_changes(
+        self, call: CallContext, since: str | None, wait_seconds: int, project: str | None
+    ) -> Page:
+        """Answer desk_changes. Raises InvalidArgument."""
+        wanted = history.parse_since(since, EntryFilter())
+        wanted = history.filter_by_project(project, wanted)
+        return await history.wait_for_changes(call, wanted, wait_seconds)
+
+    async def undo(
+        self,
+        call: CallContext,
+        operation: str | None,
+        since: str | None,
+        actor: str | None,
+        *,
+        dry_run: bool,
+    ) -> UndoAnswer:
+        """Answer desk_undo.
+
+        Raises:
+            InvalidArgument: neither or both of operation and since are given, or one is none.
+            NotFound: the journal has nothing of the kind.
+            Conflict: later work depends on it.
+
+        """
+        wanted = _parse_wanted(call, operation, since, actor)
+        try:
+            undone = await call.write(undo.undo, self._app, wanted, dry_run=dry_run)
+        except undo.Tried as tried:
+            undone = tried.undone
+        things = list(dict.fromkeys(entry.thing for entry in undone.entries))
+        if not dry_run:
+            for kind, ref in things:
+                self._app.notify_changed(call.principal, f"{SCHEME}{kind}/{quote(ref, safe='')}")
+        return _undo_answer(call, undone, things, dry_run=dry_run)
+
+
+def _parse_wanted(
+    call: CallContext, operation: str | None, since: str | None, actor: str | None
+) -> EntryFilter:
+    if (operation is None) == (since is None):
+        raise InvalidArgument(
+            "Exactly one of operation and since is needed",
+            hint="desk_history shows operations; since takes back all of yours after it.",
+        )
+    if operation is None:
+        return history.parse_since(since, EntryFilter(client=actor or call.principal.label))
+    if not _OPERATION.fullmatch(operation):
+        raise InvalidArgument(
+            f"operation is {value_preview(operation)}, which is no operation's id",
+            hint="An operation's id is its first 8 digits or more, as desk_history shows it.",
+        )
+    return EntryFilter(operation=operation.lower(), client=actor)
+
+
+def _undo_answer(
+    call: CallContext, undone: Undone, things: list[tuple[str, str]], *, dry_run: bool
+) -> UndoAnswer:
+    answer: UndoAnswer = {
+        "undone": [
+            record_address(cast("Kind", kind), ref) for kind, ref in things if kind in RECORD_KINDS
+        ],
+    }
+    if dry_run:
+        answer["dry_run"] = True
+    elif things:
+        answer["operation"] = history.short_operation(call.principal.operation)
+    if undone.passed_over:
+        answer["skipped"] = [
+            {
+                "operation": history.short_operation(one),
+                "reason": f"undone by {history.short_operation(by)}",
+            }
+            for one, by in undone.passed_over.items()
+        ]
+    return answer
 
 
 def _details(error: NotFound | InvalidConfig | InvalidArgument) -> dict[str, Any]:

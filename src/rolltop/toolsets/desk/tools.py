@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from rolltop.core.context import CallContext
+from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
-from rolltop.toolsets.desk.models import AddressAnswer
+from rolltop.toolsets.desk.models import AddressAnswer, JournalAnswer, UndoAnswer
 
 if TYPE_CHECKING:
     from rolltop.toolsets.desk.service import DeskService
 
 SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
+
+Text = str | None
+Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
+Actor = Annotated[str | None, Field(description="Client's name")]
 
 
 async def desk_read(
@@ -23,6 +28,44 @@ async def desk_read(
     """Open any rolltop:// address that an answer shows as uri."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.read(call, uri)
+
+
+async def desk_history(
+    call: CallContext,
+    uri: Text = None,
+    since: Since = None,
+    actor: Actor = None,
+    project: Text = None,
+) -> Page:
+    """What was changed on the desk, newest first: by whom, how, and whether it was undone."""
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.list_history(call, uri, since, actor, project)
+
+
+async def desk_changes(
+    call: CallContext,
+    since: Since = None,
+    wait_seconds: Annotated[int, Field(ge=0, le=50)] = 0,
+    project: Text = None,
+) -> Page:
+    """Every change after a sequence number, once each and in order; waits for the first."""
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.list_changes(call, since, wait_seconds, project)
+
+
+async def desk_undo(
+    call: CallContext,
+    operation: Annotated[str | None, Field(description="From desk_history")] = None,
+    since: Since = None,
+    actor: Actor = None,
+    dry_run: bool = False,
+) -> UndoAnswer:
+    """Take back one operation, or all of a client's (yours unless actor says) after since.
+
+    All of it or nothing; an undo can be undone.
+    """
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.undo(call, operation, since, actor, dry_run=dry_run)
 
 
 TOOLS: Final = (
@@ -35,5 +78,35 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         is_core=True,
+    ),
+    Tool(
+        "desk_history",
+        desk_history,
+        "Show what was changed",
+        JournalAnswer,
+        is_read_only=True,
+        idempotent=True,
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        search_hint="journal log versions who changed what",
+    ),
+    Tool(
+        "desk_changes",
+        desk_changes,
+        "Follow changes",
+        JournalAnswer,
+        is_read_only=True,
+        idempotent=True,
+        accepts_max_tokens=True,
+        accepts_cursor=True,
+        search_hint="feed poll subscribe new",
+    ),
+    Tool(
+        "desk_undo",
+        desk_undo,
+        "Undo",
+        UndoAnswer,
+        destructive=True,
+        search_hint="revert take back roll back restore",
     ),
 )

@@ -218,6 +218,7 @@ class Notebook:
             last = self.latest_versions([one.id for one in batch if one.id is not None])
             for note_id in last:
                 self._mark_erased(note_id, None)
+                self._trim_versions(note_id)
             numbers = document_index.add(self.tx, [one.content.text for one in batch])
             made = [
                 Note(
@@ -254,9 +255,7 @@ class Notebook:
             backend=backend or note.backend,
         )
         self._add_versions([note])
-        if self.history:
-            kept = {"kept": self.history - 1}
-            _TRIM_VERSIONS.run(self.tx, {**self._key(note.id), **kept})
+        self._trim_versions(note.id)
         self._update(changed, note)
         return changed
 
@@ -410,6 +409,11 @@ class Notebook:
             for note in superseded
         ]
         _INSERT_VERSIONS.run_each(self.tx, rows)
+
+    def _trim_versions(self, note_id: str) -> None:
+        """Drop the earlier versions of a note that has a new one, beyond those that are kept."""
+        if self.history:
+            _TRIM_VERSIONS.run(self.tx, {**self._key(note_id), "kept": self.history - 1})
 
     def _mark_erased(self, note_id: str, moment: float | None) -> None:
         statement = update(note_versions).where(*self._is_my_version, _v.note_id == note_id)

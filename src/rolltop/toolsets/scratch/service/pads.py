@@ -11,7 +11,6 @@ from rolltop.core import fulltext
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import IndexDocument
-from rolltop.core.journal import undo
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
@@ -128,7 +127,7 @@ def delete_pad(tx: Tx, scratch_id: str) -> bool:
     """Move a pad to the trash, out of the search index; return False if it does not exist."""
     pad = pad_rows.get_pad(tx, scratch_id, lock=True)
     if pad is not None:
-        _unindex_pad(tx, pad)
+        unindex_pad(tx, pad)
         pad_rows.touch_pad(tx, pad, deleted=True)
     return pad is not None
 
@@ -268,7 +267,7 @@ def delete_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -
     pad = lock_pad(tx, scratch_id)
     cell = _find_cell(tx, scratch_id, cell_id)
     _require_version("cell", cell.version, if_version)
-    _unindex_cells(tx, [cell_id])
+    unindex_cells(tx, [cell_id])
     cell_rows.delete_cell(tx, pad, cell)
     return PadWrite(pad_rows.touch_pad(tx, pad, cells=-1))
 
@@ -572,31 +571,6 @@ def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
         _index_cells(tx, pad, cell_rows.get_cells(tx, pad.scratch_id, some))
 
 
-def settle_pad(
-    tx: Tx, scratch_id: str, cell_ids: Sequence[str], limits: PadLimits, *, is_new_version: bool
-) -> None:
-    """Make what follows from a pad's rows true again after some were put back or taken away.
-
-    That is the order and number of its cells, the figures of the cells named, and the index.
-    """
-    _unindex_cells(tx, cell_ids)
-    pad = pad_rows.get_including_trash(tx, scratch_id)
-    if pad is None:
-        fulltext.drop(tx, PAD_KIND, [scratch_id])
-        return
-    pad = pad_rows.set_cell_count(tx, pad, cell_rows.reorder(tx, scratch_id, cell_ids))
-    for cell in cell_rows.get_cells(tx, scratch_id, cell_ids):
-        stats = measure_text(cell.content or "", limits)
-        if stats != cell.stats:
-            cell_rows.set_stats(tx, cell, stats)
-    if not is_new_version:
-        undo.touch(tx, ("pad", scratch_id))
-    if pad.deleted_at is None:
-        index_pad_with_cells(tx, pad)
-    else:
-        _unindex_pad(tx, pad)
-
-
 def update_filters(tx: Tx, pad: Pad) -> None:
     """Update the filters of a pad's documents and those of its cells."""
     fulltext.update_filters(tx, PAD_KIND, [pad.scratch_id], _filters(pad, pad.tags))
@@ -607,12 +581,12 @@ def update_filters(tx: Tx, pad: Pad) -> None:
         fulltext.update_filters(tx, CELL_KIND, ids, _filters(pad, (*pad.tags, *tags)))
 
 
-def _unindex_cells(tx: Tx, cell_ids: Sequence[str]) -> None:
+def unindex_cells(tx: Tx, cell_ids: Sequence[str]) -> None:
     """Remove cells from the index."""
     fulltext.drop(tx, CELL_KIND, cell_ids)
 
 
-def _unindex_pad(tx: Tx, pad: Pad) -> None:
+def unindex_pad(tx: Tx, pad: Pad) -> None:
     """Remove a pad and its cells from the index."""
     fulltext.drop(tx, PAD_KIND, [pad.scratch_id])
     fulltext.drop(

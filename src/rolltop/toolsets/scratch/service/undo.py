@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core import fulltext
 from rolltop.core.journal import undo
 from rolltop.toolsets.scratch.service import pads
+from rolltop.toolsets.scratch.service.cell_input import measure_text
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from rolltop.toolsets.scratch.store.tables import namespaces
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
+    from rolltop.toolsets.scratch.models.records import PadLimits
 
 
 def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
@@ -36,7 +39,7 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
     undo.take_back(tx, things, texts)
     limits = app.service(ScratchService).limits
     for scratch_id in owners | _pads_of(tx, cell_ids):
-        pads.settle_pad(tx, scratch_id, cell_ids, limits, is_new_version=scratch_id in named)
+        _settle_pad(tx, scratch_id, cell_ids, limits, is_new_version=scratch_id in named)
     for change in others:
         name = change["key"]["namespace"]
         is_there = pad_rows.is_registered(tx, name)
@@ -53,3 +56,28 @@ def _is_of_namespace(change: Mapping[str, Any]) -> bool:
 def _pads_of(tx: Tx, cell_ids: Sequence[str]) -> dict[str, None]:
     found = cell_rows.pads_and_tags(tx, cell_ids).values()
     return dict.fromkeys(scratch_id for scratch_id, _tags in found)
+
+
+def _settle_pad(
+    tx: Tx, scratch_id: str, cell_ids: Sequence[str], limits: PadLimits, *, is_new_version: bool
+) -> None:
+    """Make what follows from a pad's rows true again after some were put back or taken away.
+
+    That is the order and number of its cells, the figures of the cells named, and the index.
+    """
+    pads.unindex_cells(tx, cell_ids)
+    pad = pad_rows.get_including_trash(tx, scratch_id)
+    if pad is None:
+        fulltext.drop(tx, pads.PAD_KIND, [scratch_id])
+        return
+    pad = pad_rows.set_cell_count(tx, pad, cell_rows.reorder(tx, scratch_id, cell_ids))
+    for cell in cell_rows.get_cells(tx, scratch_id, cell_ids):
+        stats = measure_text(cell.content or "", limits)
+        if stats != cell.stats:
+            cell_rows.set_stats(tx, cell, stats)
+    if not is_new_version:
+        undo.touch(tx, ("pad", scratch_id))
+    if pad.deleted_at is None:
+        pads.index_pad_with_cells(tx, pad)
+    else:
+        pads.unindex_pad(tx, pad)

@@ -17,5 +17,7 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
         return
     for table in _TABLES:
-        changed = f"CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON {table}"
+        changed = (
+            f"CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON {table}"
+        )
         op.execute(sa.text(f"{changed} FOR EACH ROW EXECUTE FUNCTION journal_rows()"))

@@ -1,0 +1,149 @@
+"""The journal as the desk's tools answer it: what was changed, by whom, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from rolltop.core import cursor as cursors
+from rolltop.core.addresses import RECORD_KINDS, Address, AddressText, parse_address, short_id
+from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.errors import InvalidArgument
+from rolltop.core.journal import history
+from rolltop.core.journal.history import EntryFilter
+from rolltop.core.pagination import Page, format_timestamp
+from rolltop.core.principal import ALL_PROJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rolltop.core.addresses import Kind
+    from rolltop.core.context import CallContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+    from rolltop.toolsets.desk.models import JsonObject
+
+PAGE_SIZE: Final = 50
+MAX_WAIT: Final = 50
+"""Seconds that desk_changes waits."""
+_POLL_INTERVAL: Final = 1.0
+_SHORT_OPERATION: Final = 8  # hexadecimal digits
+
+
+def parse_since(since: str | None, wanted: EntryFilter) -> EntryFilter:
+    """Return the filter with what `since` means: a number of the journal or a time."""
+    if since is None:
+        return wanted
+    if since.isdecimal():
+        return replace(wanted, after=min(int(since), 1 << 62))
+    try:
+        return replace(wanted, since=parse_timestamp(since))
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"since is {value_preview(since)}, which is neither a sequence number nor a time",
+            hint="Send a sequence number of desk_history, or a time such as 2026-01-31T09:00.",
+        ) from None
+
+
+def filter_by_address(uri: str, wanted: EntryFilter) -> EntryFilter:
+    """Return the filter for one thing. Raises InvalidArgument."""
+    address = parse_address(uri)
+    if not address.id:
+        raise InvalidArgument(
+            f"The journal keeps no history of a {address.kind}",
+            hint="Name a note, pad, cell or task; the history of files is in git.",
+        )
+    return replace(wanted, kind=address.kind, ref=address.id)
+
+
+def filter_by_project(project: str | None, wanted: EntryFilter) -> EntryFilter:
+    """Return the filter for a project; `*` and none are all."""
+    return wanted if project in {None, "", ALL_PROJECTS} else replace(wanted, project=project)
+
+
+def list_page(tx: Tx, wanted: EntryFilter, cursor: str | None, *, newest_first: bool) -> Page:
+    """Return a page of entries: of history the newest first, of changes the oldest."""
+    kind = "history" if newest_first else "changes"
+    if cursor is not None:
+        match cursors.decode(kind, cursor):
+            case [int(place)]:
+                end = {"before": place} if newest_first else {"after": place}
+                wanted = replace(wanted, **end)
+            case _:
+                raise cursors.invalid_cursor("INVALID_CURSOR")
+    found = history.read_entries(tx, wanted, limit=PAGE_SIZE + 1, newest_first=newest_first)
+    shown = found[:PAGE_SIZE]
+    return Page(
+        describe(tx, shown),
+        lambda items: {"changes": items},
+        lambda index: cursors.encode(kind, [shown[index].sequence]),
+        len(found) > PAGE_SIZE,
+    )
+
+
+def describe(tx: Tx, entries: Sequence[Entry]) -> list[JsonObject]:
+    """Return entries as the tools answer them."""
+    texts = history.read_texts(tx, history.text_digests(entries))
+    undone = history.undone_by(tx, [entry.operation for entry in entries])
+    return [_describe(entry, texts, undone.get(entry.operation)) for entry in entries]
+
+
+def _describe(entry: Entry, texts: dict[str, str], undone: str | None) -> JsonObject:
+    data: JsonObject = {
+        "sequence": entry.sequence,
+        "operation": short_operation(entry.operation),
+        "uri": uri_of(entry),
+        "tool": entry.tool,
+        "by": entry.client,
+        "at": format_timestamp(entry.at),
+        "summary": history.summarize(entry, texts),
+    }
+    if entry.kind not in RECORD_KINDS:
+        data["summary"] = f"{entry.kind} {entry.ref} {data['summary']}"
+    if undone is not None:
+        data["undone_by"] = short_operation(undone)
+    return {name: value for name, value in data.items() if value not in {None, ""}}
+
+
+def short_operation(operation: str) -> str:
+    """Return an operation's id as answers show it."""
+    return operation[:_SHORT_OPERATION]
+
+
+def uri_of(entry: Entry) -> AddressText | None:
+    """Return the address of what an entry is of, as it was left; a namespace has none."""
+    if entry.kind not in RECORD_KINDS:
+        return None
+    version = "" if entry.version_after is None else str(entry.version_after)
+    return Address(cast("Kind", entry.kind), short_id(entry.ref), version=version).text
+
+
+def describe_gone(tx: Tx, address: Address) -> JsonObject | None:
+    """Return what became of a thing that is gone for good, if the journal still knows."""
+    wanted = EntryFilter(kind=address.kind, ref=address.id)
+    last = history.read_entries(tx, wanted, limit=1, newest_first=True)
+    if not last:
+        return None
+    (entry,) = last
+    operation = short_operation(entry.operation)
+    return {
+        "uri": Address(address.kind, short_id(entry.ref)).text,
+        "kind": address.kind,
+        "title": "",
+        "became": f"deleted for good (restore: desk_undo with operation {operation})",
+    }
+
+
+async def wait_for_changes(call: CallContext, wanted: EntryFilter, seconds: float) -> Page:
+    """Return the changes after a number, waiting for the first at most so long."""
+    page = await call.read(list_page, wanted, call.cursor, newest_first=False)
+    last, left = -1, seconds
+    while not page.items and left > 0:
+        await asyncio.sleep(min(left, _POLL_INTERVAL))
+        left -= _POLL_INTERVAL
+        now = await call.read(history.last_sequence)
+        if now != last:
+            last = now
+            page = await call.read(list_page, wanted, call.cursor, newest_first=False)
+    return page

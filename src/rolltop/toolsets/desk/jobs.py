@@ -1,0 +1,28 @@
+"""Background work of the desk."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
+from rolltop.core.tools import Job
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+
+
+async def purge_journal(app: AppContext) -> None:
+    """Delete the entries of the journal that are older than desk.history_days."""
+    from rolltop.core.journal import history  # noqa: PLC0415  # loads SQLAlchemy
+
+    kept = timedelta(days=app.settings["desk.history_days"])
+
+    def purge(tx: Tx) -> int:
+        return history.purge_journal(tx, tx.now - kept)
+
+    await purge_expired(app, "entries of the journal", purge)
+
+
+JOBS: Final = (Job("desk.purge_journal", PURGE_INTERVAL, purge_journal, FIRST_PURGE_DELAY),)

@@ -1,0 +1,142 @@
+"""Undo: whole operations, newest first, in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.journal import history
+from rolltop.core.journal.history import EntryFilter
+from rolltop.core.journal.undo import UndoConflict
+from rolltop.toolsets.desk.history import short_operation, uri_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+
+    TakeBack = Callable[..., None]
+
+MAX_ENTRIES: Final = 10_000
+"""Entries that one call takes back."""
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What an undo did: the entries it took back, newest first, and operations it passed over."""
+
+    entries: Sequence[Entry]
+    passed_over: Mapping[str, str]
+    """The operations that were taken back already, with the operation that did it."""
+
+
+class Tried(Exception):  # nothing is wrong: it takes a result out of a transaction
+    """What an undo would do; the transaction that raises it keeps nothing."""
+
+    def __init__(self, undone: Undone) -> None:
+        """Take what would be done."""
+        super().__init__()
+        self.undone = undone
+
+
+def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undone:
+    """Take back all wanted operations that still stand, newest first: all of them or none.
+
+    Raises:
+        NotFound: there is none.
+        InvalidArgument: the id's beginning is that of several, or there are too many.
+        Conflict: it names what later work depends on.
+        Tried: nothing but that stood in the way.
+
+    """
+    entries = _select(tx, wanted)
+    texts = history.read_texts(tx, history.text_digests(entries))
+    takers = _takers(app)
+    operations = dict.fromkeys(entry.operation for entry in entries)
+    undone = history.undone_by(tx, operations)
+    # What another operation has undone stands as little as if it had never been.
+    passed_over = {one: by for one, by in undone.items() if by not in operations}
+    taken = [one for one in operations if one not in passed_over]
+    by_operation: dict[str, list[Entry]] = {operation: [] for operation in taken}
+    for entry in entries:
+        if entry.operation in by_operation:
+            by_operation[entry.operation].append(entry)
+    for some in by_operation.values():
+        _take_back(tx, app, takers, some, texts)
+    result = Undone([entry for some in by_operation.values() for entry in some], passed_over)
+    if dry_run:
+        raise Tried(result)
+    history.mark_undone(tx, taken)
+    return result
+
+
+def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
+    """Return the entries of the wanted operations, newest first."""
+    entries = history.read_entries(tx, wanted, limit=MAX_ENTRIES + 1, newest_first=True)
+    operations = dict.fromkeys(entry.operation for entry in entries)
+    if not operations:
+        raise NotFound(
+            "The journal has no such operation",
+            hint="desk_history lists the operations that can be undone.",
+        )
+    if wanted.operation is not None and len(operations) > 1:
+        raise InvalidArgument(
+            f"{wanted.operation} is the beginning of {len(operations)} operations",
+            hint="Send more digits of the operation's id.",
+        )
+    if len(entries) > MAX_ENTRIES:
+        raise InvalidArgument(
+            f"More than {MAX_ENTRIES:,} changes would be undone at once",
+            hint="Send a later since, and undo the rest by further calls.",
+        )
+    return entries
+
+
+def _take_back(
+    tx: Tx,
+    app: AppContext,
+    takers: Mapping[str, TakeBack],
+    entries: Sequence[Entry],
+    texts: Mapping[str, str],
+) -> None:
+    """Take one operation back. Raises Conflict."""
+    by_taker: dict[TakeBack, list[Entry]] = {}
+    for entry in reversed(entries):
+        by_taker.setdefault(takers[entry.kind], []).append(entry)
+    for take_back, some in by_taker.items():
+        try:
+            take_back(app, tx, some, texts)
+        except UndoConflict as conflict:
+            raise _explain(tx, entries, conflict) from conflict
+
+
+def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Conflict:
+    """Return the error that names what is in the way, and the last operation that changed it."""
+    kind, ref = conflict.thing
+    entry = next(entry for entry in entries if entry.thing == conflict.thing)
+    later = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
+    last = history.read_entries(tx, later, limit=1, newest_first=True)
+    uri = uri_of(entry) or f"{kind} {ref}"
+    by, hint = "", "desk_read shows it as it is; nothing was undone."
+    if last:
+        operation = short_operation(last[0].operation)
+        by = f" by operation {operation} ({last[0].tool}, {last[0].client})"
+        hint = f"Undo {operation} first, or leave it as it is; nothing was undone."
+    return Conflict(
+        f"{uri} cannot be put back: {conflict.reason}{by}", hint=hint, data={"uri": uri}
+    )
+
+
+def _takers(app: AppContext) -> dict[str, TakeBack]:
+    """Map the kinds of things to what takes back entries of them."""
+    found: dict[str, Any] = {}
+    for toolset in app.registry.toolsets:
+        if toolset.undo:
+            module, _, name = toolset.undo.partition(":")
+            function = getattr(import_module(module), name)
+            found |= dict.fromkeys(toolset.journal_kinds, function)
+    return found

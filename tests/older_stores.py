@@ -1,0 +1,20 @@
+"""What a present store must lose to be one that an older version left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rolltop.core.db.url import DatabaseKind
+
+
+def back_to_core_0006(kind: DatabaseKind) -> Iterator[str]:
+    """Yield the statements that take away what core's revisions after 0006 made."""
+    yield "ALTER TABLE access_tokens DROP COLUMN project"
+    for table in ("journal", "journal_contents", "journal_counters", "journal_undone"):
+        yield f"DROP TABLE {table}"
+    if kind == "postgresql":
+        yield "DROP TABLE journal_pending"
+        yield "DROP FUNCTION journal_rows CASCADE"

@@ -1,0 +1,264 @@
+"""Undo gives back the state before, byte for byte but for versions and times of change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from sqlalchemy import select
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM
+from rolltop.core.journal import history
+from rolltop.core.journal.tables import journaled_tables
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.store import tables as note_tables
+from rolltop.toolsets.scratch.store import tables as scratch_tables
+from rolltop.toolsets.tasks.store import tables as task_tables
+from tests.campaign import examples
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.dispatch import Answer
+
+ALL_TABLES: Final = (task_tables, note_tables, scratch_tables)
+TEXTS: Final = st.sampled_from(["", "a\n", "a\nb\nc\n", "b\nc\n", "x = 1\n", "long\n" * 100])
+TAGS: Final = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)
+PHASES: Final = [Phase.generate]
+NUMBER: Final = st.integers(0, 40)
+
+
+def state(desk: AppContext, who: Principal) -> dict[str, list[Any]]:
+    """What is stored of a user, without versions, times of change and row numbers."""
+
+    def read(tx: Tx) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for table, journaled in journaled_tables():
+            free = journaled.moving | {"number", "source", "sync_state", "finding"}
+            columns = [column for column in table.columns if column.name not in free]
+            rows = tx.execute(select(*columns).where(table.c.user_id == who.user_id)).all()
+            found[table.name] = sorted(map(repr, rows))
+        return found
+
+    return desk.database.read_sync(who, read)
+
+
+def undo(desk: AppContext, who: Principal, operation: str) -> Answer:
+    return call_tool(desk, who, "desk_undo", operation=operation)
+
+
+def operations(desk: AppContext, who: Principal) -> list[str]:
+    """The operations of a user, in order."""
+    entries = desk.database.read_sync(who, history.read_entries, limit=100_000)
+    return list(dict.fromkeys(entry.operation for entry in entries))
+
+
+class Writes(RuleBasedStateMachine):
+    """Any writes of all toolsets, taken back at any time."""
+
+    database: Database
+
+    @initialize()
+    def start(self) -> None:
+        user = self.database.write_sync(SYSTEM, accounts.ensure_default_user)
+        self.database.write_sync(SYSTEM, accounts.delete_user, user.id)
+        owner = self.database.write_sync(SYSTEM, accounts.ensure_default_user).id
+        self.who = Principal.for_user(owner, actor="one")
+        self.desk = make_desk(self.database)
+        self.first = state(self.desk, self.who)
+        self.states = [self.first]
+        self.tasks: list[str] = []
+        self.notes: list[str] = []
+        self.pads: list[str] = []
+        self.cells: list[tuple[str, str]] = []
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any] | None:
+        before = len(operations(self.desk, self.who))
+        answer = call_tool(self.desk, self.who, tool, **arguments)
+        if len(operations(self.desk, self.who)) > before:
+            self.states.append(state(self.desk, self.who))
+        return None if answer.is_error else answer.structured
+
+    @rule(title=st.sampled_from("abc"), text=TEXTS, tags=TAGS, blocker=NUMBER)
+    def add_task(self, title: str, text: str, tags: list[str], blocker: int) -> None:
+        given = {"blocked_by": [self.tasks[blocker % len(self.tasks)]]} if self.tasks else {}
+        added = self.call("add_task", title=title, description=text, tags=tags, **given)
+        if added:
+            self.tasks.append(added["data"]["task_id"])
+
+    @rule(which=NUMBER, title=st.sampled_from("abc"), text=TEXTS, tags=TAGS)
+    def update_task(self, which: int, title: str, text: str, tags: list[str]) -> None:
+        if self.tasks:
+            task = self.tasks[which % len(self.tasks)]
+            self.call("update_task", task_id=task, title=title, description=text, tags=tags)
+
+    @rule(
+        which=NUMBER,
+        tool=st.sampled_from(["complete_task", "reopen_task", "delete_task", "claim_task"]),
+    )
+    def change_task(self, which: int, tool: str) -> None:
+        if self.tasks:
+            self.call(tool, task_id=self.tasks[which % len(self.tasks)])
+
+    @rule(text=TEXTS, tags=TAGS)
+    def add_note(self, text: str, tags: list[str]) -> None:
+        saved = self.call("note_save", text=text, tags=tags)
+        if saved:
+            self.notes.append(saved["id"])
+
+    @rule(which=NUMBER, text=TEXTS, tags=TAGS)
+    def save_note(self, which: int, text: str, tags: list[str]) -> None:
+        if self.notes:
+            note = self.notes[which % len(self.notes)]
+            version = self.version_of(note)
+            self.call("note_save", id=note, local_version=version, text=text, tags=tags)
+
+    @rule(which=NUMBER, action=st.sampled_from(["trash", "untrash", "delete_permanently"]))
+    def manage_note(self, which: int, action: str) -> None:
+        if self.notes:
+            note = self.notes[which % len(self.notes)]
+            version = self.version_of(note)
+            self.call("note_manage", id=note, local_version=version, action=action)
+
+    def version_of(self, note: str) -> int:
+        answer = call_tool(self.desk, self.who, "note_get", id=note)
+        return 1 if answer.is_error else answer.structured["local_version"]
+
+    @rule(texts=st.lists(TEXTS, max_size=3), tags=TAGS, title=st.sampled_from("abc"))
+    def create_pad(self, texts: list[str], tags: list[str], title: str) -> None:
+        cells = [{"language": "md", "content": text, "tags": tags} for text in texts]
+        made = self.call("scratch_create", metadata={"title": title}, cells=cells, tags=tags)
+        if made:
+            pad = made["scratchpad"]
+            self.pads.append(pad["scratch_id"])
+            some = [(pad["scratch_id"], cell["cell_id"]) for cell in pad.get("cells", ())]
+            self.cells += some
+
+    @rule(which=NUMBER, text=TEXTS)
+    def append_cell(self, which: int, text: str) -> None:
+        if self.pads:
+            pad = self.pads[which % len(self.pads)]
+            made = self.call(
+                "scratch_append_cell", scratch_id=pad, cell={"language": "md", "content": text}
+            )
+            if made:
+                self.cells.append((pad, made["cell_id"]))
+
+    @rule(which=NUMBER, text=TEXTS, to=st.integers(0, 2))
+    def replace_cell(self, which: int, text: str, to: int) -> None:
+        if self.cells:
+            pad, cell = self.cells[which % len(self.cells)]
+            given = {"language": "md", "content": text}
+            self.call(
+                "scratch_replace_cell", scratch_id=pad, cell_id=cell, cell=given, new_index=to
+            )
+
+    @rule(which=NUMBER)
+    def delete_cell(self, which: int) -> None:
+        if self.cells:
+            pad, cell = self.cells[which % len(self.cells)]
+            self.call("scratch_delete_cell", scratch_id=pad, cell_id=cell)
+
+    @rule(
+        which=NUMBER,
+        tool=st.sampled_from(["scratch_delete", "scratch_restore"]),
+        tags=TAGS,
+        title=st.sampled_from("abc"),
+    )
+    def change_pad(self, which: int, tool: str, tags: list[str], title: str) -> None:
+        if self.pads:
+            pad = self.pads[which % len(self.pads)]
+            self.call("scratch_update", scratch_id=pad, tags=tags, metadata={"title": title})
+            self.call(tool, scratch_id=pad)
+
+    @rule()
+    def undo_the_last_and_redo_it(self) -> None:
+        done = operations(self.desk, self.who)
+        if not done:
+            return
+        now = state(self.desk, self.who)
+        undone = undo(self.desk, self.who, done[-1])
+        if undone.structured.get("skipped"):
+            return
+        assert state(self.desk, self.who) == self.states[-2]
+        redone = undo(self.desk, self.who, undone.structured["operation"])
+        assert not redone.is_error
+        assert state(self.desk, self.who) == now
+        # What was done and undone is two more operations that change nothing together.
+        self.states += [self.states[-2], now]
+
+    @rule(which=NUMBER)
+    def undo_any_or_nothing(self, which: int) -> None:
+        done = operations(self.desk, self.who)
+        if not done:
+            return
+        now = state(self.desk, self.who)
+        answer = undo(self.desk, self.who, done[which % len(done)])
+        if len(operations(self.desk, self.who)) > len(done):
+            self.states.append(state(self.desk, self.who))
+        else:
+            assert state(self.desk, self.who) == now
+        assert answer.code in {None, "CONFLICT"}
+
+    def teardown(self) -> None:
+        if not hasattr(self, "desk"):
+            return
+        if operations(self.desk, self.who):
+            answer = call_tool(self.desk, self.who, "desk_undo", since="0", actor="one")
+            assert not answer.is_error, answer.text
+        assert state(self.desk, self.who) == self.first
+
+
+def test_any_writes_undone_in_full_give_back_the_first_state(database: Database) -> None:
+    class OnThisDatabase(Writes):
+        pass
+
+    OnThisDatabase.database = database
+    OnThisDatabase.TestCase.settings = settings(
+        max_examples=examples(12), stateful_step_count=14, deadline=None, phases=PHASES
+    )
+    run: Any = OnThisDatabase.TestCase()
+    run.runTest()
+
+
+@pytest.fixture
+def desk(database: Database) -> AppContext:
+    return make_desk(database)
+
+
+def test_what_others_wrote_on_other_lines_stays(desk: AppContext, me: Principal) -> None:
+    def call(tool: str, **given: Any) -> Any:
+        answer = call_tool(desk, me, tool, **given)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    lines = [f"line {number}" for number in range(10)]
+    note = call("note_save", text="\n".join(lines))["id"]
+    mine, theirs = [*lines], [*lines]
+    mine[1] = theirs[1] = "mine"
+    theirs[8] = "theirs"
+    call("note_save", id=note, local_version=1, text="\n".join(mine))
+    call("note_save", id=note, local_version=2, text="\n".join(theirs))
+    undo(desk, me, operations(desk, me)[1])
+    left = call("note_get", id=note)["text"].split("\n")
+    assert (left[1], left[8]) == ("line 1", "theirs")
+
+
+def test_what_later_work_depends_on_is_not_taken_back(desk: AppContext, me: Principal) -> None:
+    task = call_tool(desk, me, "add_task", title="a").structured["data"]["task_id"]
+    call_tool(desk, me, "update_task", task_id=task, title="b")
+    before = state(desk, me)
+    first, second = operations(desk, me)
+    refused = undo(desk, me, first).structured["error"]
+    assert refused["code"] == "CONFLICT"
+    assert second[:8] in refused["message"]
+    assert second[:8] in refused["hint"]
+    assert state(desk, me) == before
+    call_tool(desk, me, "desk_undo", operation=second[:8])
+    undo(desk, me, first)
+    assert state(desk, me)["tasks"] == []
