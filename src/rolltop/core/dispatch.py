@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -429,10 +427,6 @@ def _explain_deleted_user(
     )
 
 
-def _new_operation() -> str:
-    return str(uuid.UUID(bytes=os.urandom(16), version=4))
-
-
 async def _run_tool(
     app: AppContext,
     registered: RegisteredTool,
@@ -448,7 +442,7 @@ async def _run_tool(
     checked: dict[str, Any] = {**given, **registered.fixed_arguments}
     limit = _effective_budget(most, checked.pop("max_tokens", None))
     name = registered.tool.name
-    caller = replace(principal, tool=name, operation=_new_operation())
+    caller = principal if registered.is_read_only else principal.during(name)
     call = CallContext(app, caller, name, limit, checked.pop("cursor", None), report, most)
     allowed = app.settings["call_timeout"]
     deadline = asyncio.timeout(allowed)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import uuid
+from dataclasses import dataclass, replace
 from typing import Final
 
 READ = "read"
@@ -58,6 +60,11 @@ class Principal:
             project=project,
             session=session,
         )
+
+    def during(self, tool: str) -> Principal:
+        """Return the principal of one call of a tool, which is an operation."""
+        operation = uuid.UUID(bytes=os.urandom(16), version=4)
+        return replace(self, tool=tool, operation=str(operation))
 
     @property
     def label(self) -> str:

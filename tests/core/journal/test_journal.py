@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -216,3 +218,22 @@ def test_a_text_stays_where_the_clock_went_back_before_it_was_named_again(
         return list(history.read_texts(tx, history.text_digests([first])).values())
 
     assert desk.database.read_sync(me, texts) == [text]
+
+
+DELETE_IN_A_PROCESS_OF_ITS_OWN = """
+import sys
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM, Database
+database = Database(sys.argv[1])
+database.write_sync(SYSTEM, accounts.delete_user, sys.argv[2])
+database.close()
+"""
+
+
+def test_a_process_that_knows_no_toolset_deletes_a_user(
+    desk: AppContext, me: Principal, database_url: str
+) -> None:
+    call(desk, me, "add_task", title="a", tags=["b"])
+    program = [sys.executable, "-c", DELETE_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
+    subprocess.run(program, check=True, timeout=60)
+    assert desk.database.read_sync(SYSTEM, accounts.list_users) == []

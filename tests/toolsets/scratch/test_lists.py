@@ -114,11 +114,14 @@ def test_any_number_in_a_cursor_is_a_place(local: Caller) -> None:
         assert "next" not in local.ok(tool, scratch_id=pad, cursor=beyond)
 
 
+def cursor_of(answer: dict[str, Any]) -> str:
+    """Return the cursor of a truncated answer, in the call that continues where that has room."""
+    return answer.get("next_cursor") or answer["next"]["arguments"]["cursor"]
+
+
 def forged(caller: Caller, tool: str, pad: str, place: str) -> str:
     """Return the cursor of a list of that pad with another place in it."""
-    first = caller.ok(tool, scratch_id=pad, max_tokens=200)
-    # The call that continues is left out where it does not fit, for its cursor alone.
-    answered = first["next"]["arguments"]["cursor"] if "next" in first else first["next_cursor"]
+    answered = cursor_of(caller.ok(tool, scratch_id=pad, max_tokens=200))
     return f"{answered.partition('.')[0]}.{place}"
 
 
@@ -152,7 +155,7 @@ def test_a_cursor_goes_on_the_list_that_answered_it_alone(local: Caller) -> None
     ]
     for tool, calls in lists:
         for given in calls:
-            made = local.ok(tool, max_tokens=300, **given)["next_cursor"]
+            made = cursor_of(local.ok(tool, max_tokens=300, **given))
             local.ok(tool, cursor=made, max_tokens=900, **given)
             for other in calls:
                 if other != given:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core import cursor as cursors
-from rolltop.core import token_counter
-from rolltop.core.pagination import compact_json
+from rolltop.core import pagination
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.store import read_tasks
 from tests.desks import make_desk
@@ -121,7 +120,7 @@ def test_a_plan_s_answer_keeps_to_the_budget_and_list_tasks_goes_on(
     caller = Caller(make_desk(database, settings={"max_result_tokens": budget}), me)
     plan = [{"title": f"step {n}", "project": "kite"} for n in range(50)]
     answer = caller.whole("add_task", tasks=plan)
-    assert token_counter.count(compact_json(answer)) <= budget
+    assert pagination.count_tokens(answer) <= budget
     assert answer["truncated"] is True
     assert "All 50 tasks were added" in answer["hint"]
     shown = [entry["task_id"] for entry in answer["data"]]
@@ -315,4 +314,4 @@ def test_a_listed_task_costs_little_beyond_the_seeds_fields(desk: AppContext, mi
         for key in ("task_id", "title", "description", "status", "created_at", "updated_at")
     }
     (listed,) = kite.ok("list_tasks")
-    assert token_counter.count(str(listed)) - token_counter.count(str(seed)) <= 30
+    assert pagination.count_tokens(listed) - pagination.count_tokens(seed) <= 30

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import quote
 
-from rolltop.core.addresses import RECORD_KINDS, SCHEME, parse_address, record_address
+from rolltop.core.addresses import RECORD_KINDS, full_address, parse_address, record_address
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
@@ -127,7 +126,9 @@ class DeskService:
         things = list(dict.fromkeys(entry.thing for entry in undone.entries))
         if not dry_run:
             for kind, ref in things:
-                self._app.notify_changed(call.principal, f"{SCHEME}{kind}/{quote(ref, safe='')}")
+                if kind in RECORD_KINDS:
+                    uri = full_address(cast("Kind", kind), ref)
+                    self._app.notify_changed(call.principal, uri)
         return _undo_answer(call, undone, things, dry_run=dry_run)
 
 
