@@ -67,7 +67,12 @@ class Principal:
         return replace(self, tool=tool, operation=str(operation))
 
     @property
+    def client(self) -> str:
+        """The client's name as it is shown to others; empty for none."""
+        return "".join(filter(str.isprintable, self.actor))[:MAX_LABEL_LENGTH].strip()
+
+    @property
     def label(self) -> str:
         """The client's name and session, as they are shown to others."""
-        name = "".join(filter(str.isprintable, self.actor))[:MAX_LABEL_LENGTH].strip() or "unknown"
+        name = self.client or "unknown"
         return f"{name} ({self.session})" if self.session else name

@@ -65,7 +65,8 @@ class Tool:
     """One tool: an async function `(call, **arguments)` whose docstring the model reads.
 
     The function returns a JSON object, or a `pagination.Page` or `TextPage` that may be
-    truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`.
+    truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`;
+    `default_budget` stands for a `max_tokens` that is left out, None for the setting.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
     `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
@@ -82,6 +83,7 @@ class Tool:
     idempotent: bool = False
     open_world: bool = False
     accepts_max_tokens: bool = False
+    default_budget: int | None = None
     accepts_cursor: bool = False
     aliases: tuple[Alias, ...] = ()
     actions: Actions | None = None

@@ -117,7 +117,7 @@ def plans(tx: Tx) -> list[str]:
         sent.append((statement, values))
 
     event.listen(tx.connection, "before_cursor_execute", keep)
-    store.best_ready_task(tx, tx.scope.user_id)
+    store.best_ready_tasks(tx, tx.scope.user_id)
     store.purge_trash(tx)
     event.remove(tx.connection, "before_cursor_execute", keep)
     explain = "EXPLAIN QUERY PLAN" if tx.kind == "sqlite" else "EXPLAIN"

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, literal, or_, select
 
 from rolltop.core.db.engine import batches
 from rolltop.core.journal.tables import (
@@ -66,6 +66,7 @@ class Entry:
 
 _FIELDS: Final = tuple(Entry.__dataclass_fields__)
 _COLUMNS: Final = tuple(_j[name] for name in _FIELDS)
+_HEADS: Final = (*_COLUMNS[:-1], literal("[]"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class EntryFilter:
     operation: str | None = None
     kind: str | None = None
     ref: str | None = None
+    sequences: Sequence[int] | None = None
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
         """Yield the conditions of a row."""
@@ -105,6 +107,8 @@ class EntryFilter:
             yield _j.kind == self.kind
         if self.ref is not None:
             yield _j.ref.startswith(self.ref, autoescape=True)
+        if self.sequences is not None:
+            yield _j.sequence.in_(self.sequences)
 
 
 def read_entries(
@@ -113,10 +117,11 @@ def read_entries(
     *,
     limit: int,
     newest_first: bool = False,
+    heads_only: bool = False,
 ) -> list[Entry]:
-    """Return the first of the caller's entries that are wanted."""
+    """Return the first of the caller's entries that are wanted; heads are without `changes`."""
     order = _j.sequence.desc() if newest_first else _j.sequence
-    mine = select(*_COLUMNS).where(
+    mine = select(*(_HEADS if heads_only else _COLUMNS)).where(
         _j.user_id == tx.scope.user_id, *(wanted or EntryFilter()).conditions()
     )
     rows = tx.execute(mine.order_by(order).limit(limit)).all()

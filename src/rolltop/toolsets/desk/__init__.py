@@ -23,6 +23,7 @@ def _shape_error(error: RolltopError) -> dict[str, Any]:
 TOOLSET: Final = Toolset(
     name="desk",
     summary="One address for everything that is kept or read.",
+    guidance=("At the start, desk_resume says where the work stands.",),
     tools=TOOLS,
     error_codes={
         "INVALID_ARGUMENT": "An argument is unknown, missing or wrong, or the text is no address.",

@@ -12,8 +12,8 @@ from rolltop.core.pagination import NextCall
 JsonObject = dict[str, Any]
 
 
-class PadRef(TypedDict):
-    """The pad of a cell."""
+class ThingRef(TypedDict):
+    """Another thing: the pad of a cell, what a task waits for."""
 
     uri: str
     title: NotRequired[str]
@@ -31,7 +31,7 @@ class AddressAnswer(TypedDict):
     title: str
     became: NotRequired[str]
     heading: NotRequired[list[str]]
-    pad: NotRequired[PadRef]
+    pad: NotRequired[ThingRef]
     language: NotRequired[str]
     tags: NotRequired[list[str]]
     line_start: NotRequired[int]
@@ -66,6 +66,56 @@ class JournalAnswer(TypedDict):
     changes: list[ChangeData]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
+    next: NotRequired[NextCall]
+
+
+class OpenTask(TypedDict):
+    """A task that is not done; of a begun one `by` holds or held it `until` the lease ends.
+
+    `changed` says what others did to it since.
+    """
+
+    uri: NotRequired[str]
+    title: str
+    by: NotRequired[str]
+    until: NotRequired[str]
+    lapsed: NotRequired[bool]
+    why: NotRequired[str]
+    blocked_by: NotRequired[list[ThingRef]]
+    changed: NotRequired[str]
+
+
+class TouchedThing(TypedDict):
+    """What was changed last of a thing; without `by`, by the caller's client."""
+
+    uri: str
+    title: NotRequired[str]
+    summary: str
+    by: NotRequired[str]
+    at: str
+
+
+class BrokenThing(TypedDict):
+    """What needs repair, and why."""
+
+    uri: NotRequired[str]
+    title: NotRequired[str]
+    problem: NotRequired[str]
+    changed: NotRequired[str]
+
+
+class ResumeAnswer(TypedDict):
+    """Where the work stands; lists that are empty are left out, `more` counts what is not shown."""
+
+    project: NotRequired[str]
+    in_work: NotRequired[list[OpenTask]]
+    ready: NotRequired[list[OpenTask]]
+    blocked: NotRequired[list[OpenTask]]
+    recent: NotRequired[list[TouchedThing]]
+    changed_by_others: NotRequired[list[TouchedThing]]
+    broken: NotRequired[list[BrokenThing]]
+    more: NotRequired[dict[str, int]]
+    truncated: NotRequired[bool]
     next: NotRequired[NextCall]
 
 

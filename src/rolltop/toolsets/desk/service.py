@@ -13,7 +13,7 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
-from rolltop.toolsets.desk import history, undo
+from rolltop.toolsets.desk import history, resume, undo
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.desk.models import JsonObject, UndoAnswer
+    from rolltop.toolsets.desk.models import JsonObject, ResumeAnswer, UndoAnswer
     from rolltop.toolsets.desk.opened import Opened
     from rolltop.toolsets.desk.undo import Undone
 
@@ -77,6 +77,12 @@ class DeskService:
                 refused.message, hint=refused.hint, data=_details(refused)
             ) from None
         return opened.answer(call)
+
+    async def resume(self, call: CallContext, project: str | None) -> ResumeAnswer:
+        """Answer desk_resume. Raises InvalidArgument."""
+        wanted = resume.parse_project(self._app, call.principal, project)
+        overview = await call.read(resume.read_overview, self._app, wanted)
+        return resume.fit_answer(overview, call, project)
 
     async def list_history(
         self,

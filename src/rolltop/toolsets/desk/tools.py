@@ -9,7 +9,7 @@ from pydantic import Field
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
-from rolltop.toolsets.desk.models import AddressAnswer, JournalAnswer, UndoAnswer
+from rolltop.toolsets.desk.models import AddressAnswer, JournalAnswer, ResumeAnswer, UndoAnswer
 
 if TYPE_CHECKING:
     from rolltop.toolsets.desk.service import DeskService
@@ -19,6 +19,15 @@ SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
 Text = str | None
 Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
 Actor = Annotated[str | None, Field(description="Client's name")]
+
+
+async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
+    """Where was I: tasks in work, ready, blocked; what was touched last, changed by others, broken.
+
+    For the start of a session. Others' changes are those since you last wrote.
+    """
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.resume(call, project)
 
 
 async def desk_read(
@@ -69,6 +78,18 @@ async def desk_undo(
 
 
 TOOLS: Final = (
+    Tool(
+        "desk_resume",
+        desk_resume,
+        "Resume",
+        ResumeAnswer,
+        is_read_only=True,
+        idempotent=True,
+        accepts_max_tokens=True,
+        default_budget=800,
+        is_core=True,
+        search_hint="start where was I status overview todo next",
+    ),
     Tool(
         "desk_read",
         desk_read,

@@ -33,6 +33,8 @@ _SHRINK_GUARD_DIVISOR: Final = 5
 # Versions of a note that was deleted for good stay this long.
 ERASED_RETENTION_SECONDS: Final = 30 * 24 * 3600.0
 CURSOR: Final = "notes"
+CONFLICT_TAG: Final = "conflict"
+"""What a sync tags the copies with that keep what could not be merged."""
 
 SyncState = Literal["local", "synced", "pending", "conflict"]
 Source = Literal["local", "pull", "push", "merge", "restore", "import", "conflict", "delete"]

@@ -19,7 +19,7 @@ from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.toolsets.notes import edits, note_list, note_view
 from rolltop.toolsets.notes.migrations import HEAD
-from rolltop.toolsets.notes.models import CURSOR, LOCAL_ACCOUNT, Account, VersionHead
+from rolltop.toolsets.notes.models import CONFLICT_TAG, CURSOR, LOCAL_ACCOUNT, Account, VersionHead
 from rolltop.toolsets.notes.store import notebooks
 
 if TYPE_CHECKING:
@@ -73,6 +73,21 @@ class NoteService:
     async def matching_ids(self, call: CallContext, prefix: str) -> list[str]:
         """List ids of notes whose id or title has a prefix, last modified first."""
         return await call.read(note_list.matching_ids, self._app.settings, prefix)
+
+    def find_titles(
+        self,
+        tx: Tx,
+        note_ids: Sequence[str],
+        project: str,  # noqa: ARG002  # notes have none
+    ) -> dict[str, str | None]:
+        """Map those of the ids that are notes, in the trash too, to their titles."""
+        notebook, _account = notebooks.open_notebook(tx, self._app.settings)
+        return dict(notebook.titles(note_ids))
+
+    def list_conflicts(self, tx: Tx, limit: int) -> list[tuple[str, str]]:
+        """List id and title of notes that a sync left in conflict, and of the copies it made."""
+        notebook, account = notebooks.open_notebook(tx, self._app.settings)
+        return notebook.conflict_titles(CONFLICT_TAG, limit) if account else []
 
     async def get_note(
         self, call: CallContext, note_id: str, version: int | None, lines: LineRange

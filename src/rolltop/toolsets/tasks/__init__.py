@@ -44,7 +44,7 @@ TOOLSET: Final = Toolset(
     name="tasks",
     summary="Task lists with dependencies, claims and a trash.",
     guidance=(
-        "At the start, next_task or list_tasks says what is left to do.",
+        "next_task or list_tasks says what is left to do.",
         "Plan with add_task; complete_task as soon as something is done.",
     ),
     tools=TOOLS,

@@ -222,6 +222,22 @@ class Task:
 
 
 @dataclass(frozen=True)
+class OpenTasks:
+    """Pending tasks: those begun (claimed, running or lapsed), the next ready ones, the blocked.
+
+    `blockers` maps the pending tasks that others wait for to their titles. The counts are of all
+    tasks of their kind.
+    """
+
+    begun: list[Task]
+    ready: list[Task]
+    blocked: list[Task]
+    blockers: dict[str, str]
+    begun_count: int
+    blocked_count: int
+
+
+@dataclass(frozen=True)
 class Claim:
     """A claimed task and the token by which its holder renews the claim and completes it."""
 

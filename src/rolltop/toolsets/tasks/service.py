@@ -27,6 +27,7 @@ from rolltop.toolsets.tasks.models import (
     Comment,
     FilterInput,
     JsonObject,
+    OpenTasks,
     Task,
     TaskFilters,
     TaskInput,
@@ -235,10 +236,41 @@ class TaskService:
     ) -> Task | None:
         """Return the best ready task: the most urgent, then the first due, then the oldest."""
         owner, wanted = self._filters(tx, FilterInput(project=project, tag=tag), user_id)
-        found = store.best_ready_task(tx, owner, wanted)
-        if found is None and not store.user_exists(tx, owner):
+        found = store.best_ready_tasks(tx, owner, wanted)
+        if not found and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
-        return found
+        return found[0] if found else None
+
+    def list_open(self, tx: Tx, project: str, *, ready: int, limit: int) -> OpenTasks:
+        """Return what is being worked on, what is next and what waits, of a project and of none.
+
+        Up to `limit` tasks of each kind, the most urgent first. No project stands for all.
+        """
+        owner, wanted = tx.scope.user_id, TaskFilters(own_project=project or None)
+        begun, blocked = store.begun_and_blocked_ids(tx, owner, wanted)
+        free = store.best_ready_tasks(tx, owner, wanted, ready + len(begun))
+        waiting = store.read_tasks(tx, owner, blocked[:limit])
+        blockers = list(dict.fromkeys(one for task in waiting for one in task.blocked_by))
+        found = store.read_tasks(tx, owner, blockers)
+        return OpenTasks(
+            store.read_tasks(tx, owner, begun[:limit]),
+            [task for task in free if task.id not in set(begun)][:ready],
+            waiting,
+            {task.id: task.title for task in found if task.status == "pending"},
+            len(begun),
+            len(blocked),
+        )
+
+    def find_titles(self, tx: Tx, task_ids: Sequence[str], project: str) -> dict[str, str | None]:
+        """Map the caller's tasks, in the trash too, to their titles; None if another project's.
+
+        No project stands for all.
+        """
+        found = store.read_titles(tx, tx.scope.user_id, task_ids)
+        return {
+            task_id: title if not project or of in {None, project} else None
+            for task_id, (title, of) in found.items()
+        }
 
     def count_waiting(
         self,

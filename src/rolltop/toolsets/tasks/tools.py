@@ -510,7 +510,6 @@ TOOLS: Final = (
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
-        is_core=True,
     ),
     Tool("claim_task", claim_task, "Claim a task", TaskAnswer),
     Tool("reopen_task", reopen_task, "Reopen a task", TaskAnswer, idempotent=True),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.text.merge import merge_sets, merge_texts
 from rolltop.toolsets.notes.clients.note_object import parse_content
 from rolltop.toolsets.notes.models import (
+    CONFLICT_TAG,
     LOCAL_STATE,
     BackendState,
     Content,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.clients.backend import RemoteNote
     from rolltop.toolsets.notes.models import Note, Source, Version
 
-CONFLICT_TAG: Final = "conflict"
 # The key of a conflict copy's object that names the original note.
 _CONFLICT_KEY: Final = "conflictOf"
 _COPY_ID_NAMESPACE: Final = uuid.UUID("6f1a0c57-6d55-4f0e-9a57-5c3f0f4c7f11")

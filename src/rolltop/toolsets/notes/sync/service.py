@@ -26,7 +26,7 @@ from rolltop.toolsets.notes.clients.simperium import (
     SimplenoteEndpoints,
 )
 from rolltop.toolsets.notes.clients.token_store import TokenStore
-from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, Account
+from rolltop.toolsets.notes.models import CONFLICT_TAG, LOCAL_ACCOUNT, Account
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import push
@@ -39,7 +39,6 @@ from rolltop.toolsets.notes.sync.connection import (
     read_record,
     save_record,
 )
-from rolltop.toolsets.notes.sync.merge import CONFLICT_TAG
 from rolltop.toolsets.notes.sync.pull import compare_all, pull_changes
 from rolltop.toolsets.notes.sync.remote_changes import NeedsAccept
 

@@ -27,17 +27,18 @@ from rolltop.toolsets.scratch.service import (
     read_response,
     validation_runner,
 )
-from rolltop.toolsets.scratch.store import pad_rows
+from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.db import Tx
     from rolltop.core.pagination import TextPage
     from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
     from rolltop.toolsets.scratch.models.inputs import SchemaInput
-    from rolltop.toolsets.scratch.models.records import CellSelection, Pad
+    from rolltop.toolsets.scratch.models.records import CellSelection, Pad, ValidationSummary
 
 CellSelector = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
@@ -395,6 +396,41 @@ class ScratchService:
             return [given, *of_cells]
         return await call.read(pads.find_ids, given, of_cells, trashed=trashed)
 
+    def find_titles(
+        self, tx: Tx, scratch_ids: Sequence[str], project: str
+    ) -> dict[str, str | None]:
+        """Map pads, in the trash too, to their titles; None if another project's.
+
+        No project stands for all.
+        """
+        in_view = self._in_view(tx, project)
+        return {
+            scratch_id: title if in_view is None or namespace in in_view else None
+            for scratch_id, (title, namespace) in pad_rows.titles(tx, scratch_ids).items()
+        }
+
+    def _in_view(self, tx: Tx, project: str) -> list[str] | None:
+        """List the namespaces that are seen from a project; None for all."""
+        if not project:
+            return None
+        return pad_rows.namespaces_in_view(tx, project, self.limits.namespace)[0]
+
+    def find_pads_of(self, tx: Tx, cell_ids: Sequence[str]) -> dict[str, str]:
+        """Map cells to their pads."""
+        found = cell_rows.pads_and_tags(tx, cell_ids)
+        return {cell_id: scratch_id for cell_id, (scratch_id, _tags) in found.items()}
+
+    def list_failed(self, tx: Tx, project: str, limit: int) -> list[tuple[str, str, str]]:
+        """List up to `limit` cells whose last validation failed: id, first line, what it found.
+
+        Those that are seen from the project; no project stands for all.
+        """
+        found = cell_rows.failed_cells(tx, self._in_view(tx, project), limit)
+        return [
+            (cell_id, first_line, _describe_failure(language, finding, sha256))
+            for cell_id, language, first_line, finding, sha256 in found
+        ]
+
     async def find_pad(self, call: CallContext, scratch_id: str) -> Pad:
         """Find a pad, in the trash or outside, by its id or the start of it."""
         return await call.read(pads.find_pad, cell_input.id_start(scratch_id))
@@ -402,6 +438,11 @@ class ScratchService:
     async def find_cell(self, call: CallContext, cell_id: str) -> tuple[str, str]:
         """Find the ids of a cell's pad, in the trash or outside, and of the cell by its start."""
         return await call.read(pads.find_cell, cell_input.id_start(cell_id, "cell_id"))
+
+
+def _describe_failure(language: str, finding: ValidationSummary, sha256: str) -> str:
+    since = "" if finding.sha256 == sha256 else ", changed since"
+    return f"{language}: {finding.errors} error{'s' if finding.errors > 1 else ''}{since}"
 
 
 def _pad_page(

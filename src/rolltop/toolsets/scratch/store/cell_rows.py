@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Text, bindparam, delete, insert, select, type_coerce, update
 
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import Identifier
 from rolltop.toolsets.scratch.models.records import Cell, CellSummary, TextStats, ValidationSummary
-from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents
+from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents, pads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +32,7 @@ _SUMMARY_COLUMNS: Final = (
     *(cells.c.cell_id, cells.c.position, cells.c.language),
     *(cells.c.version, cells.c.tokens, cells.c.tags),
 )
+_FAILED: Final = '{"valid":false,'  # how a ValidationSummary of errors begins as JSON
 _MAX_POSITION: Final = (1 << 31) - 1
 _SUMMARIES: Final = CompiledStatement(
     select(*_SUMMARY_COLUMNS)
@@ -125,6 +126,30 @@ def pads_and_tags(tx: Tx, cell_ids: Iterable[str]) -> dict[str, tuple[str, tuple
     wanted = list(cell_ids)
     found = _HEADS.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
     return {cell_id: (scratch_id, tuple(tags)) for cell_id, scratch_id, tags in found}
+
+
+def failed_cells(
+    tx: Tx, namespaces: Sequence[str] | None, limit: int
+) -> list[tuple[str, str, str, ValidationSummary, str]]:
+    """List up to `limit` of the caller's cells whose last validation failed, in these namespaces.
+
+    Each is its id, its language, its first line, the validation and its content's hash now.
+    """
+    shown = (cells.c.cell_id, cells.c.language, cells.c.first_line, cells.c.finding, cells.c.sha256)
+    failed = type_coerce(cells.c.finding, Text).startswith(_FAILED)
+    of_pad = (pads.c.user_id == cells.c.user_id) & (pads.c.scratch_id == cells.c.scratch_id)
+    found = (
+        select(*shown)
+        .join_from(cells, pads, of_pad)
+        .where(cells.c.user_id == tx.scope.user_id, failed, pads.c.deleted_at.is_(None))
+    )
+    if namespaces is not None:
+        found = found.where(pads.c.namespace.in_(namespaces))
+    newest_first = found.order_by(pads.c.updated_at.desc(), cells.c.cell_id).limit(limit)
+    return [
+        (row.cell_id, row.language, row.first_line, ValidationSummary(**row.finding), row.sha256)
+        for row in tx.execute(newest_first)
+    ]
 
 
 def ids_between(tx: Tx, low: str, high: str, limit: int) -> list[str]:

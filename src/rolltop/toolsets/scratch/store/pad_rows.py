@@ -109,6 +109,17 @@ def get_pads(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
     return {row[0]: _pad_of_row(*row) for row in found}
 
 
+def titles(tx: Tx, scratch_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Map the caller's pads, in the trash too, to their titles and namespaces."""
+    found = select(pads.c.scratch_id, pads.c.metadata, pads.c.namespace).where(
+        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id.in_(scratch_ids)
+    )
+    return {
+        row.scratch_id: (str(row.metadata.get("title") or ""), row.namespace)
+        for row in tx.execute(found)
+    }
+
+
 def id_range(digits: str) -> tuple[str, str]:
     """Return the first and the last UUID that starts so."""
     whole = str(UUID(int=0))[len(digits) :]

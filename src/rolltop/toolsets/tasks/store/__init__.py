@@ -176,12 +176,31 @@ def read_tasks(tx: Tx, owner: str, task_ids: Sequence[str]) -> list[Task]:
     return [found[task_id] for task_id in task_ids if task_id in found]
 
 
-def best_ready_task(tx: Tx, owner: str, filters: TaskFilters = _NO_FILTERS) -> Task | None:
-    """Return the owner's ready task that is the most urgent, due first, oldest; or None."""
+def best_ready_tasks(
+    tx: Tx, owner: str, filters: TaskFilters = _NO_FILTERS, limit: int = 1
+) -> list[Task]:
+    """Return the owner's ready tasks that come first: the most urgent, due first, oldest."""
     given = _filter_values(tx, filters)
-    values = {"owner": owner, "now": tx.now, **given}
-    found = _read_tasks(tx, _best_ready_statement(frozenset(given)), values)
-    return found[0] if found else None
+    values = {"owner": owner, "now": tx.now, "most": limit, **given}
+    return _read_tasks(tx, _best_ready_statement(frozenset(given)), values)
+
+
+def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[list[str], list[str]]:
+    """Return the ids of the owner's pending tasks that were claimed, and of the blocked others."""
+    given = _filter_values(tx, filters)
+    rows = _open_statement(frozenset(given)).rows(tx, {"owner": owner, **given})
+    begun, blocked = list[str](), list[str]()
+    for task_id, was_claimed in rows:
+        (begun if was_claimed else blocked).append(task_id)
+    return begun, blocked
+
+
+def read_titles(tx: Tx, owner: str, task_ids: Sequence[str]) -> dict[str, tuple[str, str | None]]:
+    """Map the owner's tasks, in the trash too, to their titles and projects."""
+    found = select(tasks.c.id, tasks.c.title, tasks.c.project).where(
+        tasks.c.user_id == owner, tasks.c.id.in_(task_ids)
+    )
+    return {row.id: (row.title, row.project) for row in tx.execute(found)}
 
 
 def count_waiting(
@@ -358,9 +377,24 @@ def _texts_statement(given: frozenset[str]) -> Select[Any, Any, Any]:
 
 @cache
 def _best_ready_statement(given: frozenset[str]) -> CompiledStatement:
-    """Read the next task."""
+    """Read the next tasks."""
     ready = (ready_index_condition, *ready_conditions(_OWNER, _NOW), *_filter_conditions(given))
-    return CompiledStatement(_SELECT_TASKS.where(*ready).order_by(*next_task_order).limit(1))
+    most = bindparam("most", type_=Integer)
+    return CompiledStatement(_SELECT_TASKS.where(*ready).order_by(*next_task_order).limit(most))
+
+
+@cache
+def _open_statement(given: frozenset[str]) -> CompiledStatement:
+    """Read which pending tasks were claimed or are blocked."""
+    was_claimed = tasks.c.claimed_until.is_not(None)
+    return CompiledStatement(
+        select(tasks.c.id, was_claimed)
+        .where(
+            *(tasks.c.user_id == _OWNER, ready_index_condition, *_filter_conditions(given)),
+            was_claimed | _is_blocked(_OWNER),
+        )
+        .order_by(*next_task_order)
+    )
 
 
 @cache
