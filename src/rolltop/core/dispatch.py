@@ -440,8 +440,7 @@ async def _run_tool(
         raise ShuttingDown
     given = registered.parameters.validate(arguments)
     checked: dict[str, Any] = {**given, **registered.fixed_arguments}
-    asked = checked.pop("max_tokens", None)
-    limit = _effective_budget(most, registered.tool.default_budget if asked is None else asked)
+    limit = _effective_budget(most, checked.pop("max_tokens", registered.tool.default_budget))
     name = registered.tool.name
     caller = principal if registered.is_read_only else principal.during(name)
     call = CallContext(app, caller, name, limit, checked.pop("cursor", None), report, most)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.desk.models import JsonObject, ResumeAnswer
     from rolltop.toolsets.notes.service import NoteService
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
-    from rolltop.toolsets.tasks.models import Task
     from rolltop.toolsets.tasks.service import TaskService
 
 MAX_READY: Final = 3
@@ -124,7 +123,8 @@ class _Reader:
             lapsed = task.lapsed_at is not None
             self._add("in_work", ("task", task.id), task.title, **fields, lapsed=lapsed)
         for task in found.ready:
-            self._add("ready", ("task", task.id), task.title, why=_why(task, self._tx.now))
+            why = _why(task.priority, task.due_at, self._tx.now)
+            self._add("ready", ("task", task.id), task.title, why=why)
         for task in found.blocked:
             self._add("blocked", ("task", task.id), task.title)
         for task in found.blocked:
@@ -255,14 +255,12 @@ def _is_own(entry: Entry, caller: Principal) -> bool:
     return entry.client == name or entry.client.startswith(f"{name} (")
 
 
-def _why(task: Task, now: datetime) -> str:
+def _why(priority: int | None, due_at: datetime | None, now: datetime) -> str:
     """Say why a ready task comes first."""
-    reasons: list[str] = []
-    if task.priority is not None:
-        reasons.append(f"priority {task.priority}")
-    if task.due_at is not None:
-        day = f"{task.due_at:%Y-%m-%d}"
-        reasons.append(f"overdue since {day}" if task.due_at < now else f"due {day}")
+    reasons = [] if priority is None else [f"priority {priority}"]
+    if due_at is not None:
+        day = f"{due_at:%Y-%m-%d}"
+        reasons.append(f"overdue since {day}" if due_at < now else f"due {day}")
     return ", ".join(reasons) or "oldest"
 
 

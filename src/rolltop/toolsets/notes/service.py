@@ -20,7 +20,7 @@ from rolltop.core.pagination import Page
 from rolltop.toolsets.notes import edits, note_list, note_view
 from rolltop.toolsets.notes.migrations import HEAD
 from rolltop.toolsets.notes.models import CONFLICT_TAG, CURSOR, LOCAL_ACCOUNT, Account, VersionHead
-from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.store import list_queries, notebooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,12 +82,12 @@ class NoteService:
     ) -> dict[str, str | None]:
         """Map those of the ids that are notes, in the trash too, to their titles."""
         notebook, _account = notebooks.open_notebook(tx, self._app.settings)
-        return dict(notebook.titles(note_ids))
+        return dict(list_queries.titles(notebook, note_ids))
 
     def list_conflicts(self, tx: Tx, limit: int) -> list[tuple[str, str]]:
         """List id and title of notes that a sync left in conflict, and of the copies it made."""
         notebook, account = notebooks.open_notebook(tx, self._app.settings)
-        return notebook.conflict_titles(CONFLICT_TAG, limit) if account else []
+        return list_queries.conflict_titles(notebook, CONFLICT_TAG, limit) if account else []
 
     async def get_note(
         self, call: CallContext, note_id: str, version: int | None, lines: LineRange

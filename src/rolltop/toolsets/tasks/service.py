@@ -16,11 +16,11 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
 from rolltop.toolsets.tasks import errors, input_checks, store
+from rolltop.toolsets.tasks.ids import id_finder, identifier
 from rolltop.toolsets.tasks.models import (
     Claim,
     ClaimAccess,
@@ -47,15 +47,7 @@ else:
 
 UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 """The owner that nobody is."""
-_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-_ID_PREFIX: Final = re.compile(
-    r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
-    r"|[0-9a-f]{8,32}",
-    re.IGNORECASE | re.ASCII,
-)
-_DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
-_MAX_CANDIDATES: Final = 5
 _OVERRIDE: Final = "overrode"
 _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
@@ -86,7 +78,7 @@ class TaskService:
     def add_task(self, tx: Tx, task_input: TaskInput, user_id: str | None = None) -> Task:
         """Return the new task. Raises InvalidArgument, or NotFound for a user or another task."""
         owner = resolve_owner(tx.scope, user_id)
-        return self._insert(tx, owner, task_input, user_id, _id_finder(tx, owner))
+        return self._insert(tx, owner, task_input, user_id, id_finder(tx, owner))
 
     def add_tasks(
         self, tx: Tx, task_inputs: Sequence[TaskInput], user_id: str | None = None
@@ -96,7 +88,7 @@ class TaskService:
         Raises as add_task does, naming the one that is wrong.
         """
         owner = resolve_owner(tx.scope, user_id)
-        find_id, added = _id_finder(tx, owner), list[Task]()
+        find_id, added = id_finder(tx, owner), list[Task]()
 
         def find_id_or_index(text: str, name: str) -> str:
             if not _INDEX.fullmatch(text):
@@ -190,7 +182,7 @@ class TaskService:
     ) -> tuple[str, TaskFilters]:
         """Return whose tasks are asked for, and by which conditions."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
+        wanted = input_checks.task_filters(filters, id_finder(tx, owner))
         parent_id = wanted.parent_id
         if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
             raise errors.not_found("parent_id")
@@ -216,7 +208,7 @@ class TaskService:
     ) -> Task:
         """Return one task, outside the trash or in it. Raises NotFound."""
         owner = resolve_owner(tx.scope, user_id)
-        found = _id_finder(tx, owner, trash=trash)(task_id, "task_id")
+        found = id_finder(tx, owner, trash=trash)(task_id, "task_id")
         return _get_or_raise(tx, owner, found, trash=trash)
 
     def get_details(
@@ -310,7 +302,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        find_id = _id_finder(tx, owner)
+        find_id = id_finder(tx, owner)
         wanted_id = find_id(task_id, "task_id")
         fields = input_checks.task_fields(task_input, find_id)
         noted = input_checks.comment(comment or "")
@@ -359,7 +351,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access)
         done = store.complete_task(tx, owner, wanted_id, if_version, access)
@@ -378,7 +370,7 @@ class TaskService:
     ) -> Task:
         """Return the task, pending; one that was completed loses its claim."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = id_finder(tx, owner)(task_id, "task_id")
         done = store.reopen_task(tx, owner, wanted_id, if_version)
         task = _get_or_raise(tx, owner, wanted_id)
         if not done:
@@ -408,7 +400,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
         if token and force and not store.is_claim_holder(tx, owner, wanted_id, _hash(token)):
@@ -453,7 +445,7 @@ class TaskService:
     ) -> str:
         """Return the id of the task, which is in the trash now. Raises NotFound or Conflict."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access)
         if not store.move_to_trash(tx, owner, wanted_id, if_version, access):
@@ -470,7 +462,7 @@ class TaskService:
         What changed meanwhile wins: a parent or blocker that now hangs on the task is left out.
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = _id_finder(tx, owner, trash=True)(task_id, "task_id")
+        wanted_id = id_finder(tx, owner, trash=True)(task_id, "task_id")
         graph.lock_graph(tx, owner)
         if not store.restore_task(tx, owner, wanted_id):
             raise errors.not_found(
@@ -585,46 +577,3 @@ def _refuse_cycles(tx: Tx, owner: str, task: Task, fields: dict[str, Any]) -> No
             code="CYCLE",
             hint="Choose another parent, or move that task out from under this one first.",
         )
-
-
-def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str], str]:
-    """Return the function that finds the owner's one task whose id begins with a text."""
-
-    def find_id(text: str, name: str) -> str:
-        given = text.strip()
-        if not _ID_PREFIX.fullmatch(given):
-            return identifier(given, name)
-        digits = given.replace("-", "").lower()
-        if len(digits) == _DIGITS_OF_ID:
-            return _format_id(digits)
-        first, last = (digits.ljust(_DIGITS_OF_ID, edge) for edge in "0f")
-        found = store.ids_between(
-            tx, owner, _format_id(first), _format_id(last), _MAX_CANDIDATES, trash=trash
-        )
-        if len(found) > 1:
-            raise InvalidArgument(
-                "Invalid ID format",
-                code="INVALID_ID",
-                hint=f"{name} {given} begins several ids: {', '.join(found)}.",
-            )
-        if not found:
-            raise errors.not_found("" if name == "task_id" else name)
-        return found[0]
-
-    return find_id
-
-
-def _format_id(digits: str) -> str:
-    """Return 32 hexadecimal digits as a UUID."""
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def identifier(text: str, name: str = "task_id") -> str:
-    """Return a UUID in lower case. Raises InvalidArgument (INVALID_ID) for any other text."""
-    if not _ID.fullmatch(text):
-        raise InvalidArgument(
-            "Invalid ID format",
-            code="INVALID_ID",
-            hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
-        )
-    return text.lower()

@@ -511,3 +511,29 @@ def _note_summary(row: Row, view: _PageShape) -> NoteSummary:
         head=rest[0] if view.with_head else None,
         key=(rest[-2], rest[-1]) if view.is_ranked else (rest[-1], 0.0),
     )
+
+
+def titles(notebook: Notebook, note_ids: Sequence[str]) -> list[tuple[str, str]]:
+    """List id and title of those of the notes that exist, in the trash too."""
+    return _titles(notebook, notes.c.id.in_(note_ids))
+
+
+def conflict_titles(notebook: Notebook, tag: str, limit: int) -> list[tuple[str, str]]:
+    """List id and title of notes that the backend refused, or with a tag, last modified first.
+
+    Notes in the trash are left out.
+    """
+    tagged = select(note_tags.c.number).where(
+        note_tags.c.user_id == notebook.tx.scope.user_id, note_tags.c.tag == tag
+    )
+    is_open = (notes.c.sync_state == "conflict") | notes.c.number.in_(tagged)
+    return _titles(notebook, is_open, notes.c.trash.is_(False), limit=limit)
+
+
+def _titles(
+    notebook: Notebook, *conditions: ColumnElement[bool], limit: int | None = None
+) -> list[tuple[str, str]]:
+    mine = (notes.c.user_id == notebook.tx.scope.user_id, notes.c.account == notebook.account)
+    found = select(notes.c.id, notes.c.title).where(*mine, *conditions)
+    rows = notebook.tx.execute(found.order_by(notes.c.modified.desc(), notes.c.id).limit(limit))
+    return [(row.id, row.title) for row in rows]

@@ -199,24 +199,6 @@ class Notebook:
         rows = self.tx.execute(statement.order_by(_n.modified.desc(), _n.id).limit(limit))
         return [(row.id, row.title) for row in rows]
 
-    def titles(self, note_ids: Sequence[str]) -> list[tuple[str, str]]:
-        """List id and title of those of the notes that exist, in the trash too."""
-        statement = select(_n.id, _n.title).where(*self._is_mine, _n.id.in_(note_ids))
-        return [(row.id, row.title) for row in self.tx.execute(statement)]
-
-    def conflict_titles(self, tag: str, limit: int) -> list[tuple[str, str]]:
-        """List id and title of notes that the backend refused, or with a tag, last modified first.
-
-        Notes in the trash are left out.
-        """
-        tagged = select(note_tags.c.number).where(
-            note_tags.c.user_id == self.tx.scope.user_id, note_tags.c.tag == tag
-        )
-        is_open = (_n.sync_state == "conflict") | _n.number.in_(tagged)
-        statement = select(_n.id, _n.title).where(*self._is_mine, is_open, _n.trash.is_(False))
-        rows = self.tx.execute(statement.order_by(_n.modified.desc(), _n.id).limit(limit))
-        return [(row.id, row.title) for row in rows]
-
     def newest_texts(self, limit: int) -> list[str]:
         """Read the beginnings of the notes outside the trash that were modified last."""
         is_text = and_(_t.number == _n.number, _t.user_id == self.tx.scope.user_id)
