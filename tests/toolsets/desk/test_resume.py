@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rolltop.core.principal import Principal
     from tests.databases import Clock
 
+NEWS = ("title", "summary", "by", "at")
 LISTS = ("in_work", "ready", "blocked", "recent", "changed_by_others", "broken")
 
 
@@ -85,14 +86,14 @@ def test_tasks_in_work_ready_and_blocked(mine: Client, clock: Clock) -> None:
     for n in range(4):
         mine.task(f"Wash {n}", priority=n)
     mine.task("Sail", blocked_by=[crane, boat, mine.task("Find a crew", priority=4)])
-    left = mine.task("Left alone")
+    left = mine.task("Left alone", priority=0)
     mine.call("claim_task", task_id=left, lease_seconds=60)
     clock.advance(minutes=2)
     mine.call("claim_task", task_id=crane, lease_seconds=600)
 
     answer = mine.resume()
 
-    assert answer["in_work"] == [
+    assert sorted(answer["in_work"], key=lambda item: item["title"]) == [
         {
             "uri": f"rolltop://task/{crane[:8]}",
             "title": "Fix the crane",
@@ -169,6 +170,7 @@ def test_what_others_changed_since_this_client_last_wrote(
         ("Wash", "status pending → completed", "other"),
         ("New", "created", "other"),
     ]
+    assert all(item.keys() <= {"uri", *NEWS} for item in answer["changed_by_others"])
     (ready,) = answer["ready"]  # said once, with what was changed of it
     assert ready["changed"] == "other: title Paint the boat → Paint the red boat"
     assert titles(answer, "recent") == ["Seen"]
