@@ -14,13 +14,14 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
 from rolltop.toolsets.tasks import errors, input_checks, store
-from rolltop.toolsets.tasks.ids import id_finder, identifier
+from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
     Claim,
     ClaimAccess,
@@ -36,7 +37,7 @@ from rolltop.toolsets.tasks.models import (
 from rolltop.toolsets.tasks.store import graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
@@ -47,7 +48,15 @@ else:
 
 UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 """The owner that nobody is."""
+_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_ID_PREFIX: Final = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
+    r"|[0-9a-f]{8,32}",
+    re.IGNORECASE | re.ASCII,
+)
+_DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
+_MAX_CANDIDATES: Final = 5
 _OVERRIDE: Final = "overrode"
 _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
@@ -78,7 +87,7 @@ class TaskService:
     def add_task(self, tx: Tx, task_input: TaskInput, user_id: str | None = None) -> Task:
         """Return the new task. Raises InvalidArgument, or NotFound for a user or another task."""
         owner = resolve_owner(tx.scope, user_id)
-        return self._insert(tx, owner, task_input, user_id, id_finder(tx, owner))
+        return self._insert(tx, owner, task_input, user_id, _id_finder(tx, owner))
 
     def add_tasks(
         self, tx: Tx, task_inputs: Sequence[TaskInput], user_id: str | None = None
@@ -88,7 +97,7 @@ class TaskService:
         Raises as add_task does, naming the one that is wrong.
         """
         owner = resolve_owner(tx.scope, user_id)
-        find_id, added = id_finder(tx, owner), list[Task]()
+        find_id, added = _id_finder(tx, owner), list[Task]()
 
         def find_id_or_index(text: str, name: str) -> str:
             if not _INDEX.fullmatch(text):
@@ -121,7 +130,7 @@ class TaskService:
         )
         if fields.get("project") is None and user_id is None and self._has_projects:
             fields["project"] = tx.scope.project or None
-        _require_existing(tx, owner, fields)
+        require_existing(tx, owner, fields)
         added = store.insert_task(tx, owner, fields)
         if added is None:
             raise errors.user_not_found(user_id)
@@ -182,7 +191,7 @@ class TaskService:
     ) -> tuple[str, TaskFilters]:
         """Return whose tasks are asked for, and by which conditions."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted = input_checks.task_filters(filters, id_finder(tx, owner))
+        wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
         parent_id = wanted.parent_id
         if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
             raise errors.not_found("parent_id")
@@ -208,7 +217,7 @@ class TaskService:
     ) -> Task:
         """Return one task, outside the trash or in it. Raises NotFound."""
         owner = resolve_owner(tx.scope, user_id)
-        found = id_finder(tx, owner, trash=trash)(task_id, "task_id")
+        found = _id_finder(tx, owner, trash=trash)(task_id, "task_id")
         return _get_or_raise(tx, owner, found, trash=trash)
 
     def get_details(
@@ -258,11 +267,7 @@ class TaskService:
 
         No project stands for all.
         """
-        found = store.read_titles(tx, tx.scope.user_id, task_ids)
-        return {
-            task_id: title if not project or of in {None, project} else None
-            for task_id, (title, of) in found.items()
-        }
+        return store.read_titles(tx, tx.scope.user_id, task_ids, project)
 
     def count_waiting(
         self,
@@ -302,7 +307,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        find_id = id_finder(tx, owner)
+        find_id = _id_finder(tx, owner)
         wanted_id = find_id(task_id, "task_id")
         fields = input_checks.task_fields(task_input, find_id)
         noted = input_checks.comment(comment or "")
@@ -323,8 +328,8 @@ class TaskService:
         changed = {name: value for name, value in fields.items() if getattr(task, name) != value}
         if not changed and noted is None:
             return task
-        _require_existing(tx, owner, changed)
-        _refuse_cycles(tx, owner, task, changed)
+        require_existing(tx, owner, changed)
+        refuse_cycles(tx, owner, task, changed)
         store.update_fields(tx, owner, task.id, changed)
         lines = [noted] if noted else []
         if takeover := _takeover_line(tx, owner, task, access):
@@ -351,7 +356,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access)
         done = store.complete_task(tx, owner, wanted_id, if_version, access)
@@ -370,7 +375,7 @@ class TaskService:
     ) -> Task:
         """Return the task, pending; one that was completed loses its claim."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         done = store.reopen_task(tx, owner, wanted_id, if_version)
         task = _get_or_raise(tx, owner, wanted_id)
         if not done:
@@ -400,7 +405,7 @@ class TaskService:
 
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
         if token and force and not store.is_claim_holder(tx, owner, wanted_id, _hash(token)):
@@ -445,7 +450,7 @@ class TaskService:
     ) -> str:
         """Return the id of the task, which is in the trash now. Raises NotFound or Conflict."""
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = id_finder(tx, owner)(task_id, "task_id")
+        wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = _access(token, force=force)
         takeover = _find_takeover(tx, owner, wanted_id, access)
         if not store.move_to_trash(tx, owner, wanted_id, if_version, access):
@@ -462,7 +467,7 @@ class TaskService:
         What changed meanwhile wins: a parent or blocker that now hangs on the task is left out.
         """
         owner = resolve_owner(tx.scope, user_id)
-        wanted_id = id_finder(tx, owner, trash=True)(task_id, "task_id")
+        wanted_id = _id_finder(tx, owner, trash=True)(task_id, "task_id")
         graph.lock_graph(tx, owner)
         if not store.restore_task(tx, owner, wanted_id):
             raise errors.not_found(
@@ -551,29 +556,44 @@ def _get_or_raise(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> T
     return task
 
 
-def _require_existing(tx: Tx, owner: str, fields: dict[str, Any]) -> None:
-    """Raise NotFound where a parent or blocker to be set is not a task of the owner."""
-    for name in ("parent_id", "blocked_by"):
-        given: str | tuple[str, ...] | None = fields.get(name)
-        ids: Iterable[str] = (given,) if isinstance(given, str) else given or ()
-        missing = set(ids) - (store.existing_ids(tx, owner, ids) if ids else set())
-        if missing:
-            raise errors.not_found(f"{name}: {', '.join(sorted(missing))}")
+def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str], str]:
+    """Return the function that finds the owner's one task whose id begins with a text."""
+
+    def find_id(text: str, name: str) -> str:
+        given = text.strip()
+        if not _ID_PREFIX.fullmatch(given):
+            return identifier(given, name)
+        digits = given.replace("-", "").lower()
+        if len(digits) == _DIGITS_OF_ID:
+            return _format_id(digits)
+        first, last = (digits.ljust(_DIGITS_OF_ID, edge) for edge in "0f")
+        found = store.ids_between(
+            tx, owner, _format_id(first), _format_id(last), _MAX_CANDIDATES, trash=trash
+        )
+        if len(found) > 1:
+            raise InvalidArgument(
+                "Invalid ID format",
+                code="INVALID_ID",
+                hint=f"{name} {given} begins several ids: {', '.join(found)}.",
+            )
+        if not found:
+            raise errors.not_found("" if name == "task_id" else name)
+        return found[0]
+
+    return find_id
 
 
-def _refuse_cycles(tx: Tx, owner: str, task: Task, fields: dict[str, Any]) -> None:
-    """Raise InvalidArgument (CYCLE) if a new parent or blocker depends on the task itself."""
-    blockers, parent_id = fields.get("blocked_by"), fields.get("parent_id")
-    closing = graph.dependents(tx, owner, task.id, blockers) if blockers else set[str]()
-    if closing:
+def _format_id(digits: str) -> str:
+    """Return 32 hexadecimal digits as a UUID."""
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def identifier(text: str, name: str = "task_id") -> str:
+    """Return a UUID in lower case. Raises InvalidArgument (INVALID_ID) for any other text."""
+    if not _ID.fullmatch(text):
         raise InvalidArgument(
-            f"blocked_by makes a cycle: the task is, or holds up, {', '.join(sorted(closing))}",
-            code="CYCLE",
-            hint="Leave these out of blocked_by, or take this task out of theirs first.",
+            "Invalid ID format",
+            code="INVALID_ID",
+            hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
         )
-    if parent_id and graph.descendants(tx, owner, task.id, [parent_id]):
-        raise InvalidArgument(
-            f"parent_id makes a cycle: {parent_id} is the task itself or lies below it",
-            code="CYCLE",
-            hint="Choose another parent, or move that task out from under this one first.",
-        )
+    return text.lower()

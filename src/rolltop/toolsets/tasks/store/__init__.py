@@ -195,12 +195,15 @@ def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[lis
     return begun, blocked
 
 
-def read_titles(tx: Tx, owner: str, task_ids: Sequence[str]) -> dict[str, tuple[str, str | None]]:
-    """Map the owner's tasks, in the trash too, to their titles and projects."""
+def read_titles(tx: Tx, owner: str, task_ids: Sequence[str], project: str) -> dict[str, str | None]:
+    """Map the owner's tasks, in the trash too, to their titles; None if another project's."""
     found = select(tasks.c.id, tasks.c.title, tasks.c.project).where(
         tasks.c.user_id == owner, tasks.c.id.in_(task_ids)
     )
-    return {row.id: (row.title, row.project) for row in tx.execute(found)}
+    return {
+        row.id: row.title if not project or row.project in {None, project} else None
+        for row in tx.execute(found)
+    }
 
 
 def count_waiting(
