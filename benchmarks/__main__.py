@@ -28,6 +28,7 @@ PARTS = (
     "memory",
     "encryption",
     "search_quality",
+    "desk_search",
     "retrieval_quality",
 )
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"

@@ -188,6 +188,7 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "repo_get_snippet": lambda _: {"path": LONG_DOCUMENT, "start_line": 9, "end_line": 9000},
     "repo_list_dir": lambda _: {"repo": "docs", "depth": 3},
     "desk_resume": lambda stage: {"project": "*"[: len(stage.note())]},
+    "desk_search": lambda _: {"query": "which harbour lost masts in the storm?"},
     "desk_history": lambda stage: {"since": str(0 * len(stage.task()))},
     "desk_changes": lambda stage: {"since": str(0 * len(stage.task()))},
     "desk_undo": lambda stage: {"operation": stage.operation()},

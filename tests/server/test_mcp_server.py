@@ -474,7 +474,7 @@ def test_hosts_that_load_tools_on_demand_are_told_which_to_have_at_hand(
     listed = talk(make_app(tmp_path), era, lambda client: client.list_tools())
     hints: dict[str, dict[str, Any]] = {tool.name: tool.meta or {} for tool in listed.tools}
     at_hand = {name for name, hint in hints.items() if hint == {"anthropic/alwaysLoad": True}}
-    core = {"desk_resume", "add_task", "desk_read", "note_list", "repo_smart_search"}
+    core = {"desk_resume", "desk_search", "desk_read", "add_task", "repo_smart_search"}
     assert at_hand == core
     assert hints["repo_search"]["anthropic/searchHint"].startswith("grep")
     for name in hints.keys() - core:

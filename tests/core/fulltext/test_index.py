@@ -284,9 +284,9 @@ def test_a_blank_text_is_no_answer(index: Index) -> None:
 
 
 def test_blank_texts_of_an_older_store_leave_it(
-    database_url: str, make_database: MakeDatabase
+    empty_url: str, make_database: MakeDatabase
 ) -> None:
-    database = make_database(database_url)
+    database = make_database(empty_url)
     user = database.write_sync(SYSTEM, add_user, "older@example.org")
     older = Index(database, Principal.for_user(user.id), Vague(dims=4))
     older.cell("a", "gold", namespace="n")
@@ -315,7 +315,7 @@ def test_blank_texts_of_an_older_store_leave_it(
     else:
         database.write_sync(SYSTEM, lambda tx: without_what_came_after(tx.connection))
     database.close()
-    again = make_database(database_url)
+    again = make_database(empty_url)
     index = Index(again, older.scope, older.embedder)
     assert index.ids("gold", "meaning") == ["a"]
     assert index.ids("gold", "hybrid", filters={"namespace": ["n"]}) == ["a"]

@@ -15,10 +15,12 @@ from rolltop.core.fulltext.analyzer import chunks
 from rolltop.core.fulltext.documents import (
     NO_EMBEDDING,
     Filters,
+    FoundText,
     IndexDocument,
     IndexHit,
     PendingText,
     QueryMode,
+    TextQuery,
 )
 from rolltop.core.lazy_imports import lazy
 
@@ -45,10 +47,12 @@ indexer = lazy("rolltop.core.fulltext.indexer")
 __all__ = [
     "NO_EMBEDDING",
     "Filters",
+    "FoundText",
     "IndexDocument",
     "IndexHit",
     "PendingText",
     "QueryMode",
+    "TextQuery",
     "chunks",
     "count_pending",
     "drop",

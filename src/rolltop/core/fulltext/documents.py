@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rolltop.core.addresses import Kind
+    from rolltop.core.pagination import AddressText
 
 QueryMode = Literal["hybrid", "words", "meaning"]
 Filters = Mapping[str, str | Sequence[str]]
@@ -52,3 +58,38 @@ class PendingText:
     part_id: int
     user_id: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What the desk searches for in each kind of texts; None and () filter nothing.
+
+    `kinds` are kinds of addresses.
+    """
+
+    words: str
+    kinds: frozenset[Kind]
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    limit: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """A text that the search of its kind found.
+
+    `ref` is a record's whole id. `text` starts at `first_line` of what `uri` is the address of;
+    `words` are those of the whole, as the index splits them, where they are kept; `at` is when it
+    was changed. `by_meaning`: it need not have a word of the query.
+    """
+
+    kind: Kind
+    uri: AddressText
+    title: str
+    text: str
+    at: datetime
+    ref: str = ""
+    first_line: int = 1
+    words: str = ""
+    by_meaning: bool = False

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
-from sqlalchemy import delete, literal, or_, select
+from sqlalchemy import delete, func, literal, or_, select
 
 from rolltop.core.db.engine import batches
 from rolltop.core.journal.tables import (
@@ -131,6 +131,22 @@ def read_entries(
 def _entry_of(row: Sequence[Any]) -> Entry:
     values: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
     return Entry(**{**values, "changes": json.loads(values["changes"])})
+
+
+def latest_entries(tx: Tx, things: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
+    """Map those of the things (kinds with ids) that the journal knows to their newest entries."""
+    wanted = list(things)
+    mine = _j.user_id == tx.scope.user_id
+    found: list[int] = []
+    for kind in {kind for kind, _ref in wanted}:
+        for some in batches([ref for of, ref in wanted if of == kind]):
+            newest = select(func.max(_j.sequence)).where(mine, _j.kind == kind, _j.ref.in_(some))
+            found += tx.execute(newest.group_by(_j.ref)).scalars()
+    entries: dict[tuple[str, str], Entry] = {}
+    for some in batches(found):
+        rows = tx.execute(select(*_COLUMNS).where(mine, _j.sequence.in_(some)))
+        entries |= {entry.thing: entry for entry in map(_entry_of, rows)}
+    return entries
 
 
 def id_range(digits: str) -> tuple[str, str]:

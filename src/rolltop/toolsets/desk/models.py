@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -41,6 +41,38 @@ class AddressAnswer(TypedDict):
     cells: NotRequired[list[JsonObject]]
     entries: NotRequired[list[JsonObject]]
     task: NotRequired[JsonObject]
+    omitted: NotRequired[list[str]]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    next: NotRequired[NextCall]
+
+
+class DeskHit(TypedDict):
+    """A text that was found: its best lines, from `line` (1 unless it says), who changed it when.
+
+    `title` has the titles around them, the outermost first; scores are comparable between kinds.
+    """
+
+    uri: NotRequired[str]
+    kind: Kind
+    title: NotRequired[str]
+    line: NotRequired[int]
+    lines: NotRequired[str]
+    score: NotRequired[float]
+    by: NotRequired[str]
+    at: str
+
+
+class SearchAnswer(TypedDict):
+    """Texts of all kinds, best first; `matched`: whether one has all of the words, or some.
+
+    Where nothing was found, `searched` has the kinds and `nearest` a word that is there.
+    """
+
+    hits: list[DeskHit]
+    matched: NotRequired[Literal["all", "some", "meaning"]]
+    searched: NotRequired[list[Kind]]
+    nearest: NotRequired[str]
     omitted: NotRequired[list[str]]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]

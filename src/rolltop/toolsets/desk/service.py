@@ -13,12 +13,12 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
-from rolltop.toolsets.desk import history, resume, undo
+from rolltop.toolsets.desk import history, resume, search, undo
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
@@ -83,6 +83,25 @@ class DeskService:
         wanted = resume.parse_project(self._app, call.principal, project)
         overview = await call.read(resume.read_overview, self._app, wanted)
         return resume.fit_answer(overview, call, project)
+
+    async def search(
+        self,
+        call: CallContext,
+        query: str,
+        kinds: Sequence[Kind] | None,
+        project: str | None,
+        tags: Sequence[str] | None,
+        since: str | None,
+    ) -> Page:
+        """Answer desk_search. Raises InvalidArgument."""
+        request = search.SearchRequest(query, kinds, project, tags, since)
+        try:
+            return await search.search(call, request)
+        except InvalidText:
+            raise
+        except InvalidArgument as refused:
+            code = "INVALID_CURSOR" if refused.code == "INVALID_CURSOR" else None
+            raise InvalidArgument(refused.message, hint=refused.hint, code=code) from None
 
     async def list_history(
         self,

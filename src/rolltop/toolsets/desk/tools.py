@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
-from rolltop.toolsets.desk.models import AddressAnswer, JournalAnswer, ResumeAnswer, UndoAnswer
+from rolltop.toolsets.desk.models import (
+    AddressAnswer,
+    JournalAnswer,
+    ResumeAnswer,
+    SearchAnswer,
+    UndoAnswer,
+)
 
 if TYPE_CHECKING:
     from rolltop.toolsets.desk.service import DeskService
@@ -28,6 +35,19 @@ async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
     """
     service: DeskService = call.app.load_service(SERVICE)
     return await service.resume(call, project)
+
+
+async def desk_search(
+    call: CallContext,
+    query: QueryText,
+    kinds: list[Literal["note", "pad", "cell", "task", "file"]] | None = None,
+    project: Text = None,
+    tags: list[str] | None = None,
+    since: Annotated[Text, Field(description="Changed after this time")] = None,
+) -> Page:
+    """Search notes, scratchpads, tasks, code and documents at once, best first."""
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.search(call, query, kinds, project, tags, since)
 
 
 async def desk_read(
@@ -89,6 +109,18 @@ TOOLS: Final = (
         default_budget=800,
         is_core=True,
         search_hint="start where was I status overview todo next",
+    ),
+    Tool(
+        "desk_search",
+        desk_search,
+        "Search everything",
+        SearchAnswer,
+        is_read_only=True,
+        idempotent=True,
+        accepts_max_tokens=True,
+        default_budget=1500,
+        accepts_cursor=True,
+        is_core=True,
     ),
     Tool(
         "desk_read",

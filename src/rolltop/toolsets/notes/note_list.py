@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from math import log
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from rolltop.core import argument_names, arguments
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import record_address
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.fulltext import document_index, phrase_query
+from rolltop.core.fulltext import FoundText, document_index, phrase_query
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import PhraseQuery
 from rolltop.core.fulltext.stemmer import stem
@@ -28,6 +28,7 @@ from rolltop.toolsets.notes.models import (
     CURSOR,
     MAX_PREVIEW_LENGTH,
     MAX_TAGS,
+    ListQuery,
     NoteFilters,
     NoteSummary,
     Sort,
@@ -39,9 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rolltop.core.db import Tx
+    from rolltop.core.fulltext import TextQuery
     from rolltop.core.fulltext.phrase_query import Phrase
     from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.models import JsonObject, ListQuery, MatchMode, NotePageRequest
+    from rolltop.toolsets.notes.models import JsonObject, MatchMode, NotePageRequest
     from rolltop.toolsets.notes.store.notebooks import Notebook
 
 # Ranking reads each match: of more than this the newest come first, unless rank is asked for. So
@@ -167,6 +169,35 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
 
     items = [_list_item(one, request.preview_lines) for one in shown]
     return Page(items, envelope, lambda index: _cursor(kind, order, shown[index]), has_more)
+
+
+def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
+    """Return the notes that answer a search best, whole. Raises InvalidArgument for a date."""
+    filters = _parse_query(ListQuery(query.words, query.tags))
+    if query.since is not None:
+        filters = replace(filters, after=max(query.since.timestamp(), filters.after or 0.0))
+    notebook, _account = notebooks.open_notebook(tx, settings)
+    match = _TermChoice(notebook, filters).match()
+    read_page = search_page.read_page if match.filters.sort == "rank" else list_queries.read_page
+    page = PageSpec(query.limit)
+    found = read_page(notebook, match.filters, page, match.total) if match.total else []
+    if not found:
+        return []
+    ids = [one.id for one in found]
+    notes, words = notebook.get_many(ids), list_queries.read_words(notebook, ids)
+    return [
+        FoundText(
+            "note",
+            record_address("note", one.id),
+            one.title.lstrip("# "),
+            notes[one.id].text,
+            datetime.fromtimestamp(one.modified, UTC),
+            ref=one.id,
+            words=words.get(one.id, ""),
+        )
+        for one in found
+        if one.id in notes
+    ]
 
 
 def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.db import Tx
+    from rolltop.core.fulltext import FoundText, TextQuery
     from rolltop.core.pagination import TextPage
     from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.edits import Edit
@@ -69,6 +70,10 @@ class NoteService:
     ) -> Page:
         """Answer note_list."""
         return await call.read(note_list.list_notes, self._app.settings, query, request)
+
+    async def find_texts(self, call: CallContext, query: TextQuery) -> list[FoundText]:
+        """Return the notes that answer a search best, for the desk's own search."""
+        return await call.read(note_list.find_texts, self._app.settings, query)
 
     async def matching_ids(self, call: CallContext, prefix: str) -> list[str]:
         """List ids of notes whose id or title has a prefix, last modified first."""

@@ -161,7 +161,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("list"),),
         other_names=("list_notes",),
-        is_core=True,
+        search_hint="find or browse notes, tags, trash",
     ),
     Tool(
         "note_get",

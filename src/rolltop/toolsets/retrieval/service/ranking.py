@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,8 @@ from uuid import uuid4
 
 from rolltop.core import embedding, logging
 from rolltop.core.addresses import file_address
-from rolltop.core.errors import DeadlineExceeded, InvalidArgument
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidConfig
+from rolltop.core.fulltext import FoundText
 from rolltop.core.pagination import Page
 from rolltop.toolsets.retrieval.grep import (
     find_matching_files,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.embedding import Embedder, Matrix
+    from rolltop.core.fulltext import TextQuery
     from rolltop.toolsets.retrieval.grep import FileGlob, SearchRoot
     from rolltop.toolsets.retrieval.models import (
         JsonObject,
@@ -129,6 +132,42 @@ def ranked_page(
     )
 
 
+def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
+    """Return the places in files that answer a search best, for the desk's own search."""
+    app = call.app
+    until = time.monotonic() + _SHARE * app.settings["call_timeout"]
+    try:
+        roots, _missing = select_roots(app.roots, None)
+    except InvalidConfig:  # there are no files to search
+        return []
+    since = query.since.timestamp() * 1e9 if query.since else 0.0
+    most_bytes = app.settings["retrieval.max_file_bytes"]
+    looked = [
+        replace(_SelectedRoot.from_tree(tree, None, most_bytes), since=since)
+        for tree in search_roots(app, roots)
+    ]
+    meaning = embed_query(app, query.words, roots, None)
+    found = _ranking(app, query.words, looked, meaning, until)
+    record_comparison(app, meaning)
+    changed = {
+        (one.tree.root.name, entry.relative): entry.mtime_ns
+        for one in looked
+        for entry in one.entries
+    }
+    return [
+        FoundText(
+            "file",
+            file_address(place.repo, place.path, (place.line, place.end_line)),
+            place.titles or place.path.rpartition("/")[2],
+            place.own,
+            datetime.fromtimestamp(changed[place.repo, place.path] / 1e9, UTC),
+            first_line=place.line,
+            by_meaning="meaning" in place.why,
+        )
+        for place in found.places[: query.limit]
+    ]
+
+
 def _find_page(
     call: CallContext,
     query: RankedQuery,
@@ -196,13 +235,15 @@ class _SelectedRoot:
     entries: Sequence[FileStat]
     glob: FileGlob | None
     most_bytes: int
+    since: float = 0.0
+    """Nanoseconds since 1970 after which a file was changed."""
 
     @classmethod
     def from_tree(cls, tree: SearchRoot, glob: FileGlob | None, most_bytes: int) -> _SelectedRoot:
         return cls(tree, _entries(tree), glob, most_bytes)
 
     def is_selected(self, entry: FileStat) -> bool:
-        fits = entry.size <= self.most_bytes
+        fits = entry.size <= self.most_bytes and entry.mtime_ns > self.since
         return fits and is_utf8_path(entry.relative) and self.admits(entry)
 
     def admits(self, entry: FileStat) -> bool:

@@ -11,6 +11,7 @@ from rolltop.core import embedding, fulltext, logging
 from rolltop.core.addresses import record_address
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import RolltopError
+from rolltop.core.fulltext import FoundText
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.db import Tx
     from rolltop.core.embedding import Embedder, Matrix
-    from rolltop.core.fulltext import IndexHit
+    from rolltop.core.fulltext import IndexHit, TextQuery
     from rolltop.core.principal import Principal
     from rolltop.toolsets.scratch.models import JsonObject, SearchMode
     from rolltop.toolsets.scratch.models.records import CellSelection
@@ -33,6 +34,10 @@ VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
 _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
 _SCORE_DIGITS: Final = 4
+_KIND_OF: Final = {"pad": PAD_KIND, "cell": CELL_KIND}
+"""The index's kind for kinds of addresses."""
+_MAX_FILTERED: Final = 200
+"""Hits of which those are chosen that have all tags and were changed since."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,7 @@ class PadSearch:
         """Search. Raises InvalidArgument for a blank query, CONFIG_ERROR for `meaning`."""
         if not query.strip():
             raise invalid_value("query is blank", "Send some words of what you look for.")
-        model = await self._model_for(call, mode)
-        meaning = None
-        if model is not None:  # computed while the words are looked up
-            vector = self._query_pool.submit(lambda: model.embed([query])[0])
-            meaning = QueryEmbedding(model.version, vector)
+        meaning = await self._embed_query(call, query, mode)
         hits, ran, pending = await call.read(find_hits, query, selection, limit, mode, meaning)
         if mode == "hybrid" and meaning is not None and ran == "words":
             self._warm_vectors(call.principal, meaning.version)
@@ -85,6 +86,23 @@ class PadSearch:
             ran = "words"  # no vector is there yet
         embedder = meaning.version if meaning and used else fulltext.NO_EMBEDDING
         return PadSearchResult(hits, embedder, ran, pending)
+
+    async def find_texts(
+        self, call: CallContext, query: TextQuery, selection: CellSelection
+    ) -> list[FoundText]:
+        """Return pads and cells, best first, as hybrid search ranks them."""
+        meaning = await self._embed_query(call, query.words, "hybrid")
+        return await call.read(_find_texts, query, selection, meaning)
+
+    async def _embed_query(
+        self, call: CallContext, query: str, mode: SearchMode
+    ) -> QueryEmbedding | None:
+        """Begin to embed a query, while its words are looked up; None without a model."""
+        model = await self._model_for(call, mode)
+        if model is None:
+            return None
+        vector = self._query_pool.submit(lambda: model.embed([query])[0])
+        return QueryEmbedding(model.version, vector)
 
     async def embed_pending(self) -> None:
         """Compute the vectors that are missing; load the model only if there is a text."""
@@ -185,14 +203,53 @@ def find_hits(
     finds nothing: there may be no vector yet of what could be found.
     """
     pending = fulltext.count_pending(tx, meaning.version) if meaning else 0
-    if meaning is None or (
-        mode == "hybrid" and not fulltext.is_vector_cache_warm(tx, meaning.version)
-    ):
+    if meaning is None or (mode == "hybrid" and not _is_warm(tx, meaning)):
         mode, meaning = "words", None
     found = _find_documents(tx, query, selection, limit, mode, meaning)
     if mode == "meaning" and not found:
         mode, found = "words", _find_documents(tx, query, selection, limit, "words", None)
     return _hit_data(tx, found), mode, pending
+
+
+def _find_texts(
+    tx: Tx, query: TextQuery, selection: CellSelection, meaning: QueryEmbedding | None
+) -> list[FoundText]:
+    """Find pads and cells; those without all of the tags or unchanged since are left out."""
+    if meaning is not None and not _is_warm(tx, meaning):
+        meaning = None
+    kinds = [_KIND_OF[kind] for kind in ("pad", "cell") if kind in query.kinds]
+    limit = _MAX_FILTERED if query.tags or query.since else query.limit
+    mode = "words" if meaning is None else "hybrid"
+    hits = _find_documents(tx, query.words, selection, limit, mode, meaning, kinds)
+    of_cells = cell_rows.pads_and_tags(tx, [hit.id for hit in hits if hit.kind == CELL_KIND])
+    pad_ids = {hit.id for hit in hits if hit.kind == PAD_KIND}
+    pads = pad_rows.get_pads(tx, pad_ids | {pad_id for pad_id, _tags in of_cells.values()})
+    found: list[FoundText] = []
+    for hit in hits:
+        is_cell = hit.kind == CELL_KIND
+        pad_id, tags = of_cells.get(hit.id, ("", ())) if is_cell else (hit.id, ())
+        pad = pads.get(pad_id)
+        if pad is None or not {*query.tags} <= {*pad.tags, *tags}:
+            continue
+        if query.since is not None and pad.updated_at <= query.since:
+            continue
+        kind = "cell" if is_cell else "pad"
+        labels = dict(pad.labels)
+        title = str(labels.pop("title", ""))
+        text = "\n".join([*map(str, labels.values()), *pad.tags])
+        if is_cell:
+            (cell,) = cell_rows.get_cells(tx, pad_id, [hit.id])
+            text = cell.content or ""
+        uri = record_address(kind, hit.id)
+        by_meaning = hit.meaning and not hit.words
+        found.append(
+            FoundText(kind, uri, title, text, pad.updated_at, hit.id, by_meaning=by_meaning)
+        )
+    return found[: query.limit]
+
+
+def _is_warm(tx: Tx, meaning: QueryEmbedding) -> bool:
+    return fulltext.is_vector_cache_warm(tx, meaning.version)
 
 
 def _find_documents(
@@ -202,11 +259,12 @@ def _find_documents(
     limit: int,
     mode: SearchMode,
     meaning: QueryEmbedding | None,
+    kinds: Sequence[str] = KINDS,
 ) -> list[IndexHit]:
     return fulltext.query(
         tx,
         query,
-        kinds=KINDS,
+        kinds=kinds,
         filters={"namespace": selection.namespaces, "tags": selection.tags},
         limit=limit,
         mode=mode,

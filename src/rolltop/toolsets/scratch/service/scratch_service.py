@@ -14,7 +14,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.expiry import purge_expired
 from rolltop.core.pagination import Page
-from rolltop.core.principal import Principal
+from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.settings import DEFAULT_SOURCE
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
 from rolltop.toolsets.scratch.models.records import PadLimits
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext, CallContext
     from rolltop.core.db import Tx
+    from rolltop.core.fulltext import FoundText, TextQuery
     from rolltop.core.pagination import TextPage
     from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
     from rolltop.toolsets.scratch.models.inputs import SchemaInput
@@ -280,6 +281,14 @@ class ScratchService:
             lambda items: {"ok": True, "hits": items, **how},
             lambda at: cursors.encode(kind, first + at + 1, ""),
         )
+
+    async def find_texts(self, call: CallContext, query: TextQuery) -> list[FoundText]:
+        """Return the pads and cells that answer a search best, for the desk's own search."""
+        named = query.project if query.project != ALL_PROJECTS else None
+        selection = cell_input.cell_selection(None, None, query.tags, [named] if named else None)
+        if query.project is None:
+            selection, _ = await self._leave_out_others(call, selection, None)
+        return await self.search_index.find_texts(call, query, selection)
 
     async def manage_schema(
         self,

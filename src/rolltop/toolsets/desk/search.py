@@ -1,0 +1,252 @@
+"""The desk's one search: what the searches of all kinds find, in one order, packed to a budget."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core import cursor as cursors
+from rolltop.core.addresses import record_address
+from rolltop.core.arguments import parse_timestamp, require_storable
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.journal import history
+from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
+from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
+from rolltop.toolsets.desk.opened import find_titles, use_tool
+from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_texts
+from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
+from rolltop.toolsets.retrieval.service import ranking as files
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
+from rolltop.toolsets.tasks import TOOLSET as TASKS
+from rolltop.toolsets.tasks.service import FilterInput
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping, Sequence
+    from datetime import datetime
+
+    from rolltop.core.addresses import Kind
+    from rolltop.core.context import CallContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+    from rolltop.toolsets.desk.excerpts import LinesSize
+    from rolltop.toolsets.desk.models import JsonObject
+    from rolltop.toolsets.desk.ranking import RankedText
+    from rolltop.toolsets.notes.service import NoteService
+    from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+    from rolltop.toolsets.tasks.service import TaskService
+
+MAX_HITS: Final = 20
+"""Hits of one answer."""
+_AROUND_TOKENS: Final = 110
+"""What stands around the hits: mostly the call that continues the answer."""
+_MAX_FILTERED: Final = 200
+"""Tasks of which those are chosen that have all tags and were changed since."""
+_MAX_TITLE: Final = 100
+_MAX_START: Final = 10_000
+_SCORE_DIGITS: Final = 2
+ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "file"})
+
+
+async def find_texts(call: CallContext, query: TextQuery) -> dict[str, list[FoundText]]:
+    """Return what each toolset's own search finds, best first, by the toolset's name."""
+    offered = _toolset_names(call)
+    searches: dict[str, Awaitable[list[FoundText]]] = {}
+    if "note" in query.kinds and "notes" in offered:
+        notes: NoteService = call.app.load_service(NOTES.service)
+        searches["notes"] = notes.find_texts(call, query)
+    if not query.kinds.isdisjoint({"pad", "cell"}) and "scratch" in offered:
+        scratch: ScratchService = call.app.load_service(SCRATCH.service)
+        searches["scratch"] = scratch.find_texts(call, query)
+    if "task" in query.kinds and "tasks" in offered:
+        tasks: TaskService = call.app.load_service(TASKS.service)
+        searches["tasks"] = call.read(_find_tasks, tasks, query)
+    if "file" in query.kinds and "retrieval" in offered and not query.tags:
+        searches["retrieval"] = call.run_in_thread(files.find_texts, call, query)
+    found = await asyncio.gather(*searches.values())
+    return dict(zip(searches, found, strict=True))
+
+
+def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]:
+    """Find tasks; those without all of the tags or unchanged since are left out."""
+    filters = FilterInput(tag=next(iter(query.tags), None), project=query.project, q=query.words)
+    limit = _MAX_FILTERED if query.tags or query.since else query.limit
+    try:
+        found, *_ = tasks.search_tasks(tx, filters, limit=limit)
+    except NotFound:  # the user was deleted meanwhile
+        return []
+    return [
+        FoundText(
+            "task",
+            record_address("task", task.id),
+            task.title,
+            task.description or "",
+            task.updated_at,
+            ref=task.id,
+        )
+        for task in found
+        if set(query.tags) <= set(task.tags)
+        and (query.since is None or task.updated_at > query.since)
+    ][: query.limit]
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """The arguments of desk_search but for the budget and the cursor."""
+
+    query: str
+    kinds: Sequence[Kind] | None
+    project: str | None
+    tags: Sequence[str] | None
+    since: str | None
+
+    def parse(self) -> TextQuery:
+        """Return what to search for. Raises InvalidArgument."""
+        words = self.query.replace("\0", " ").encode("utf-8", "replace").decode()
+        if not words.strip():
+            raise InvalidArgument("query is blank", hint="Send some words of what you look for.")
+        tags = tuple(require_storable(tag, "tags") for tag in self.tags or ())
+        since = None if self.since is None else _parse_since(self.since)
+        project = None if self.project is None else require_storable(self.project, "project")
+        return TextQuery(words, frozenset(self.kinds or ALL_KINDS), project, tags, since)
+
+    def cursor_kind(self) -> str:
+        """Return the kind of the cursors of this search."""
+        kinds = sorted(self.kinds or ())
+        given = (self.query, kinds, self.project, list(self.tags or ()), self.since)
+        return cursors.filtered_kind("desk", *given)
+
+
+async def search(call: CallContext, request: SearchRequest) -> Page:
+    """Answer desk_search. Raises InvalidArgument."""
+    query, kind = request.parse(), request.cursor_kind()
+    start = _parse_cursor(kind, call.cursor)
+    lists = await find_texts(call, query)
+    ranked = await call.run_in_thread(rank_texts, query.words, lists.values())
+    shown = ranked[start : start + MAX_HITS]
+    things = [(one.found.kind, one.found.ref) for one in shown if one.found.ref]
+    latest = await call.read(history.latest_entries, things) if things else {}
+    fields: JsonObject = {"matched": _match_mode(ranked)} if ranked else {}
+    if not ranked:
+        fields = {"searched": sorted(query.kinds), **await _nearest(call, query)}
+
+    def envelope(hits: list[JsonObject]) -> JsonObject:
+        return {"hits": hits, **fields}
+
+    room = call.budget and max(call.budget - _AROUND_TOKENS, MIN_BUDGET // 2)
+    packed = await call.run_in_thread(_pack, room, query.words, shown, latest)
+    return Page(
+        packed,
+        envelope,
+        lambda index: cursors.encode(kind, [start + index + 1]),
+        start + len(packed) < len(ranked),
+        counts_only=True,
+    )
+
+
+def _pack(
+    room: int, words: str, shown: Sequence[RankedText], latest: Mapping[tuple[str, str], Entry]
+) -> list[JsonObject]:
+    """Return as many hits as fit with a short line each, with as long lines as then still fit."""
+    excerpts = [Excerpts(one.found.text, words) for one in shown]
+    heads = [_head(one, latest, own.start) for one, own in zip(shown, excerpts, strict=True)]
+
+    def with_lines(size: LinesSize, count: int) -> list[JsonObject]:
+        pairs = zip(heads[:count], excerpts, strict=False)
+        return [_add_lines(head, own.select_lines(size)) for head, own in pairs]
+
+    packed = with_lines(SIZES[0], len(shown))
+    if room:
+        sums = list(accumulate(count_tokens(hit) + 1 for hit in packed))
+        packed = packed[: max(bisect_right(sums, room), 1)]
+    for size in SIZES[1:]:
+        longer = with_lines(size, len(packed))
+        if room and sum(count_tokens(hit) + 1 for hit in longer) > room:
+            break
+        packed = longer
+    return packed
+
+
+def _head(one: RankedText, latest: Mapping[tuple[str, str], Entry], line: int) -> JsonObject:
+    found = one.found
+    entry = latest.get((found.kind, found.ref))
+    head: JsonObject = {
+        "uri": found.uri,
+        "kind": found.kind,
+        "title": _title(found, line),
+        "line": found.first_line + line,
+        "lines": "",
+        "score": round(one.score, _SCORE_DIGITS),
+        "by": entry.client if entry else "",
+        "at": (entry.at if entry else found.at).strftime("%Y-%m-%dT%H:%MZ"),
+    }
+    return {name: value for name, value in head.items() if value or name == "lines"}
+
+
+def _add_lines(head: JsonObject, lines: str) -> JsonObject:
+    """Return a hit with its lines, if they are more than its title."""
+    is_told = not lines or lines.strip("# ") == head.get("title")
+    needless = {"line", "lines"} if is_told else {"line"} if head["line"] == 1 else set[str]()
+    return {
+        name: lines if name == "lines" else value
+        for name, value in head.items()
+        if name not in needless
+    }
+
+
+def _title(found: FoundText, line: int) -> str:
+    """Return the titles around a line, the outermost first."""
+    titles = [found.title.strip()]
+    if found.kind in {"note", "cell"} and len(found.text) <= MAX_SCORED_LENGTH:
+        titles += find_titles(found.text, "text.md", line + 1)
+    title = " > ".join(dict.fromkeys(filter(None, titles)))
+    return title if len(title) <= _MAX_TITLE else f"{title[: _MAX_TITLE - 1]}…"
+
+
+def _match_mode(ranked: Sequence[RankedText]) -> str:
+    """Say how the best hits matched: all words in one of them, some, or only their meaning."""
+    if any(one.has_all for one in ranked):
+        return "all"
+    return "some" if any(one.score for one in ranked) else "meaning"
+
+
+async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
+    """Return the nearest spelling that notes or files know, if any."""
+    for name, toolset, argument in (("note", NOTES, "q"), ("file", RETRIEVAL, "query")):
+        if name not in query.kinds or toolset.name not in _toolset_names(call):
+            continue
+        tool = "note_list" if name == "note" else "repo_smart_search"
+        with suppress(RolltopError):
+            asked = {argument: query.words, "limit": 1}
+            page: Page = await use_tool(toolset, tool)(replace(call, cursor=None), **asked)
+            answer = page.envelope([])
+            if near := answer.get("nearest") or answer.get("meta", {}).get("nearest"):
+                return {"nearest": near}
+    return {}
+
+
+def _toolset_names(call: CallContext) -> set[str]:
+    return {each.name for each in call.app.registry.toolsets}
+
+
+def _parse_since(text: str) -> datetime:
+    try:
+        return parse_timestamp(text)
+    except InvalidArgument as refused:
+        hint = "Send a time such as 2026-01-31T09:00, in UTC unless it says."
+        raise InvalidArgument(f"since: {refused.message}", hint=hint) from None
+
+
+def _parse_cursor(kind: str, text: str | None) -> int:
+    if text is None:
+        return 0
+    match cursors.decode(kind, text):
+        case [int(start)] if 0 <= start < _MAX_START:
+            return start
+        case _:
+            raise cursors.invalid_cursor("INVALID_CURSOR")

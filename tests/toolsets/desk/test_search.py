@@ -1,0 +1,238 @@
+"""One search over everything: what is found, in which order, how it fits, and what is not shown."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import accounts, token_counter
+from rolltop.core.db import SYSTEM
+from rolltop.core.dispatch import ToolSelection
+from rolltop.core.fulltext import FoundText
+from rolltop.core.pagination import AddressText
+from rolltop.core.principal import Principal
+from rolltop.toolsets.desk.ranking import rank_texts
+from rolltop.workspace import Roots
+from tests.contracts.statements import kept_to
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from tests.databases import Clock
+
+NOTE = (
+    "# Harbour log\n\nNothing of note.\n\n## Storms\n\nThe great storm took four masts.\nThen calm."
+)
+
+
+class Searcher:
+    """A user at a desk with the root `docs`."""
+
+    def __init__(self, desk: AppContext, scope: Principal, folder: Path) -> None:
+        self.desk, self.scope, self.folder = desk, scope, folder
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """Return what a call that must succeed answered."""
+        answer = call_tool(self.desk, self.scope, name, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    def search(self, query: str, **arguments: Any) -> Any:
+        return self.call("desk_search", query=query, **arguments)
+
+    def kinds(self, query: str, **arguments: Any) -> list[str]:
+        """Return the kinds of what is found, in its order."""
+        return [hit["kind"] for hit in self.search(query, **arguments)["hits"]]
+
+    def fill(self, word: str = "storm") -> None:
+        """Keep one thing of each kind that has a word."""
+        self.call("note_save", text=f"# A note\n\nof a {word} at sea", tags=["sea", "log"])
+        self.call("add_task", title=f"Watch the {word}", tags=["sea", "log"])
+        self.call(
+            "scratch_create",
+            metadata={"title": "A pad", "summary": f"about a {word}"},
+            cells=[{"language": "txt", "content": f"a {word} in a cell"}],
+            tags=["sea", "log"],
+        )
+        (self.folder / "voyage.md").write_text(f"# Voyage\n\nThe {word} came.\n", encoding="utf-8")
+
+
+@pytest.fixture
+def mine(database: Database, me: Principal, tmp_path: Path) -> Iterator[Searcher]:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    desk = make_desk(database, roots=Roots.open({"docs": folder}, base=folder))
+    with kept_to((me.user_id,), besides=()):
+        yield Searcher(desk, me, folder)
+
+
+def test_a_hit_says_where_it_is_and_who_wrote_it_when(mine: Searcher, clock: Clock) -> None:
+    mine.scope = Principal.for_user(mine.scope.user_id, actor="Codex")
+    saved = mine.call("note_save", text=NOTE)
+    answer = mine.search("how many masts did the great storm take?")
+    assert 0.3 < answer["hits"][0].pop("score") <= 1
+    assert answer == {
+        "hits": [
+            {
+                "uri": saved["uri"],
+                "kind": "note",
+                "title": "Harbour log > Storms",
+                "line": 7,
+                "lines": "The great storm took four masts.\nThen calm.",
+                "by": "Codex",
+                "at": clock().strftime("%Y-%m-%dT%H:%MZ"),
+            }
+        ],
+        "matched": "some",
+    }
+
+
+def test_all_kinds_are_found_and_each_is_opened_by_its_address(mine: Searcher) -> None:
+    mine.fill()
+    hits = mine.search("storm")["hits"]
+    assert sorted(hit["kind"] for hit in hits) == ["cell", "file", "note", "pad", "task"]
+    for hit in hits:
+        opened = mine.call("desk_read", uri=hit["uri"])
+        assert "storm" in str(opened)
+        assert opened["kind"] == hit["kind"]
+
+
+def test_what_answers_best_comes_first_whatever_its_kind(mine: Searcher) -> None:
+    mine.fill()
+    asked = "mainsail torn by lightning near Lisbon"
+    (mine.folder / "torn.md").write_text(f"# Repairs\n\nThe {asked}.\n", encoding="utf-8")
+    mine.call("note_save", text="# Lightning\n\nis bright, and near")
+    mine.call("add_task", title="Look for a torn sail")
+    assert mine.kinds(asked)[0] == "file"
+    mine.call("add_task", title=f"Mend the {asked} with new thread", description="by noon")
+    mine.call("note_save", text="Lisbon is a port")
+    assert set(mine.kinds(asked)[:2]) == {"file", "task"}
+
+
+def test_kinds_tags_and_times_narrow_the_search(mine: Searcher, clock: Clock) -> None:
+    mine.fill()
+    assert mine.kinds("storm", kinds=["task", "note"]) == mine.kinds(
+        "storm", kinds=["note", "task"]
+    )
+    assert sorted(mine.kinds("storm", kinds=["task", "cell"])) == ["cell", "task"]
+    assert sorted(mine.kinds("storm", tags=["sea", "log"])) == ["cell", "note", "pad", "task"]
+    assert mine.kinds("storm", tags=["sea", "land"]) == []
+    os.utime(mine.folder / "voyage.md", (0, 0))
+    then = clock.advance(hours=1)
+    clock.advance(hours=1)
+    mine.call("add_task", title="A later storm")
+    later = mine.search("storm", since=then.isoformat())
+    assert [hit["title"] for hit in later["hits"]] == ["A later storm"]
+
+
+def test_a_project_shows_its_own_and_what_has_none(mine: Searcher) -> None:
+    mine.call("add_task", title="A storm of ours", project="ours")
+    mine.call("add_task", title="A storm of theirs", project="theirs")
+    mine.scope = Principal.for_user(mine.scope.user_id, project="ours")
+    found = {name: mine.search("storm", project=name)["hits"] for name in (None, "theirs", "*")}
+    titles = {name: {hit["title"] for hit in hits} for name, hits in found.items()}
+    assert titles[None] == {"A storm of ours"}
+    assert titles["theirs"] == {"A storm of theirs"}
+    assert titles["*"] == {"A storm of ours", "A storm of theirs"}
+
+
+def test_nobody_finds_anothers_texts(database: Database, me: Principal, tmp_path: Path) -> None:
+    desk = make_desk(database, roots=Roots.open({"docs": tmp_path}, base=tmp_path))
+    Searcher(desk, me, tmp_path).fill()
+    them = Principal.for_user(database.write_sync(SYSTEM, accounts.add_user, "them@here.org").id)
+    with kept_to((them.user_id,), besides=()):
+        answer = call_tool(desk, them, "desk_search", query="storm")
+    assert [hit["kind"] for hit in answer.structured["hits"]] == ["file"]  # all users' own
+
+
+@pytest.mark.parametrize("word", ["storm", "the", "ü", "42"])
+@pytest.mark.parametrize("kind", ["note", "cell", "task", "file"])
+def test_no_search_is_empty_while_a_word_is_there(mine: Searcher, word: str, kind: str) -> None:
+    mine.fill(word)
+    assert kind in mine.kinds(f"{word} anemometer", kinds=[kind])
+    assert kind in mine.kinds(f"whose {word}?")
+
+
+def test_an_empty_answer_says_what_was_searched_and_the_nearest_word(mine: Searcher) -> None:
+    mine.fill("anemometer")
+    assert mine.search("anemometre", kinds=["note", "task"]) == {
+        "hits": [],
+        "searched": ["note", "task"],
+        "nearest": "anemometer",
+    }
+
+
+@pytest.mark.parametrize("budget", [200, 400, 800, 1500])
+def test_more_hits_come_before_longer_ones(mine: Searcher, budget: int) -> None:
+    for number in range(30):
+        lines = "\n".join(f"line {line} of the storm in year {number}" for line in range(20))
+        mine.call("note_save", text=f"# Year {number}\n\n{lines}")
+    whole = call_tool(mine.desk, mine.scope, "desk_search", query="storm", max_tokens=budget)
+    assert token_counter.count(whole.text) <= budget
+    hits = whole.structured["hits"]
+    assert len(hits) >= {200: 1, 400: 3, 800: 7, 1500: 15}[budget]
+    few = mine.search("storm", kinds=["note"], max_tokens=5000)["hits"]
+    assert len(few) == 20
+    assert len(few[0]["lines"]) > len(hits[0]["lines"])
+
+
+def test_a_search_goes_on_to_its_end_without_a_repeat(mine: Searcher) -> None:
+    for number in range(25):
+        mine.call("note_save", text=f"storm {number}")
+        mine.call("add_task", title=f"Storm {number}")
+    answer = mine.search("storm", max_tokens=600)
+    seen = [hit["uri"] for hit in answer["hits"]]
+    while "next" in answer:
+        answer = mine.call(answer["next"]["tool"], **answer["next"]["arguments"])
+        seen += [hit["uri"] for hit in answer["hits"]]
+    assert len(seen) == len(set(seen)) == 50
+
+
+def test_without_an_argument_an_answer_is_short(mine: Searcher) -> None:
+    for number in range(40):
+        mine.call("note_save", text=f"# Year {number}\n\n" + "a storm of many words\n" * 20)
+    answer = call_tool(mine.desk, mine.scope, "desk_search", query="storm")
+    assert 1000 < token_counter.count(answer.text) <= 1500
+
+
+def test_a_server_without_some_toolsets_searches_the_others(mine: Searcher) -> None:
+    mine.fill()
+    some = ToolSelection(toolsets=("desk", "notes"))
+    desk = make_desk(mine.desk.database, roots=mine.desk.roots, selection=some)
+    answer = call_tool(desk, mine.scope, "desk_search", query="storm")
+    assert [hit["kind"] for hit in answer.structured["hits"]] == ["note"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"query": " "},
+        {"query": "storm", "since": "yesterday"},
+        {"query": "storm", "kinds": ["section"]},
+        {"query": "before:soon storm"},
+        {"query": "storm", "project": "x" * 10_000},
+    ],
+)
+def test_a_wrong_argument_is_refused(mine: Searcher, wrong: dict[str, Any]) -> None:
+    answer = call_tool(mine.desk, mine.scope, "desk_search", **wrong)
+    assert answer.code == "INVALID_ARGUMENT", answer.text
+
+
+def test_each_kinds_own_order_stays(clock: Clock) -> None:
+    def found(kind: Any, text: str) -> FoundText:
+        return FoundText(kind, AddressText(f"rolltop://{kind}/{text}"), "", text, clock(), ref=text)
+
+    notes = [found("note", text) for text in ("storm", "a great storm at sea", "sea")]
+    tasks = [found("task", text) for text in ("great storm", "harbour great")]
+    ranked = rank_texts("great storm", [notes, tasks])
+    order = [one.found for one in ranked]
+    assert [one for one in order if one.kind == "note"] == notes[:2]  # the last has no word
+    assert [one for one in order if one.kind == "task"] == tasks
+    scores = [one.score for one in ranked]
+    assert scores == sorted(scores, reverse=True)
