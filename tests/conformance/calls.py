@@ -141,7 +141,14 @@ def _notes(first: int) -> Calls:
 _DESK: Final[Calls] = [
     ("desk_read", {"uri": f"rolltop://file/docs/{DOCUMENT}#L1-3"}),
     ("desk_read", {"uri": f"rolltop://pad/{_PAD['scratch_id']}"}),
+    ("desk_resume", {}),
+    ("desk_search", {"query": "how many masts"}),
+    ("desk_changes", {"since": "0"}),
+    ("desk_history", {}),
 ]
+_BEFORE_UNDO: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL, *_DESK]
+_LAST: Final = f"${len(_BEFORE_UNDO) - 1}.changes.0.operation"
+_DESK.append(("desk_undo", {"operation": _LAST}))
 _BEFORE_NOTES: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL, *_DESK]
 CALLS: Final[Calls] = [*_BEFORE_NOTES, *_notes(len(_BEFORE_NOTES))]
 REFUSED: Final[Calls] = [
