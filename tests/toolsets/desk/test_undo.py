@@ -262,3 +262,17 @@ def test_what_later_work_depends_on_is_not_taken_back(desk: AppContext, me: Prin
     call_tool(desk, me, "desk_undo", operation=second[:8])
     undo(desk, me, first)
     assert state(desk, me)["tasks"] == []
+
+
+@pytest.mark.parametrize("text", ["a" * 33, "a" * 36, "1234567", "x" * 8, "-" * 12, ""])
+def test_what_is_no_operations_id_is_refused(desk: AppContext, me: Principal, text: str) -> None:
+    call_tool(desk, me, "add_task", title="a")
+    assert undo(desk, me, text).code == "INVALID_ARGUMENT"
+
+
+def test_an_operation_is_found_by_its_id_in_any_form(desk: AppContext, me: Principal) -> None:
+    call_tool(desk, me, "add_task", title="a")
+    (whole,) = operations(desk, me)
+    for form in (whole[:8], whole.upper(), whole.replace("-", ""), whole[:13]):
+        answer = call_tool(desk, me, "desk_undo", operation=form, dry_run=True)
+        assert len(answer.structured["undone"]) == 1, answer.text

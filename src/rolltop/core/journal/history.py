@@ -150,8 +150,8 @@ def latest_entries(tx: Tx, things: Iterable[tuple[str, str]]) -> dict[tuple[str,
 
 
 def id_range(digits: str) -> tuple[str, str]:
-    """Return the first and the last identifier that begin so. Raises ValueError for no digits."""
-    filled = [UUID(digits.replace("-", "").ljust(32, digit)) for digit in "0f"]
+    """Return the first and the last identifier that begin with up to 32 hexadecimal digits."""
+    filled = [UUID(digits.ljust(32, digit)) for digit in "0f"]
     return str(filled[0]), str(filled[1])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Opener = Callable[[CallContext, Address], Awaitable[Opened]]
 
-_OPERATION: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}", re.ASCII | re.IGNORECASE)
+_OPERATION: Final = re.compile(r"[0-9a-f]{8,32}", re.ASCII)
 _OPENERS: Final[Mapping[Kind, tuple[str, Opener]]] = {
     "note": ("notes", open_note),
     "pad": ("scratch", open_pad),
@@ -167,12 +167,13 @@ def _parse_wanted(
         )
     if operation is None:
         return history.parse_since(since, EntryFilter(client=actor or call.principal.label))
-    if not _OPERATION.fullmatch(operation):
+    digits = operation.replace("-", "").lower()
+    if not _OPERATION.fullmatch(digits):
         raise InvalidArgument(
             f"operation is {value_preview(operation)}, which is no operation's id",
             hint="An operation's id is its first 8 digits or more, as desk_history shows it.",
         )
-    return EntryFilter(operation=operation.lower(), client=actor)
+    return EntryFilter(operation=digits, client=actor)
 
 
 def _undo_answer(
