@@ -65,6 +65,11 @@ def _hex_digits(value: Any) -> str | None:  # noqa: ANN401  # a text or None
     return None if value is None else value.replace("-", "").lower()
 
 
+def canonical_id(value: str) -> str:
+    """Return the canonical text of an identifier as either database stores it."""
+    return value if "-" in value else _with_dashes(value) or ""
+
+
 def _with_dashes(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it
     if value is None:
         return None

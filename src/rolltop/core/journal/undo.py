@@ -32,7 +32,7 @@ Thing = tuple[str, str]
 
 CHANGED: Final = "it was changed since"
 GONE: Final = "it is gone"
-FORGOTTEN: Final = "its text of then is no longer kept"
+_FORGOTTEN: Final = "its text of then is no longer kept"
 
 
 class UndoConflict(Exception):
@@ -173,12 +173,17 @@ class _Step:
         return merged
 
     def _text_of(self, value: Any) -> Any:  # noqa: ANN401  # a column's value
-        digest = digest_of(value)
-        if digest is None:
-            return value
-        if digest not in self._texts:
-            raise UndoConflict(self.thing, FORGOTTEN)
-        return self._texts[digest]
+        return text_of(self.thing, value, self._texts)
+
+
+def text_of(thing: Thing, value: Any, texts: Mapping[str, str]) -> Any:  # noqa: ANN401  # as above
+    """Return a column's value as it was stored. Raises UndoConflict where its text is not kept."""
+    digest = digest_of(value)
+    if digest is None:
+        return value
+    if digest not in texts:
+        raise UndoConflict(thing, _FORGOTTEN)
+    return texts[digest]
 
 
 def _is_same(current: Any, kept: Any) -> bool:  # noqa: ANN401  # columns' values

@@ -20,7 +20,7 @@ from sqlalchemy import select, text
 
 from rolltop.core.db.engine import CompiledStatement, driver_connection
 from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import Identifier
+from rolltop.core.db.types import Identifier, canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
     journal,
@@ -42,6 +42,8 @@ MAX_INLINE_LENGTH: Final = 200
 """Code points of a text that stands in its entry; a longer one lies among the contents, once."""
 
 Row = dict[str, Any]
+PendingRow = tuple[Any, ...]
+"""The name of a table, and a row before and after as JSON or None."""
 _INSTALLED: Final = "rolltop.journaled"
 _SEEN: Final = "rolltop.tables"
 _CREATE_PENDING: Final = (
@@ -92,14 +94,15 @@ def append_entries(tx: Tx) -> None:
     the order of commits without a gap. What the system does (`SYSTEM`: users, tokens, emptying the
     trash) leaves no entries.
     """
-    changes = _take_changes(tx)
-    if not changes or not tx.scope.user_id:
+    pending = _take_pending(tx)
+    if not pending or not tx.scope.user_id:
         return
+    changes = _find_changes(tx, pending)
     by_owner: dict[str, list[_RowChange]] = {}
     for change in changes:
         by_owner.setdefault(change.row["user_id"], []).append(change)
     for stored_id, owned in by_owner.items():
-        owner, contents = _canonical_id(stored_id), dict[str, str]()
+        owner, contents = canonical_id(stored_id), dict[str, str]()
         things = _group_by_thing(tx, owner, owned, contents)
         if things:
             _keep_contents(tx, owner, contents)
@@ -147,7 +150,7 @@ class _ThingFinder:
         journaled, row = change.journaled, change.row
         if journaled.owner and change.before and change.after and journaled.order >= set(changed):
             kind, name = journaled.owner
-            return kind, _canonical_id(row[name])
+            return kind, canonical_id(row[name])
         key = row[journaled.key]
         if (through := journaled.through) is not None:
             known = self._ids.get((through.name, key))
@@ -156,7 +159,7 @@ class _ThingFinder:
                 known = self._tx.execute(select(through.c.id).where(*is_one)).scalar_one()
             return journaled.kind, known
         is_identifier = isinstance(change.table.c[journaled.key].type, Identifier)
-        return journaled.kind, _canonical_id(key) if is_identifier else key
+        return journaled.kind, canonical_id(key) if is_identifier else key
 
 
 def _only_key(change: _RowChange) -> str:
@@ -261,24 +264,20 @@ def _count(kind: DatabaseKind) -> CompiledStatement:
     )
 
 
-def _take_changes(tx: Tx) -> list[_RowChange]:
-    """Return what the transaction changed since it began or this was last called, row by row."""
-    first: dict[tuple[str, str], Row | None] = {}
-    last: dict[tuple[str, str], Row | None] = {}
+def _find_changes(tx: Tx, pending: Iterable[PendingRow]) -> list[_RowChange]:
+    """Return what the transaction changed, row by row: from the first state to the last."""
+    found: dict[tuple[str, str], _RowChange] = {}
     known = tx.service(_KnownTables)
-    for name, before, after in _take_pending(tx):
+    for name, *states in pending:
+        before, after = (state and json.loads(state) for state in states)
         row = after if before is None else before
         table = known.find(name)
         if row is None or table is None:
             continue  # a toolset that this process never called: its rows go with their user
         key = name, json.dumps([row[column] for column in table[2]])
-        first.setdefault(key, before)
-        last[key] = after
-    return [
-        _RowChange(table[0], table[1], first[key], last[key])
-        for key in first
-        if first[key] != last[key] and (table := known.find(key[0])) is not None
-    ]
+        first = found[key].before if key in found else before
+        found[key] = _RowChange(table[0], table[1], first, after)
+    return [change for change in found.values() if change.before != change.after]
 
 
 class _KnownTables:
@@ -296,20 +295,19 @@ class _KnownTables:
         return self._known.get(name)
 
 
-def _take_pending(tx: Tx) -> Iterator[tuple[str, Row | None, Row | None]]:
-    if tx.kind == "sqlite":
-        driver = driver_connection(tx.connection)
-        if _INSTALLED not in tx.connection.info:
-            return
-        rows: list[Any] = driver.execute(
-            "SELECT table_name, before, after FROM temp.journal_pending ORDER BY number"
-        ).fetchall()
-        if rows:
-            driver.execute("DELETE FROM temp.journal_pending")
-    else:
-        rows = [row[1:] for row in sorted(tx.execute(_TAKE_POSTGRESQL).all())]
-    for name, before, after in rows:
-        yield name, before and json.loads(before), after and json.loads(after)
+def _take_pending(tx: Tx) -> list[PendingRow]:
+    """Return what the triggers noted since the transaction began or this was last called."""
+    if tx.kind != "sqlite":
+        return [row[1:] for row in sorted(tx.execute(_TAKE_POSTGRESQL).all())]
+    if not tx.connection.info.get(_INSTALLED):
+        return []
+    driver = driver_connection(tx.connection)
+    rows: list[PendingRow] = driver.execute(
+        "SELECT table_name, before, after FROM temp.journal_pending ORDER BY number"
+    ).fetchall()
+    if rows:
+        driver.execute("DELETE FROM temp.journal_pending")
+    return rows
 
 
 def install_triggers(connection: Connection) -> None:
@@ -317,13 +315,10 @@ def install_triggers(connection: Connection) -> None:
     if connection.info.get(_SEEN) == len(metadata.tables):
         return
     connection.info[_SEEN] = len(metadata.tables)
-    tables = list(journaled_tables())
-    if len(tables) == len(connection.info.get(_INSTALLED, ())):
-        return
     installed: set[str] = connection.info.setdefault(_INSTALLED, set())
     driver = driver_connection(connection)
     driver.execute(_CREATE_PENDING)
-    for table, journaled in tables:
+    for table, journaled in journaled_tables():
         if table.name not in installed:
             for statement in _trigger_statements(table, journaled):
                 driver.execute(statement)
@@ -347,10 +342,3 @@ def _trigger_statements(table: Table, journaled: Journaled) -> Iterator[str]:
         values = f"VALUES ('{table.name}', {before}, {after})"
         insert = f"INSERT INTO journal_pending (table_name, before, after) {values}"
         yield f"CREATE TEMP TRIGGER {name} AFTER {event} ON main.{table.name} BEGIN {insert}; END"
-
-
-def _canonical_id(value: str) -> str:
-    """Return the canonical text of an identifier as either database stores it."""
-    if "-" in value:
-        return value
-    return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"

@@ -6,8 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.journal.history import digest_of
-from rolltop.core.journal.undo import CHANGED, FORGOTTEN, GONE, UndoConflict
+from rolltop.core.journal.undo import CHANGED, GONE, UndoConflict, text_of
 from rolltop.core.text.merge import merge_texts
 from rolltop.toolsets.notes.clients.note_object import base_object
 from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, BackendState, Content, NewNote
@@ -130,11 +129,7 @@ class _Undo:
         return found
 
     def _read_value(self, name: str, value: Any) -> Any:  # noqa: ANN401  # a column's value
-        digest = digest_of(value)
-        if digest is not None:
-            if digest not in self._texts:
-                raise UndoConflict(self._entry.thing, FORGOTTEN)
-            value = self._texts[digest]
+        value = text_of(self._entry.thing, value, self._texts)
         if name == "trash":
             return bool(value)
         return json.loads(value) if name in _DOCUMENTS else value

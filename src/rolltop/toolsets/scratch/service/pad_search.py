@@ -19,7 +19,7 @@ from rolltop.toolsets.scratch.service.pads import CELL_KIND, KINDS, PAD_KIND
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
     from rolltop.core.context import AppContext, CallContext
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rolltop.core.fulltext import IndexHit, TextQuery
     from rolltop.core.principal import Principal
     from rolltop.toolsets.scratch.models import JsonObject, SearchMode
-    from rolltop.toolsets.scratch.models.records import CellSelection
+    from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 
 VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
@@ -221,15 +221,10 @@ def _find_texts(
     limit = _MAX_FILTERED if query.tags or query.since else query.limit
     mode = "words" if meaning is None else "hybrid"
     hits = _find_documents(tx, query.words, selection, limit, mode, meaning, kinds)
-    of_cells = cell_rows.pads_and_tags(tx, [hit.id for hit in hits if hit.kind == CELL_KIND])
-    pad_ids = {hit.id for hit in hits if hit.kind == PAD_KIND}
-    pads = pad_rows.get_pads(tx, pad_ids | {pad_id for pad_id, _tags in of_cells.values()})
     found: list[FoundText] = []
-    for hit in hits:
+    for hit, pad, tags in _with_pads(tx, hits):
         is_cell = hit.kind == CELL_KIND
-        pad_id, tags = of_cells.get(hit.id, ("", ())) if is_cell else (hit.id, ())
-        pad = pads.get(pad_id)
-        if pad is None or not {*query.tags} <= {*pad.tags, *tags}:
+        if not {*query.tags} <= {*pad.tags, *(tags or ())}:
             continue
         if query.since is not None and pad.updated_at <= query.since:
             continue
@@ -238,7 +233,7 @@ def _find_texts(
         title = str(labels.pop("title", ""))
         text = "\n".join([*map(str, labels.values()), *pad.tags])
         if is_cell:
-            (cell,) = cell_rows.get_cells(tx, pad_id, [hit.id])
+            (cell,) = cell_rows.get_cells(tx, pad.scratch_id, [hit.id])
             text = cell.content or ""
         uri = record_address(kind, hit.id)
         by_meaning = hit.meaning and not hit.words
@@ -274,29 +269,33 @@ def _find_documents(
 
 
 def _hit_data(tx: Tx, found: Sequence[IndexHit]) -> list[JsonObject]:
+    return [
+        {
+            "scratch_id": pad.scratch_id,
+            "cell_id": hit.id if hit.kind == CELL_KIND else None,
+            "uri": record_address("cell" if hit.kind == CELL_KIND else "pad", hit.id),
+            "tenant_id": tx.scope.tenant_id,
+            "namespace": pad.namespace,
+            "tags": list(pad.tags if tags is None else tags),
+            "score": round(hit.score, _SCORE_DIGITS),
+            "snippet": hit.snippet[:MAX_SNIPPET_LENGTH],
+            "embedding_version": hit.embedding_version,
+        }
+        for hit, pad, tags in _with_pads(tx, found)
+    ]
+
+
+def _with_pads(
+    tx: Tx, found: Sequence[IndexHit]
+) -> Iterator[tuple[IndexHit, Pad, tuple[str, ...] | None]]:
+    """Yield the hits with their pads and, for cells, the cells' tags; pads in the trash not."""
     cells = cell_rows.pads_and_tags(tx, [hit.id for hit in found if hit.kind == CELL_KIND])
     ids = {hit.id for hit in found if hit.kind == PAD_KIND}
     pads = pad_rows.get_pads(tx, ids | {scratch_id for scratch_id, _tags in cells.values()})
-    shown: list[JsonObject] = []
     for hit in found:
-        is_cell = hit.kind == CELL_KIND
-        scratch_id, tags = cells.get(hit.id, ("", ())) if is_cell else (hit.id, None)
-        pad = pads.get(scratch_id)
-        if pad is not None:
-            shown.append(
-                {
-                    "scratch_id": scratch_id,
-                    "cell_id": hit.id if is_cell else None,
-                    "uri": record_address("cell" if is_cell else "pad", hit.id),
-                    "tenant_id": tx.scope.tenant_id,
-                    "namespace": pad.namespace,
-                    "tags": list(pad.tags if tags is None else tags),
-                    "score": round(hit.score, _SCORE_DIGITS),
-                    "snippet": hit.snippet[:MAX_SNIPPET_LENGTH],
-                    "embedding_version": hit.embedding_version,
-                }
-            )
-    return shown
+        scratch_id, tags = cells.get(hit.id, ("", ())) if hit.kind == CELL_KIND else (hit.id, None)
+        if scratch_id in pads:
+            yield hit, pads[scratch_id], tags
 
 
 def _start_thread(name: str, run: Callable[[], None]) -> None:
