@@ -18,6 +18,8 @@ from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.journal.history import Entry
@@ -237,3 +239,45 @@ def test_a_process_that_knows_no_toolset_deletes_a_user(
     program = [sys.executable, "-c", DELETE_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
     subprocess.run(program, check=True, timeout=60)
     assert desk.database.read_sync(SYSTEM, accounts.list_users) == []
+
+
+WRITE_WHILE_A_TOOLSET_IS_BEING_IMPORTED = """
+import sys
+from sqlalchemy import Column, ForeignKey, PrimaryKeyConstraint, Table, Text, select
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import Identifier
+from rolltop.core.journal.tables import Journaled, journal, journaled_tables, keep_journal
+from rolltop.core.principal import Principal
+
+database = Database(sys.argv[1])
+me = Principal.for_user(database.write_sync(SYSTEM, accounts.add_user, "a@example.org").id)
+
+def declare(name):
+    owner = Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"))
+    key = PrimaryKeyConstraint("user_id", "id")
+    return Table(name, metadata, owner, Column("id", Text), key)
+
+first = declare("first")
+database.write_sync(SYSTEM, lambda tx: first.create(tx.connection))
+database.write_sync(me, lambda tx: None)
+keep_journal(first, Journaled("first", "id"))
+
+rest = iter(journaled_tables())
+next(rest)
+declare("second")
+assert list(rest) == []
+
+row = {"user_id": me.user_id, "id": "1"}
+database.write_sync(me, lambda tx: tx.execute(first.insert(), row))
+print(*database.read_sync(me, lambda tx: tx.execute(select(journal.c.kind)).scalars()))
+database.close()
+"""
+
+
+def test_a_table_declared_while_others_write_is_kept_from_its_first_row(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    program = [sys.executable, "-c", WRITE_WHILE_A_TOOLSET_IS_BEING_IMPORTED, url]
+    run = subprocess.run(program, check=True, timeout=60, capture_output=True, text=True)
+    assert run.stdout.split() == ["first"]

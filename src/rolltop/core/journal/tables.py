@@ -27,9 +27,9 @@ from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-_KEY: Final = "journal"
+_journaled: Final[list[tuple[Table, Journaled]]] = []
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,12 @@ class Journaled:
 
 def keep_journal(table: Table, journaled: Journaled) -> None:
     """Have every change of the table's rows kept in the journal."""
-    table.info[_KEY] = journaled
+    _journaled.append((table, journaled))
 
 
-def journaled_tables() -> Iterator[tuple[Table, Journaled]]:
-    """Yield the tables that were imported so far and are kept in the journal."""
-    for table in metadata.tables.values():
-        if _KEY in table.info:
-            yield table, table.info[_KEY]
+def journaled_tables() -> Sequence[tuple[Table, Journaled]]:
+    """Return the tables kept in the journal of the toolsets imported so far; others come later."""
+    return tuple(_journaled)  # another thread may be importing one
 
 
 def _owner() -> Column[str]:

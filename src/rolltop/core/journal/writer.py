@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select, text
 
 from rolltop.core.db.engine import CompiledStatement, driver_connection
-from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import Identifier, canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
@@ -45,7 +44,6 @@ Row = dict[str, Any]
 PendingRow = tuple[Any, ...]
 """The name of a table, and a row before and after as JSON or None."""
 _INSTALLED: Final = "rolltop.journaled"
-_SEEN: Final = "rolltop.tables"
 _CREATE_PENDING: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS journal_pending "
     "(number INTEGER PRIMARY KEY, table_name TEXT, before TEXT, after TEXT)"
@@ -312,17 +310,15 @@ def _take_pending(tx: Tx) -> list[PendingRow]:
 
 def install_triggers(connection: Connection) -> None:
     """Have a connection of SQLite's capture the tables imported by now; outside transactions."""
-    if connection.info.get(_SEEN) == len(metadata.tables):
+    installed, tables = connection.info.get(_INSTALLED, 0), journaled_tables()
+    if installed == len(tables):
         return
-    connection.info[_SEEN] = len(metadata.tables)
-    installed: set[str] = connection.info.setdefault(_INSTALLED, set())
     driver = driver_connection(connection)
     driver.execute(_CREATE_PENDING)
-    for table, journaled in journaled_tables():
-        if table.name not in installed:
-            for statement in _trigger_statements(table, journaled):
-                driver.execute(statement)
-            installed.add(table.name)
+    for table, journaled in tables[installed:]:
+        for statement in _trigger_statements(table, journaled):
+            driver.execute(statement)
+    connection.info[_INSTALLED] = len(tables)
 
 
 def _trigger_statements(table: Table, journaled: Journaled) -> Iterator[str]:
@@ -341,4 +337,5 @@ def _trigger_statements(table: Table, journaled: Journaled) -> Iterator[str]:
         name = f"journal_{table.name}_{event[:6].lower()}"
         values = f"VALUES ('{table.name}', {before}, {after})"
         insert = f"INSERT INTO journal_pending (table_name, before, after) {values}"
-        yield f"CREATE TEMP TRIGGER {name} AFTER {event} ON main.{table.name} BEGIN {insert}; END"
+        trigger = f"{name} AFTER {event} ON main.{table.name}"
+        yield f"CREATE TEMP TRIGGER IF NOT EXISTS {trigger} BEGIN {insert}; END"
