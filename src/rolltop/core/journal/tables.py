@@ -29,7 +29,8 @@ from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_journaled: Final[list[tuple[Table, Journaled]]] = []
+KEPT: Final = "rolltop.journal"
+"""Where the metadata lists the tables kept in the journal: each with what of it is kept."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class Journaled:
 
 def keep_journal(table: Table, journaled: Journaled) -> None:
     """Have every change of the table's rows kept in the journal."""
-    _journaled.append((table, journaled))
+    table.metadata.info.setdefault(KEPT, []).append((table, journaled))
 
 
 def journaled_tables() -> Sequence[tuple[Table, Journaled]]:
     """Return the tables kept in the journal of the toolsets imported so far; others come later."""
-    return tuple(_journaled)  # another thread may be importing one
+    return tuple(metadata.info.get(KEPT, ()))  # another thread may be importing one
 
 
 def _owner() -> Column[str]:

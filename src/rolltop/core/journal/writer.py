@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select, text
 
 from rolltop.core.db.engine import CompiledStatement, driver_connection
+from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import Identifier, canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
+    KEPT,
     journal,
     journal_contents,
     journal_counters,
@@ -310,10 +312,10 @@ def _take_pending(tx: Tx) -> list[PendingRow]:
 
 def install_triggers(connection: Connection) -> None:
     """Have a connection of SQLite's capture the tables imported by now; outside transactions."""
-    installed, tables = connection.info.get(_INSTALLED, 0), journaled_tables()
-    if installed == len(tables):
+    installed = connection.info.get(_INSTALLED, 0)
+    if installed == len(metadata.info.get(KEPT, ())):
         return
-    driver = driver_connection(connection)
+    driver, tables = driver_connection(connection), journaled_tables()
     driver.execute(_CREATE_PENDING)
     for table, journaled in tables[installed:]:
         for statement in _trigger_statements(table, journaled):
