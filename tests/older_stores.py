@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 def back_to_core_0006(kind: DatabaseKind) -> Iterator[str]:
     """Yield the statements that take away what core's revisions after 0006 made."""
     yield "ALTER TABLE access_tokens DROP COLUMN project"
+    yield "DROP TABLE idempotency_keys"
     for table in ("journal", "journal_contents", "journal_counters", "journal_undone"):
         yield f"DROP TABLE {table}"
     if kind == "postgresql":

@@ -15,6 +15,7 @@ from rolltop.core.accounts import add_user
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
+from rolltop.core.journal import history
 from rolltop.core.principal import Principal
 from rolltop.core.tool_schema import output_schema, published_output_schema
 from rolltop.toolsets import TOOLSETS
@@ -191,6 +192,20 @@ def test_each_bad_argument_is_named_and_nothing_is_guessed(
         assert "pydantic" not in answer.text
         witnesses.validate(answer.structured, output_schema(toolset, tool))
         witnesses.validate(answer.structured, published_output_schema(toolset, tool) or {})
+
+
+@every_tool
+def test_a_call_repeated_with_its_key_answers_the_same_and_writes_nothing(
+    stage: Stage, toolset: Toolset, tool: Tool
+) -> None:
+    if not tool.accepts_idempotency_key:
+        assert "idempotency_key" not in _schema(toolset, tool)["properties"]
+        return
+    keyed = {**SAMPLES[tool.name](stage), "idempotency_key": str(uuid.uuid4())}
+    first = call_tool(stage.desk, stage.scope, tool.name, **keyed)
+    count = stage.desk.database.read_sync(stage.scope, history.last_sequence)
+    assert call_tool(stage.desk, stage.scope, tool.name, **keyed) == first
+    assert stage.desk.database.read_sync(stage.scope, history.last_sequence) == count
 
 
 @every_tool

@@ -32,7 +32,12 @@ DEFAULT_EMAIL: Final = "default@localhost"
 MAX_EMAIL_LENGTH: Final = 254
 MAX_TOKEN_NAME_LENGTH: Final = 200
 MIN_TOUCH_INTERVAL: Final = timedelta(minutes=1)
-_OF_THE_JOURNAL: Final = ("journal_contents", "journal_counters", "journal_undone")
+_BOOKKEEPING: Final = (
+    "idempotency_keys",
+    "journal_contents",
+    "journal_counters",
+    "journal_undone",
+)
 _TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
 _TOKEN_BYTES: Final = 32
 _EMAIL_PATTERN: Final = re.compile(
@@ -327,7 +332,7 @@ def _owned_tables(tx: Tx) -> list[tuple[str, str]]:
         (name, key["constrained_columns"][0])
         for name in sorted(catalogue.get_table_names())
         for key in catalogue.get_foreign_keys(name)
-        if key["referred_table"] == users.name and name not in _OF_THE_JOURNAL
+        if key["referred_table"] == users.name and name not in _BOOKKEEPING
     ]
 
 

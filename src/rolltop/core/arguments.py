@@ -61,6 +61,29 @@ QueryText = Annotated[
 ]
 """A query or a glob, as a parameter of a tool."""
 
+MAX_KEY_LENGTH: Final = 64
+
+
+def _require_key_length(text: str | None) -> str | None:
+    if text and len(text) > MAX_KEY_LENGTH:
+        raise ValueError(text)
+    return text
+
+
+_ADDED: Final[Mapping[str, tuple[str, Any]]] = {
+    "cursor": ("accepts_cursor", str | None),
+    "max_tokens": ("accepts_max_tokens", Annotated[int | None, Field(ge=pagination.MIN_BUDGET)]),
+    "idempotency_key": (
+        "accepts_idempotency_key",
+        Annotated[
+            str | None,
+            AfterValidator(_require_key_length),
+            Field(json_schema_extra={"maxLength": MAX_KEY_LENGTH}),
+        ],
+    ),
+}
+"""The parameters that core adds to what a tool's function takes, by the field that asks for it."""
+
 
 def parse_timestamp(value: object) -> datetime:
     """Return the moment that ISO 8601 text means, in UTC unless it says. Raises InvalidArgument."""
@@ -102,7 +125,10 @@ def require_storable(text: str, name: str = "text") -> str:
 
 
 class Parameters:
-    """The parameters of one tool, with `max_tokens` and `cursor` where core adds them."""
+    """The parameters of one tool, and those that core adds.
+
+    These are `max_tokens`, `cursor` and `idempotency_key`.
+    """
 
     def __init__(
         self,
@@ -140,8 +166,7 @@ class Parameters:
             frozenset(self._fixed_arguments),
             seed.parameters if seed else None,
             seed.required if seed else (),
-            continues=tool.accepts_cursor,
-            bounded=tool.accepts_max_tokens,
+            tuple(name for name, (accepts, _) in _ADDED.items() if getattr(tool, accepts)),
         )
 
     def build_model(self) -> None:
@@ -452,11 +477,12 @@ def _argument_model(
     fixed: frozenset[str],
     chosen: tuple[str, ...] | None,
     required: tuple[str, ...],
-    *,
-    continues: bool,
-    bounded: bool,
+    added: tuple[str, ...],
 ) -> type[BaseModel]:
-    """Build the model of a function's arguments: all but the fixed ones, or the chosen ones."""
+    """Build the model of a function's arguments: all but the fixed ones, or the chosen ones.
+
+    With those of `_ADDED` that the tool accepts.
+    """
     declared = list(inspect.signature(function).parameters.values())[1:]
     parameters = [
         parameter
@@ -474,10 +500,9 @@ def _argument_model(
     for own in [field for field in fields if hasattr(BaseModel, field)]:
         kind, default = fields.pop(own)  # a model's own attribute would be shadowed
         fields[f"{own}_"] = (Annotated[kind, Field(alias=own)], default)
-    if continues and (chosen is None or "cursor" in chosen):
-        fields["cursor"] = (str | None, None)
-    if bounded and (chosen is None or "max_tokens" in chosen):
-        fields["max_tokens"] = (Annotated[int | None, Field(ge=pagination.MIN_BUDGET)], None)
+    for own in added:
+        if chosen is None or own in chosen:
+            fields[own] = (_ADDED[own][1], None)
     config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     return create_model(name, __config__=config, **fields)
 

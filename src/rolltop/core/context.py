@@ -6,22 +6,27 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
 from rolltop.core import logging
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from rolltop.core import idempotency
     from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import ToolRegistry
     from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
+    from rolltop.core.tools import JsonObject, ToolFunction
     from rolltop.workspace import Roots
+else:
+    idempotency = lazy("rolltop.core.idempotency")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -151,6 +156,19 @@ class CallContext:
     cursor: str | None = None
     report_progress: ProgressCallback = ignore_progress
     max_budget: int = 0
+    idempotency_key: idempotency.IdempotencyKey | None = None
+
+    async def run(self, function: ToolFunction, arguments: dict[str, Any]) -> object:
+        """Return what a tool's function answers; with an idempotency key, what it answered first.
+
+        Raises Conflict for a key that came with other arguments before.
+        """
+        key = arguments.pop("idempotency_key", None)
+        if key is None:
+            return await function(self, **arguments)
+        own = idempotency.IdempotencyKey.of_call(self.tool, key, arguments)
+        keyed = replace(self, idempotency_key=own)
+        return await idempotency.answer_once(keyed, own, function, arguments)
 
     async def read(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
@@ -163,6 +181,28 @@ class CallContext:
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
         return await self.app.database.write(self.principal, function, *args, **kwargs)
+
+    async def write_once(
+        self,
+        answer: Callable[[T], JsonObject | None],
+        function: Callable[Concatenate[Tx, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Write as `write` does, and of several calls with the same idempotency key once.
+
+        `answer(result)` is the call's answer, which the other calls get: it depends on nothing that
+        changes. It is None where nothing was written.
+        """
+        return await self.write(self.run_once, answer, lambda tx: function(tx, *args, **kwargs))
+
+    def run_once(
+        self, tx: Tx, answer: Callable[[T], JsonObject | None], function: Callable[[Tx], T]
+    ) -> T:
+        """Run `function(tx)` within a write transaction, as `write_once` does."""
+        if self.idempotency_key is None:
+            return function(tx)
+        return idempotency.run_once(tx, self.idempotency_key, function, answer)
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""

@@ -449,7 +449,7 @@ async def _run_tool(
     app.call_deadlines.add(deadline)
     try:
         async with deadline:
-            result = await registered.tool.function(call, **checked)
+            result = await call.run(registered.tool.function, checked)
     except TimeoutError:
         if not deadline.expired():
             raise

@@ -66,7 +66,8 @@ class Tool:
 
     The function returns a JSON object, or a `pagination.Page` or `TextPage` that may be
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`;
-    `default_budget` stands for a `max_tokens` that is left out, None for the setting.
+    `default_budget` stands for a `max_tokens` that is left out, None for the setting. What creates
+    or appends accepts `idempotency_key`, and writes by `CallContext.write_once`.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
     `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
@@ -85,6 +86,7 @@ class Tool:
     accepts_max_tokens: bool = False
     default_budget: int | None = None
     accepts_cursor: bool = False
+    accepts_idempotency_key: bool = False
     aliases: tuple[Alias, ...] = ()
     actions: Actions | None = None
     argument_errors: Mapping[str, ArgumentErrorCode] = field(

@@ -25,4 +25,14 @@ async def purge_journal(app: AppContext) -> None:
     await purge_expired(app, "entries of the journal", purge)
 
 
-JOBS: Final = (Job("desk.purge_journal", PURGE_INTERVAL, purge_journal, FIRST_PURGE_DELAY),)
+async def purge_answers(app: AppContext) -> None:
+    """Delete the idempotency keys that are no longer kept, with their answers."""
+    from rolltop.core import idempotency  # noqa: PLC0415  # loads SQLAlchemy
+
+    await purge_expired(app, "idempotency keys", idempotency.purge_answers)
+
+
+JOBS: Final = (
+    Job("desk.purge_journal", PURGE_INTERVAL, purge_journal, FIRST_PURGE_DELAY),
+    Job("desk.purge_answers", PURGE_INTERVAL, purge_answers, FIRST_PURGE_DELAY),
+)

@@ -40,6 +40,7 @@ _CODES: Final[Mapping[str, tuple[tuple[str, int], str]]] = {
     "NOTE_NOT_FOUND": (_NOT_FOUND, "No such note, or it belongs to another user."),
     "VERSION_NOT_FOUND": (_NOT_FOUND, "That version is not in the note's history."),
     "VERSION_CONFLICT": (_CONFLICT, "The note changed since it was read; details has both sides."),
+    "CONFLICT": (_CONFLICT, "The idempotency_key was used with other arguments."),
     "BACKEND_TIMEOUT": (_BACKEND, "The backend did not answer in time."),
     "BACKEND_RATE_LIMIT": (_BACKEND, "The backend accepts no more requests for now."),
     "BACKEND_UNAVAILABLE": (_BACKEND, "The backend is unreachable or failing."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypeAlias
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
@@ -13,6 +13,9 @@ from rolltop.core.pagination import NextCall
 from rolltop.core.text.patch import LineChange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.core.db import Tx
     from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 
 JsonObject = dict[str, Any]
@@ -246,6 +249,18 @@ class SaveResult:
 
     note: Note
     moved: tuple[tuple[int, int], ...] | None = None
+
+
+RunOnce: TypeAlias = "Callable[[Tx, Callable[[Tx], SaveResult]], SaveResult]"
+"""Runs a function that saves a note, within a transaction, as `CallContext.run_once` does."""
+
+
+@dataclass(frozen=True)
+class OneWrite:
+    """What makes one of several alike writes; a note that it creates gets `new_id`."""
+
+    new_id: str
+    run: RunOnce
 
 
 @dataclass(frozen=True)

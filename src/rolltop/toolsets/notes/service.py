@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,14 @@ from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.pagination import Page
 from rolltop.toolsets.notes import edits, note_list, note_view
 from rolltop.toolsets.notes.migrations import HEAD
-from rolltop.toolsets.notes.models import CONFLICT_TAG, CURSOR, LOCAL_ACCOUNT, Account, VersionHead
+from rolltop.toolsets.notes.models import (
+    CONFLICT_TAG,
+    CURSOR,
+    LOCAL_ACCOUNT,
+    Account,
+    OneWrite,
+    VersionHead,
+)
 from rolltop.toolsets.notes.store import list_queries, notebooks
 
 if TYPE_CHECKING:
@@ -112,9 +120,10 @@ class NoteService:
             patch = edits.parse_patch(operations) if request.text is None else ()
             request = replace(request, patch=patch)
         checked = edits.check_save(request)
+        answer = partial(note_view.save_response, limit=call.budget)
         try:
             saved = await self._write(
-                call, checked.id, lambda notebook: edits.plan_save(notebook, checked)
+                call, checked.id, lambda notebook: edits.plan_save(notebook, checked), answer
             )
         except edits.SaveConflict as conflict:
             registry = self._app.registry
@@ -122,7 +131,7 @@ class NoteService:
             raise note_view.build_conflict(
                 conflict, call.budget, registry.use_listed_names("note_get"), shape
             ) from None
-        return note_view.save_response(saved, call.budget)
+        return answer(saved)
 
     async def manage_note(
         self,
@@ -172,12 +181,28 @@ class NoteService:
         return outcome.data
 
     async def _write(
-        self, call: CallContext, note_id: str | None, plan: Callable[[Notebook], Edit]
+        self,
+        call: CallContext,
+        note_id: str | None,
+        plan: Callable[[Notebook], Edit],
+        answer: Callable[[SaveResult], JsonObject] | None = None,
     ) -> SaveResult:
-        """Write the edit that `plan` decides on: to local notes at once, else via the backend."""
-        saved = await call.write(_write_local, self._app.settings, plan)
+        """Write the edit that `plan` decides on: to local notes at once, else via the backend.
+
+        `answer` is what a tool that accepts an idempotency key answers.
+        """
+
+        def answer_local(saved: SaveResult | Account) -> JsonObject | None:
+            return None if answer is None or isinstance(saved, Account) else answer(saved)
+
+        saved = await call.write_once(answer_local, _write_local, self._app.settings, plan)
         if isinstance(saved, Account):
-            saved = await self._sync.write_note(call.principal, saved, note_id, plan)
+            key = call.idempotency_key
+            once = key and OneWrite(
+                key.derive_id(call.principal.user_id),
+                lambda tx, function: call.run_once(tx, answer_local, function),
+            )
+            saved = await self._sync.write_note(call.principal, saved, note_id, plan, once)
         self._notify(call, saved.note.id)
         return saved
 

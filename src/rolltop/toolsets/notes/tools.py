@@ -191,6 +191,7 @@ TOOLS: Final = (
         destructive=True,
         open_world=True,
         accepts_max_tokens=True,
+        accepts_idempotency_key=True,
         aliases=(Alias("save"),),
         other_names=("save_note", "save_notes"),
         argument_errors={

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import Field
@@ -84,20 +84,23 @@ async def add_task(  # each is a field
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields)
     if tasks is None:
-        added = await call.write(_service(call).add_task, given, user_id)
+        added = await call.write_once(_task_answer, _service(call).add_task, given, user_id)
         return _write_answer(call, added, user_id)
     if given != TaskInput():
         raise InvalidArgument(
             "tasks goes without other fields", hint="Put the fields into each entry of tasks."
         )
-    several = await call.write(_service(call).add_tasks, _parse_entries(tasks), user_id)
+    answer = partial(_plan_answer, call, user_id)
+    entries = _parse_entries(tasks)
+    several = await call.write_once(answer, _service(call).add_tasks, entries, user_id)
     for task in several:
         _notify(call, task.id, user_id)
-    return _plan_answer(call, [_task_ref(task.id) for task in several], user_id)
+    return answer(several)
 
 
-def _plan_answer(call: CallContext, added: list[JsonObject], user_id: str | None) -> JsonObject:
+def _plan_answer(call: CallContext, user_id: str | None, tasks: Sequence[Task]) -> JsonObject:
     """Return the answer of a plan: all ids, or those that fit and the call that lists the tasks."""
+    added = [_task_ref(task.id) for task in tasks]
     whole: JsonObject = {"success": True, "data": added}
     if fits_budget(whole, call.budget):
         return whole
@@ -309,7 +312,8 @@ async def update_task(  # each is a field
 ) -> JsonObject:
     """Change the given fields of a task; "", [] and priority -1 clear."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
-    task = await call.write(
+    task = await call.write_once(
+        _task_answer,
         _service(call).update_task,
         task_id,
         TaskInput(*fields),
@@ -406,6 +410,10 @@ def _service(call: CallContext) -> TaskService:
 def _write_answer(call: CallContext, task: Task, user_id: str | None) -> JsonObject:
     """Return the answer of a call that wrote a task, after telling those who listen."""
     _notify(call, task.id, user_id)
+    return _task_answer(task)
+
+
+def _task_answer(task: Task) -> JsonObject:
     return {"success": True, "data": task.data}
 
 
@@ -446,6 +454,7 @@ TOOLS: Final = (
         add_task,
         "Add a task",
         TaskAddedAnswer,
+        accepts_idempotency_key=True,
         argument_hints=_STATUS_HINTS,
         aliases=(_seed_parameters("add_task", "title", "description", required=("title",)),),
         is_core=True,
@@ -489,6 +498,7 @@ TOOLS: Final = (
         TaskAnswer,
         destructive=True,
         idempotent=True,
+        accepts_idempotency_key=True,
         argument_hints=_STATUS_HINTS,
         blank_values=frozenset({"title", "description", "due_at", "parent_id", "project"}),
         aliases=(_seed_parameters("update_task", "task_id", "title", "description"),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rolltop.toolsets.tasks.store.tables  # noqa: F401  # says what of tasks the journal keeps
+import rolltop.toolsets.tasks.store.tables  # noqa: F401  # pyright: ignore[reportUnusedImport]  # says what of tasks the journal keeps
 from rolltop.core.journal import undo
 
 if TYPE_CHECKING:

@@ -339,3 +339,28 @@ def test_what_is_wrong_with_a_call_is_told_before_anything_is_asked(
     ):
         assert call("note_save", **arguments)["error"]["code"] == code
     assert simperium.served.total() == asked
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_save_with_a_key_makes_one_note_at_the_backend(
+    call: Call,
+    server: Bucket,
+    simperium: Simperium,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_synced: bool,
+) -> None:
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
+    given = {"text": "new\n", "idempotency_key": "once"}
+    lose_the_next_write(simperium, "unreachable")
+    assert call("note_save", **given)["error"]["details"]["may_have_arrived"] is True
+    assert len(server.live()) == 2
+    if is_synced:
+        assert call("note_manage", action="sync")["pulled"] == 1
+    first = call("note_save", **given)
+    assert first["sync_state"] == "synced"
+    assert call("note_save", **given) == first
+    assert len(server.live()) == 2
+    assert call("note_list")["total_items"] == 2
+    refused = call("note_save", text="other\n", idempotency_key="once")["error"]
+    assert (refused["category"], refused["code"]) == ("CONFLICT", "CONFLICT")

@@ -10,9 +10,11 @@ import hashlib
 import json
 import uuid
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.errors import Conflict
+from rolltop.core.idempotency import RETENTION
 from rolltop.toolsets.notes.clients.backend import BackendError, RemoteNote, WriteResult
 from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
 from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note, SaveResult
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rolltop.core.context import ProgressCallback
+    from rolltop.core.db import Tx
     from rolltop.toolsets.notes.clients.backend import Backend
     from rolltop.toolsets.notes.edits import Edit
+    from rolltop.toolsets.notes.models import OneWrite, RunOnce
     from rolltop.toolsets.notes.sync.connection import AccountConnection
     from rolltop.toolsets.notes.sync.service import SyncCounts
 
@@ -90,10 +94,11 @@ async def write_note(
     connection: AccountConnection,
     note_id: str | None,
     plan: Callable[[Notebook], Edit],
+    once: OneWrite | None = None,
     *,
     offline: bool,
 ) -> SaveResult:
-    """Write an edit to the backend and then here.
+    """Write an edit to the backend and then here; with `once`, of several alike only one.
 
     `plan` decides on the note as a transaction has it and writes nothing; it runs again if the
     note turns out to have changed. The backend is asked for the note first, so that the decision
@@ -105,7 +110,9 @@ async def write_note(
         Conflict: the note went on changing at the backend.
 
     """
-    new_id = str(uuid.uuid4())
+    run, new_id = _run, str(uuid.uuid4())
+    if once is not None:
+        run, new_id = once.run, await connection.read(_find_free_id, once.new_id, new_id)
     try:
         for attempt in range(_MAX_ATTEMPTS):
             if note_id is not None:
@@ -115,19 +122,47 @@ async def write_note(
             upload = Upload(new_id, edit.content, None, None)
             if note is not None:
                 if note.sync_state == "synced" and note.content == edit.content:
-                    return SaveResult(note, edit.moved)
+                    unchanged = partial(_as_it_is, SaveResult(note, edit.moved))
+                    return await connection.write(_finish, run, unchanged)
                 upload = Upload(note.id, edit.content, base_object(note), note.server_version)
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
             if sent is not None:
-                stored = await connection.write(_store_sent, edit, upload, sent)
-                return SaveResult(stored, edit.moved)
+                store = partial(_store_sent, edit=edit, upload=upload, sent=sent)
+                return await connection.write(_finish, run, store)
     except BackendError as failure:
         if not offline or failure.code == "BACKEND_REFUSED":
             if failure.may_have_arrived:
                 failure.data["details"]["id"] = note_id or new_id
             raise
-        return await connection.write(_queue_edit, plan, new_id)
+        queue = partial(_queue_edit, plan=plan, new_id=new_id)
+        return await connection.write(_finish, run, queue)
     raise _contention_error()
+
+
+def _run(tx: Tx, function: Callable[[Tx], SaveResult]) -> SaveResult:
+    return function(tx)
+
+
+def _finish(
+    notebook: Notebook, run: RunOnce, write: Callable[[Notebook], SaveResult]
+) -> SaveResult:
+    return run(notebook.tx, lambda _tx: write(notebook))
+
+
+def _as_it_is(saved: SaveResult, _notebook: Notebook) -> SaveResult:
+    return saved
+
+
+def _find_free_id(notebook: Notebook, wanted: str, other: str) -> str:
+    """Return the id wanted for a new note, or the other if it is an old note's.
+
+    One as young as the key may be the same write, which came here by a sync.
+    """
+    note = notebook.get(wanted)
+    if note is None:
+        return wanted
+    age = notebook.tx.now.timestamp() - note.content.created
+    return wanted if age < RETENTION.total_seconds() else other
 
 
 async def delete_note(
@@ -342,7 +377,7 @@ def _is_known_version(note: Note, remote: RemoteNote) -> bool:
     return note.server_version == remote.version and is_same
 
 
-def _store_sent(notebook: Notebook, edit: Edit, upload: Upload, sent: UploadResult) -> Note:
+def _store_sent(notebook: Notebook, edit: Edit, upload: Upload, sent: UploadResult) -> SaveResult:
     """Store the backend's answer.
 
     What was sent becomes a version, whatever another process did to the note meanwhile.
@@ -352,7 +387,7 @@ def _store_sent(notebook: Notebook, edit: Edit, upload: Upload, sent: UploadResu
     if present is None:
         state = BackendState("synced", sent.note.version)
         new = NewNote(sent.note.content, sent.note.id, state)
-        return notebook.create([new], source=edit.source)[0]
+        return SaveResult(notebook.create([new], source=edit.source)[0], edit.moved)
     if edit.before is not None:
         _copy_overwritten(notebook, edit.before, upload, sent)
     is_unchanged = edit.before is not None and present.local_version == edit.before.local_version
@@ -361,10 +396,10 @@ def _store_sent(notebook: Notebook, edit: Edit, upload: Upload, sent: UploadResu
     if not (is_unchanged or is_older) or present.content != edit.content:
         written = notebook.write(present, edit.content, source=edit.source)
     if is_unchanged or is_older:
-        return _mark_synced(notebook, written, sent)
+        return SaveResult(_mark_synced(notebook, written, sent), edit.moved)
     back = notebook.write(written, present.content, source=present.source)
     remote_changes.apply_note(notebook, sent.note, None)
-    return notebook.get(sent.note.id) or back
+    return SaveResult(notebook.get(sent.note.id) or back, edit.moved)
 
 
 def _queue_edit(notebook: Notebook, plan: Callable[[Notebook], Edit], new_id: str) -> SaveResult:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.edits import Edit
-    from rolltop.toolsets.notes.models import Note, SaveResult
+    from rolltop.toolsets.notes.models import Note, OneWrite, SaveResult
     from rolltop.toolsets.notes.sync.remote_changes import ApplyResult
 
 _COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
@@ -234,11 +234,12 @@ class SyncService:
         account: Account,
         note_id: str | None,
         plan: Callable[[Notebook], Edit],
+        once: OneWrite | None = None,
     ) -> SaveResult:
         """Write an edit to the backend and then here, as `push.write_note` does."""
         offline: bool = self._app.settings["notes.offline_writes"]
         async with self.connect(principal, account) as connection:
-            return await push.write_note(connection, note_id, plan, offline=offline)
+            return await push.write_note(connection, note_id, plan, once, offline=offline)
 
     async def delete_note(
         self,

@@ -6,6 +6,7 @@ A write that happened is never refused for its answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logging, pagination
@@ -62,7 +63,10 @@ class PadWriter:
         entries = schemas.merge_entries([], change.schemas)
         drafts, results = await self.service.validation.check_drafts(self.call, drafts, entries)
         reads = self.service.pending_access_times(self.call.principal.user_id)
-        written = await self._write(pads.create_pad, pad_id, change, entries, drafts, limits, reads)
+        fields = (change, entries, drafts, limits, reads)
+        written = await self.call.write_once(
+            partial(self._render, results), self._reading_back(pads.create_pad), pad_id, *fields
+        )
         return self._answer(written, results)
 
     async def update_pad(
@@ -97,8 +101,13 @@ class PadWriter:
         """Append a cell to a pad."""
         (pad_id,) = await self.service.find_ids(self.call, scratch_id)
         draft, results = await self._parse_cell(pad_id, cell)
-        written = await self._write(
-            pads.append_cell, pad_id, draft, if_version, self.service.limits
+        written = await self.call.write_once(
+            partial(self._render, results, one=True),
+            self._reading_back(pads.append_cell),
+            pad_id,
+            draft,
+            if_version,
+            self.service.limits,
         )
         return self._answer(written, results, one=True)
 
@@ -184,12 +193,27 @@ class PadWriter:
     async def _write(
         self, write: Callable[Concatenate[Tx, P], W], *args: P.args, **kwargs: P.kwargs
     ) -> W:
-        """Write, and where all of the pad is to be answered read it back in the transaction."""
+        return await self.call.write(self._reading_back(write), *args, **kwargs)
+
+    def _reading_back(
+        self, write: Callable[Concatenate[Tx, P], W]
+    ) -> Callable[Concatenate[Tx, P], W]:
+        """Return a write that reads the pad back in its transaction if all of it is answered."""
         settings = self.call.app.settings
         with_cells = settings["names"] == "seed"
         if not (with_cells or self.verbose or settings["scratch.write_answers"] == "full"):
-            return await self.call.write(write, *args, **kwargs)
-        return await self.call.write(_write_and_read, with_cells, write, *args, **kwargs)
+            return write
+
+        def write_and_read(tx: Tx, *args: P.args, **kwargs: P.kwargs) -> W:
+            written = write(tx, *args, **kwargs)
+            if written is None:
+                return written
+            whole = read_whole(tx, written.pad, with_cells=with_cells)
+            if not with_cells:
+                whole["cells"] = [_cell_data(cell) for cell in written.cells]
+            return cast("W", replace(written, whole=whole))
+
+        return write_and_read
 
     def _answer(
         self,
@@ -199,7 +223,7 @@ class PadWriter:
         one: bool = False,
         outcome: JsonObject | None = None,
     ) -> JsonObject:
-        """Notify listeners and log evictions, then build the write's answer around its outcome."""
+        """Notify listeners and log evictions, then render the write's answer."""
         app, caller = self.call.app, self.call.principal
         notify_pad(self.call, written.pad.scratch_id)
         for cell in written.cells:
@@ -208,6 +232,17 @@ class PadWriter:
             log_evicted(
                 app.settings["scratch.eviction_policy"], caller.user_id, len(written.evicted)
             )
+        return self._render(results, written, one=one, outcome=outcome)
+
+    def _render(
+        self,
+        results: Results | None,
+        written: PadWrite,
+        *,
+        one: bool = False,
+        outcome: JsonObject | None = None,
+    ) -> JsonObject:
+        """Render a write's answer around its outcome."""
         located = [
             validation_runner.attach_cell(result, cell)
             for result, cell in zip(results or (), written.cells, strict=False)
@@ -233,23 +268,6 @@ def shown_whole(thing: JsonObject, name: str, limit: int) -> JsonObject:
     if not limit or pagination.fits_budget(thing, max(1, limit - _ENVELOPE_TOKENS)):
         return thing
     return {**thing, name: pagination.compact_json(thing[name])}
-
-
-def _write_and_read(
-    tx: Tx,
-    with_cells: bool,  # noqa: FBT001  # `call.write` passes what follows on
-    write: Callable[Concatenate[Tx, P], W],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> W:
-    """Run a write, and read the pad back in its transaction: all of it, or without other cells."""
-    written = write(tx, *args, **kwargs)
-    if written is None:
-        return written
-    whole = read_whole(tx, written.pad, with_cells=with_cells)
-    if not with_cells:
-        whole["cells"] = [_cell_data(cell) for cell in written.cells]
-    return cast("W", replace(written, whole=whole))
 
 
 def _fit_answer(

@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     from rolltop.core.pagination import TextPage
     from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
     from rolltop.toolsets.scratch.models.inputs import SchemaInput
-    from rolltop.toolsets.scratch.models.records import CellSelection, Pad, ValidationSummary
+    from rolltop.toolsets.scratch.models.records import (
+        CellSelection,
+        Pad,
+        SchemaEntry,
+        ValidationSummary,
+    )
 
 CellSelector = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"
@@ -310,6 +315,11 @@ class ScratchService:
             return cursors.id_page(
                 kind, position, ids, items, lambda some: {**done, "schemas": some}
             )
+
+        def answer(entry: SchemaEntry) -> JsonObject:
+            whole = pad_writer.shown_whole(vars(entry), "schema", call.budget)
+            return {**done, "schema": whole}
+
         named = None if schema_id is None else cell_input.identifier(schema_id, "schema_id")
         if action == "upsert":
             if given is None:
@@ -321,7 +331,7 @@ class ScratchService:
                 raise cell_input.invalid_value(
                     "schema_id and schema.id differ", "Send one of the two."
                 )
-            entry = await call.write(pads.upsert_schema, pad_id, change)
+            entry = await call.write_once(answer, pads.upsert_schema, pad_id, change)
             pad_writer.notify_pad(call, pad_id)
         elif named is None:
             raise cell_input.invalid_value(
@@ -333,8 +343,7 @@ class ScratchService:
             return {**done, "schema_id": named, "deleted": True}
         else:
             entry = await call.read(pads.get_schema, pad_id, named)
-        shown = pad_writer.shown_whole(vars(entry), "schema", call.budget)
-        return {**done, "schema": shown}
+        return answer(entry)
 
     async def purge_trash(self) -> None:
         """Delete what went into any user's trash 30 days ago or earlier."""
