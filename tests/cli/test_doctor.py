@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -97,6 +98,13 @@ def test_programs_read_it_as_json(shell: Shell) -> None:
     assert {finding["status"] for finding in found} <= {"ok", "note", "wrong"}
     shell.set("ROLLTOP_OUTPUT", "xml")
     assert shell("doctor", "--json").code == 1
+
+
+def test_how_far_back_the_history_goes_is_told(shell: Shell) -> None:
+    assert "history" not in findings(shell("doctor").out)
+    assert shell("call", "add_task", "title=walrus").code == 0
+    (found,) = findings(shell("doctor").out)["history"]
+    assert re.fullmatch(r"ok kept since \d{4}-\d\d-\d\dT\d\d:\d\dZ", found)
 
 
 def test_a_store_in_use(shell: Shell) -> None:

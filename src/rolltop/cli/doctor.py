@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
     from rolltop.core.db import revisions, sqlite
+    from rolltop.core.journal import history
     from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.store import notebooks
     from rolltop.toolsets.notes.sync import service as sync
@@ -35,6 +36,7 @@ else:
     db = lazy("rolltop.core.db")
     sqlite = lazy("rolltop.core.db.sqlite")
     revisions = lazy("rolltop.core.db.revisions")
+    history = lazy("rolltop.core.journal.history")
     notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
     sync = lazy("rolltop.toolsets.notes.sync.service")
 
@@ -46,6 +48,7 @@ _COLORS: Final[dict[CheckStatus, str]] = {
     "wrong": options.RED,
 }
 _LISTING_LIMIT: Final = 6000
+_MINUTE: Final = "%Y-%m-%dT%H:%MZ"
 _UNREACHABLE_HINT: Final = (
     "Look whether this user may write to it, and to the folder of a file, and who else uses it."
 )
@@ -110,6 +113,7 @@ def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
             _check_account,
             _check_project,
             _check_notes,
+            _check_history,
             _check_roots,
             _check_tools,
         ):
@@ -199,9 +203,7 @@ def _check_project(app: AppContext) -> Iterator[DoctorResult]:
 
 def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
     """Look how the notes of the local user and their sync are doing."""
-    if not app.database.exists():
-        return
-    user_id = app.database.read_sync(db.SYSTEM, notebooks.local_user, app.settings)
+    user_id = _find_local_user(app)
     if user_id is None:
         return
     state = app.database.read_sync(Principal.for_user(user_id), sync.read_status, app.settings)
@@ -222,6 +224,33 @@ def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
     if state.pending or state.refused:
         waiting = f"{state.pending} changes wait to be sent, {state.refused} are not taken"
         yield DoctorResult("note", "notes", waiting, "`rolltop notes sync` sends them now.")
+
+
+def _check_history(app: AppContext) -> Iterator[DoctorResult]:
+    """Tell since when the local user's changes can be shown and undone."""
+    user_id = _find_local_user(app)
+    if user_id is None:
+        return
+    since, texts_since = app.database.read_sync(Principal.for_user(user_id), history.kept_since)
+    if since is None:
+        return
+    said = f"kept since {since:{_MINUTE}}"
+    if texts_since is None:
+        yield DoctorResult("ok", "history", said)
+    else:
+        yield DoctorResult(
+            "note",
+            "history",
+            f"{said}, but some long texts only since {texts_since:{_MINUTE}}: they had reached "
+            "desk.history_bytes",
+            "A larger desk.history_bytes keeps more, 0 all for desk.history_days.",
+        )
+
+
+def _find_local_user(app: AppContext) -> str | None:
+    if not app.database.exists():
+        return None
+    return app.database.read_sync(db.SYSTEM, notebooks.local_user, app.settings)
 
 
 def _check_roots(app: AppContext) -> Iterator[DoctorResult]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import random
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +19,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
 from rolltop.core.journal.tables import journal, journal_contents
 from rolltop.core.principal import Principal
+from rolltop.toolsets.desk import jobs
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -183,6 +188,54 @@ def test_what_is_older_is_purged_and_texts_stay_while_an_entry_names_them(
 
     assert desk.database.read_sync(me, texts) == [text]
     assert (first.at, second.at) < (third.at, third.at)
+
+
+def test_the_oldest_texts_go_first_where_there_are_too_many_bytes(
+    database: Database, me: Principal, them: Principal, clock: Clock
+) -> None:
+    desk = make_desk(database, settings={"desk.history_bytes": 3400})
+    theirs = random_text(1)
+    call(desk, them, "note_save", text=theirs)
+    pad = call(desk, me, "scratch_create", cells=[{"language": "txt", "content": random_text(2)}])
+    cell = {
+        "scratch_id": pad["scratchpad"]["scratch_id"],
+        "cell_id": pad["scratchpad"]["cells"][0]["cell_id"],
+    }
+    call(desk, me, "scratch_delete_cell", **cell)
+    note = call(desk, me, "note_save", text=random_text(3))["id"]
+    written = {"cell": random_text(2), "3": random_text(3)}
+    for number in range(4, 9):
+        clock.advance(hours=1)
+        given = {"id": note, "local_version": number - 3, "text": random_text(number)}
+        call(desk, me, "note_save", **given)
+        written[str(number)] = random_text(number)
+    asyncio.run(jobs.purge_journal(desk))
+
+    def kept(tx: Tx) -> set[str]:
+        found = history.read_entries(tx, limit=1000)
+        texts = set(history.read_texts(tx, history.text_digests(found)).values())
+        return {name for name, text in written.items() if text in texts}
+
+    # Of a cell that was deleted only the journal has the text; the others went by their age.
+    assert desk.database.read_sync(me, kept) == {"cell", "7", "8"}
+    since, texts_since = desk.database.read_sync(me, history.kept_since)
+    assert since == entries(desk, me)[0].at
+    assert texts_since == clock.now - timedelta(hours=1)
+    assert desk.database.read_sync(them, history.kept_since)[1] is None
+
+    operations = {one.tool: one.operation for one in entries(desk, me)}
+    call(desk, me, "desk_undo", operation=operations["note_save"])
+    forgotten = [one.operation for one in entries(desk, me) if one.tool == "note_save"][-2]
+    refused = call_tool(desk, me, "desk_undo", operation=forgotten)
+    assert "no longer kept" in refused.text
+    call(desk, me, "desk_undo", operation=operations["scratch_delete_cell"])
+    back = call(desk, me, "scratch_read", scratch_id=cell["scratch_id"])
+    assert back["scratchpad"]["cells"][0]["content"] == written["cell"]
+
+
+def random_text(seed: int) -> str:
+    """A text of 1,400 characters that takes about 1,050 bytes compressed."""
+    return base64.b64encode(random.Random(seed).randbytes(1050)).decode()  # noqa: S311  # no secret
 
 
 def test_a_user_s_journal_goes_with_the_user(

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
-from sqlalchemy import delete, func, literal, or_, select
+from sqlalchemy import delete, func, literal, or_, select, update
 
 from rolltop.core.db.engine import batches
 from rolltop.core.journal.tables import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rolltop.core.journal.tables import Journaled
 
 MAX_PURGED: Final = 200
-"""Entries of a tenant that go in one run of `purge_journal`."""
+"""Entries or texts of a tenant that go in one transaction of a purge."""
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
 _TRASH: Final = ("deleted_at", "trash")
 _j: Final = journal.c
@@ -271,6 +271,64 @@ def purge_journal(tx: Tx, before: datetime) -> int:
     """
     owners = tx.execute(select(journal_counters.c.user_id)).scalars().all()
     return sum(_purge_tenant(tx, owner, before) for owner in owners)
+
+
+def purge_texts(tx: Tx, max_bytes: int) -> int:
+    """Delete some of the texts of tenants that keep more than `max_bytes` of them, oldest first.
+
+    What nothing but the journal has stays: the texts of rows that were deleted. Returns how many
+    texts went.
+    """
+    c = journal_contents.c
+    size = func.sum(func.length(c.data))
+    larger = select(c.user_id, size).group_by(c.user_id).having(size > max_bytes)
+    found = cast("list[tuple[str, int]]", tx.execute(larger).all())
+    return sum(_purge_texts_of(tx, owner, int(total) - max_bytes) for owner, total in found)
+
+
+def _purge_texts_of(tx: Tx, owner: str, excess: int) -> int:
+    c, n = journal_contents.c, journal_counters.c
+    needed, chosen = _only_copies(tx, owner), list[str]()
+    sizes = select(c.sha256, c.used_at, func.length(c.data)).where(c.user_id == owner)
+    since: datetime | None = None
+    for row in tx.execute(sizes.order_by(c.used_at, c.sha256)):
+        digest, used_at, size = cast("tuple[str, datetime, int]", row)
+        if excess <= 0 or len(chosen) == MAX_PURGED:
+            break
+        if digest not in needed:
+            chosen.append(digest)
+            excess, since = excess - size, used_at
+    for batch in batches(chosen):
+        tx.execute(delete(journal_contents).where(c.user_id == owner, c.sha256.in_(batch)))
+    if since is not None:
+        later = or_(n.texts_since.is_(None), n.texts_since < since)
+        counter = update(journal_counters).where(n.user_id == owner, later)
+        tx.execute(counter.values(texts_since=since))
+    return len(chosen)
+
+
+def _only_copies(tx: Tx, owner: str) -> set[str]:
+    """Return the hashes of the texts of a tenant's rows that were deleted."""
+    gone = _j.changes.contains('"after":null', autoescape=True)
+    rows = tx.execute(select(*_COLUMNS).where(_j.user_id == owner, gone))
+    return {
+        digest
+        for row in rows
+        for change in _entry_of(row).changes
+        if change["after"] is None
+        for digest in map(digest_of, change["before"].values())
+        if digest is not None
+    }
+
+
+def kept_since(tx: Tx) -> tuple[datetime | None, datetime | None]:
+    """Return since when the caller's entries are kept, and their long texts if those are fewer."""
+    oldest = select(func.min(_j.sequence)).where(_j.user_id == tx.scope.user_id).scalar_subquery()
+    first = select(_j.at).where(_j.user_id == tx.scope.user_id, _j.sequence == oldest)
+    n = journal_counters.c
+    texts = select(n.texts_since).where(n.user_id == tx.scope.user_id)
+    since, texts_since = tx.execute(first).scalar(), tx.execute(texts).scalar()
+    return since, texts_since if since and texts_since and texts_since > since else None
 
 
 def _purge_tenant(tx: Tx, owner: str, before: datetime) -> int:

@@ -110,9 +110,10 @@ journal_counters: Final = Table(
     metadata,
     _owner(),
     Column("sequence", BigInteger, nullable=False),
+    Column("texts_since", UTCDateTime),
     PrimaryKeyConstraint("user_id"),
 )
-"""Each tenant's last number."""
+"""Each tenant's last number, and when the newest text was used that was deleted to save room."""
 
 journal_undone: Final = Table(
     "journal_undone",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def purge_journal(app: AppContext) -> None:
-    """Delete the entries of the journal that are older than desk.history_days."""
+    """Delete entries of the journal older than desk.history_days, texts over desk.history_bytes."""
     from rolltop.core.journal import history  # noqa: PLC0415  # loads SQLAlchemy
 
     kept = timedelta(days=app.settings["desk.history_days"])
@@ -23,6 +23,8 @@ async def purge_journal(app: AppContext) -> None:
         return history.purge_journal(tx, tx.now - kept)
 
     await purge_expired(app, "entries of the journal", purge)
+    if max_bytes := app.settings["desk.history_bytes"]:
+        await purge_expired(app, "texts of the journal", history.purge_texts, max_bytes)
 
 
 async def purge_answers(app: AppContext) -> None:

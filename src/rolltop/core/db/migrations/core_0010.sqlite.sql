@@ -175,3 +175,5 @@ CREATE TABLE idempotency_keys (
 );
 
 CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
+
+ALTER TABLE journal_counters ADD COLUMN texts_since VARCHAR(27);
