@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TABLE = re.compile(r"(?i)\b(?:from|join|update|into)\s+(\w+)")
 OWNER = re.compile(r"(?i)\buser_id = ")
+INSERTED = re.compile(r"(?i)\binsert into \w+ (?:as \w+ )?\([^)]*\buser_id\b")
 
 
 @dataclass
@@ -74,19 +75,18 @@ def kept_to(
             assert "" in wrong, wrong
 
 
-def owned_tables() -> set[str]:
-    """Return the tables whose rows belong to a user."""
-    return {name for name, table in metadata.tables.items() if "user_id" in table.columns}
+def is_owned(table: str) -> bool:
+    """Tell whether the rows of a table belong to a user."""
+    return table in metadata.tables and "user_id" in metadata.tables[table].columns
 
 
 def unbound(statement: str, parameters: list[Any], user_id: str) -> str:
     """Return what is wrong with a statement that does not keep to one tenant; "" if nothing."""
-    touched = [name for name in TABLE.findall(statement) if name in owned_tables()]
+    touched = [name for name in TABLE.findall(statement) if is_owned(name)]
     if not touched:
         return ""
     bound = sum(str(value).replace("-", "") == user_id.replace("-", "") for value in parameters)
-    inserted = re.match(r"(?i)insert into \w+ \([^)]*\buser_id\b", statement) is not None
-    conditions = len(OWNER.findall(statement)) + inserted
+    conditions = len(OWNER.findall(statement)) + len(INSERTED.findall(statement))
     if bound and conditions >= len(touched):
         return ""
     return f"{len(touched)} tables, {conditions} conditions, {bound} bound: {statement}"

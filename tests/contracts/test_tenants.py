@@ -19,7 +19,7 @@ from rolltop.core.db.schema import metadata
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from tests.contracts.samples import SAMPLES, Stage, write_long_document
-from tests.contracts.statements import owned_tables, unbound, watched
+from tests.contracts.statements import is_owned, unbound, watched
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def everything_of(stage: Stage) -> dict[str, list[Any]]:
                 key=str,
             )
             for name, table in metadata.tables.items()
-            if name in owned_tables()
+            if is_owned(name)
         }
 
     return stage.desk.database.read_sync(SYSTEM, rows)

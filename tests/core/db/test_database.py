@@ -9,7 +9,7 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select
@@ -427,3 +427,23 @@ def test_transactions_open_the_store_themselves_and_read_the_clock_once(
     assert first == second
     asyncio.run(database.ping())
     database.close()
+
+
+def test_a_connection_that_is_given_back_after_the_end_is_closed(database: Database) -> None:
+    held, given_back = threading.Event(), threading.Event()
+    connections: list[Any] = []
+
+    def hold(tx: Tx) -> None:
+        connections.append(tx.connection.connection.driver_connection)
+        held.set()
+        given_back.wait(PATIENCE)
+
+    thread = threading.Thread(target=database.read_sync, args=(SYSTEM, hold))
+    thread.start()
+    assert held.wait(PATIENCE)
+    database.close(timeout=0)
+    given_back.set()
+    thread.join(PATIENCE)
+    (connection,) = connections
+    with pytest.raises(Exception, match="closed"):
+        connection.execute("SELECT 1")

@@ -117,6 +117,7 @@ def is_declared(name: str | None, _kind: str, _parents: object) -> bool:
 
 def load_all_tables() -> None:
     import_module("rolltop.core.fulltext.tables")
+    import_module("rolltop.core.idempotency")
     for branch in revisions.branches():
         if branch.name != "core":
             store = import_module(f"rolltop.toolsets.{branch.name}.store")

@@ -67,9 +67,13 @@ class Engines:
     write: Engine
 
     def dispose(self) -> None:
-        """Close every idle connection; SQLite's last one writes the log back into the store."""
-        self.read.dispose()
-        self.write.dispose()
+        """Close idle connections now and others when they are given back.
+
+        SQLite's last one writes the log back into the store.
+        """
+        for engine in (self.read, self.write):
+            event.listen(engine.pool, "checkin", _close_connection)
+            engine.dispose()
 
 
 class _StatementDeadline:
@@ -216,6 +220,10 @@ def _set_pragmas(*pragmas: str) -> Callable[[DBAPIConnection, ConnectionPoolEntr
         cursor.close()
 
     return set_pragmas
+
+
+def _close_connection(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 def _begin(connection: Connection) -> None:

@@ -12,8 +12,8 @@ import hashlib
 import json
 import uuid
 import zlib
+from base64 import b64encode
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select, text
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
     from rolltop.core.journal.tables import Journaled
 
 MAX_INLINE_LENGTH: Final = 200
@@ -56,7 +55,45 @@ _TAKE_POSTGRESQL: Final = text(
 )
 _ZLIB_LEVEL: Final = 1
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_content: Final = insert("sqlite", journal_contents)
+_KEEP_CONTENT: Final = CompiledStatement(
+    _content.on_conflict_do_update(
+        index_elements=["user_id", "sha256"],
+        set_={"used_at": _content.excluded.used_at},
+        where=_content.excluded.used_at > journal_contents.c.used_at,
+    )
+)
+_counter: Final = insert("sqlite", journal_counters)
+_COUNT: Final = CompiledStatement(
+    _counter.on_conflict_do_update(
+        index_elements=["user_id"],
+        set_={"sequence": journal_counters.c.sequence + _counter.excluded.sequence},
+    ).returning(journal_counters.c.sequence)
+)
 _INSERT_ENTRY: Final = CompiledStatement(journal.insert())
+_INSERT_AT_ONCE: Final = text(
+    """
+WITH counted AS (
+    INSERT INTO journal_counters AS counter (user_id, sequence) VALUES (:user_id, :added)
+    ON CONFLICT (user_id) DO UPDATE SET sequence = counter.sequence + excluded.sequence
+    RETURNING counter.sequence - :added AS last
+), kept AS (
+    INSERT INTO journal_contents AS content (user_id, sha256, used_at, size, data)
+    SELECT CAST(:user_id AS uuid), sha256, :at, size, decode(data, 'base64')
+    FROM json_to_recordset(:contents) AS given (sha256 text, size int, data text)
+    ON CONFLICT (user_id, sha256) DO UPDATE SET used_at = excluded.used_at
+    WHERE excluded.used_at > content.used_at
+)
+INSERT INTO journal (user_id, sequence, operation, at, actor_id, client, project, tool,
+    kind, ref, version_before, version_after, changes)
+SELECT CAST(:user_id AS uuid), last + sequence, CAST(:operation AS uuid), :at,
+    CAST(:actor_id AS uuid), :client, :project, :tool,
+    kind, ref, version_before, version_after, changes
+FROM counted, json_to_recordset(:entries) AS given (sequence int, kind text, ref text,
+    version_before int, version_after int, changes text)
+"""
+)
+"""What three statements do on SQLite, where each does not cost a way there and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +142,7 @@ def append_entries(tx: Tx) -> None:
         owner, contents = canonical_id(stored_id), dict[str, str]()
         things = _group_by_thing(tx, owner, owned, contents)
         if things:
-            _keep_contents(tx, owner, contents)
-            _insert_entries(tx, owner, things)
+            _insert_entries(tx, owner, things, contents)
 
 
 def _group_by_thing(
@@ -203,65 +239,48 @@ def _move_texts(row: Row | None, contents: dict[str, str]) -> Row | None:
     return kept
 
 
-def _keep_contents(tx: Tx, owner: str, contents: Mapping[str, str]) -> None:
-    rows: list[dict[str, Any]] = []
-    for digest, kept in sorted(contents.items()):
-        raw = kept.encode()
-        data = min(raw, zlib.compress(raw, _ZLIB_LEVEL), key=len)
-        row = {"user_id": owner, "sha256": digest, "used_at": tx.now, "size": len(raw)}
-        rows.append({**row, "data": data})
-    _keep_content(tx.kind).run_each(tx, rows)
-
-
-def _insert_entries(tx: Tx, owner: str, things: list[_Thing]) -> None:
-    numbered = {"user_id": owner, "sequence": len(things)}
-    ((last,),) = _count(tx.kind).rows(tx, numbered)
+def _insert_entries(
+    tx: Tx, owner: str, things: Sequence[_Thing], contents: Mapping[str, str]
+) -> None:
     scope = tx.scope
-    operation = scope.operation or str(uuid.uuid4())
+    shared = {
+        "user_id": owner,
+        "operation": scope.operation or str(uuid.uuid4()),
+        "at": tx.now,
+        "actor_id": scope.user_id,
+        "client": scope.label,
+        "project": scope.project,
+        "tool": scope.tool,
+    }
+    entries = [
+        {
+            "sequence": number,
+            "kind": thing.kind,
+            "ref": thing.ref,
+            "version_before": thing.version_before,
+            "version_after": thing.version_after,
+            "changes": _encode(thing.changes),
+        }
+        for number, thing in enumerate(things, 1)
+    ]
+    kept = [_compress(digest, content) for digest, content in sorted(contents.items())]
+    if tx.kind == "postgresql":
+        data = [{**one, "data": b64encode(one["data"]).decode()} for one in kept]
+        lists = {"entries": _encode(entries), "contents": _encode(data)}
+        tx.execute(_INSERT_AT_ONCE, {**shared, **lists, "added": len(entries)})
+        return
+    _KEEP_CONTENT.run_each(tx, [{**one, "user_id": owner, "used_at": tx.now} for one in kept])
+    ((last,),) = _COUNT.rows(tx, {"user_id": owner, "sequence": len(entries)})
+    first = last - len(entries)
     _INSERT_ENTRY.run_each(
-        tx,
-        [
-            {
-                "user_id": owner,
-                "sequence": last - len(things) + number,
-                "operation": operation,
-                "at": tx.now,
-                "actor_id": scope.user_id,
-                "client": scope.label,
-                "project": scope.project,
-                "tool": scope.tool,
-                "kind": thing.kind,
-                "ref": thing.ref,
-                "version_before": thing.version_before,
-                "version_after": thing.version_after,
-                "changes": _encode(thing.changes),
-            }
-            for number, thing in enumerate(things, 1)
-        ],
+        tx, [{**shared, **one, "sequence": first + one["sequence"]} for one in entries]
     )
 
 
-@cache
-def _keep_content(kind: DatabaseKind) -> CompiledStatement:
-    content = insert(kind, journal_contents)
-    return CompiledStatement(
-        content.on_conflict_do_update(
-            index_elements=["user_id", "sha256"],
-            set_={"used_at": content.excluded.used_at},
-            where=content.excluded.used_at > journal_contents.c.used_at,
-        )
-    )
-
-
-@cache
-def _count(kind: DatabaseKind) -> CompiledStatement:
-    counter = insert(kind, journal_counters)
-    total = journal_counters.c.sequence + counter.excluded.sequence
-    return CompiledStatement(
-        counter.on_conflict_do_update(
-            index_elements=["user_id"], set_={"sequence": total}
-        ).returning(journal_counters.c.sequence)
-    )
+def _compress(digest: str, content: str) -> dict[str, Any]:
+    raw = content.encode()
+    data = min(raw, zlib.compress(raw, _ZLIB_LEVEL), key=len)
+    return {"sha256": digest, "size": len(raw), "data": data}
 
 
 def _find_changes(tx: Tx, pending: Iterable[PendingRow]) -> list[_RowChange]:
