@@ -21,8 +21,6 @@ demo: ## one story through a real client, on this repository's own files
 	@sh scripts/setup.sh core
 	@$(python) examples/demo.py
 
-# Thousands of small stores are made and dropped: in memory where there is room. Campaigns use the disk.
-test: export TMPDIR := $(shell [ "$$(df -Pk /dev/shm | awk 'END {print $$4}')" -gt 4000000 ] && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 test: setup ## all tests, small random campaigns, with each part's time against its budget
 	@$(pytest)
 

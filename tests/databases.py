@@ -152,12 +152,13 @@ def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sqlite_url(_sqlite_template: Path, tmp_path: Path) -> str:
+def sqlite_url(_sqlite_template: Path) -> Iterator[str]:
     """Return the URL of a fresh SQLite store in a folder of its own."""
-    folder = tmp_path / "store"
+    folder = Path(os.environ[_SHARED]) / f"store-{os.getpid()}-{next(_numbers)}"
     folder.mkdir(mode=0o700)
     shutil.copy(_sqlite_template, folder / "desk.db")
-    return f"sqlite:///{folder / 'desk.db'}"
+    yield f"sqlite:///{folder / 'desk.db'}"
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
