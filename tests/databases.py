@@ -144,7 +144,7 @@ def _worker_url(postgresql_server: PostgreSQLServer) -> str:
 
 
 @pytest.fixture(scope="session")
-def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a migrated, empty SQLite store that nobody has open."""
     file = tmp_path_factory.mktemp("template") / "desk.db"
     _open_and_close(f"sqlite:///{file}")
@@ -152,11 +152,11 @@ def _sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sqlite_url(_sqlite_template: Path) -> Iterator[str]:
+def sqlite_url(sqlite_template: Path) -> Iterator[str]:
     """Return the URL of a fresh SQLite store in a folder of its own."""
     folder = Path(os.environ[_SHARED]) / f"store-{os.getpid()}-{next(_numbers)}"
     folder.mkdir(mode=0o700)
-    shutil.copy(_sqlite_template, folder / "desk.db")
+    shutil.copy(sqlite_template, folder / "desk.db")
     yield f"sqlite:///{folder / 'desk.db'}"
     shutil.rmtree(folder)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NOBODY: Final = 65534  # PostgreSQL refuses to run as root
 _MAX_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
-_MEMORY: Final = "/dev/shm"
+_MEMORY: Final = "/dev/shm"  # noqa: S108  # mkdtemp is safe there
 _MIN_MEMORY: Final = 4 << 30
 _SETTINGS: Final = {
     "listen_addresses": "",
