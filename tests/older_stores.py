@@ -14,6 +14,7 @@ def back_to_core_0006(kind: DatabaseKind) -> Iterator[str]:
     """Yield the statements that take away what core's revisions after 0006 made."""
     yield "ALTER TABLE access_tokens DROP COLUMN project"
     yield "DROP TABLE idempotency_keys"
+    yield "DROP TABLE page_sessions"
     for table in ("journal", "journal_contents", "journal_counters", "journal_undone"):
         yield f"DROP TABLE {table}"
     if kind == "postgresql":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "serve": ("rolltop.cli.serve", "Serve MCP over stdio, or over HTTP with --http."),
+    "open": ("rolltop.cli.open", "Open the page for people in a browser."),
     "call": ("rolltop.cli.call", "Call one tool and print its answer."),
     "search": ("rolltop.cli.search", "Search files, notes, pads and tasks at once."),
     "tools": ("rolltop.cli.tools", "List the tools and what each costs a client in tokens."),

@@ -37,6 +37,7 @@ _BOOKKEEPING: Final = (
     "journal_contents",
     "journal_counters",
     "journal_undone",
+    "page_sessions",
 )
 _TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
 _TOKEN_BYTES: Final = 32
@@ -241,7 +242,7 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     row = tx.execute(
         select(*_USER, *_TOKEN)
         .join_from(access_tokens, users)
-        .where(access_tokens.c.token_hash == _hash_token(plain), _valid_token_clause(tx))
+        .where(access_tokens.c.token_hash == _hash_token(plain), valid_token_clause(tx))
     ).one_or_none()
     if row is None:
         return None
@@ -252,7 +253,7 @@ def find_valid_tokens(tx: Tx, token_ids: Collection[str]) -> set[str]:
     """Return those of the tokens, by their ids, that still let somebody in."""
     chosen = access_tokens.c.id.in_(token_ids)
     return set(
-        tx.execute(select(access_tokens.c.id).where(chosen, _valid_token_clause(tx))).scalars()
+        tx.execute(select(access_tokens.c.id).where(chosen, valid_token_clause(tx))).scalars()
     )
 
 
@@ -308,7 +309,7 @@ def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
 
 def has_valid_token(tx: Tx) -> bool:
     """Whether the store holds a token that is neither expired nor revoked."""
-    statement = select(access_tokens.c.id).where(_valid_token_clause(tx)).limit(1)
+    statement = select(access_tokens.c.id).where(valid_token_clause(tx)).limit(1)
     return tx.execute(statement).first() is not None
 
 
@@ -320,7 +321,8 @@ def has_any_token(tx: Tx) -> bool:
     return tx.execute(select(access_tokens.c.id).limit(1)).first() is not None
 
 
-def _valid_token_clause(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
+def valid_token_clause(tx: Tx) -> Any:  # noqa: ANN401  # an SQL expression
+    """Return the condition of a token that is neither revoked nor expired."""
     never, later = access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > tx.now
     return access_tokens.c.revoked_at.is_(None) & (never | later)
 

@@ -57,13 +57,14 @@ class Authenticator:
         """
         settings = app.settings
         self._user = user
-        self._bearer_token: str = settings["http.bearer_token"].strip()
+        self.bearer_token: str = settings["http.bearer_token"].strip()
+        """The token in the settings; empty for none."""
         self._required = settings["http.auth"] == "token" or settings["http.require_token"]
         self._database = app.database
         self._registry = app.registry
         self._project = app.project
         self._off: bool = settings["http.auth"] == "off"
-        self._needed: bool = exposed or self._required or bool(self._bearer_token)
+        self._needed: bool = exposed or self._required or bool(self.bearer_token)
         self._touching: dict[str, asyncio.Task[None]] = {}
 
     def check(self) -> None:
@@ -73,13 +74,13 @@ class Authenticator:
             InvalidConfig: there is no valid token, or the settings contradict each other.
 
         """
-        if self._off and (self._required or self._bearer_token):
+        if self._off and (self._required or self.bearer_token):
             raise InvalidConfig(
                 "http.auth: off, where http.require_token or http.bearer_token asks for a token",
                 hint="Leave out http.auth, or the other two.",
             )
-        if self._bearer_token:
-            if not self._bearer_token.isascii() or len(self._bearer_token.split()) != 1:
+        if self.bearer_token:
+            if not self.bearer_token.isascii() or len(self.bearer_token.split()) != 1:
                 raise InvalidConfig(
                     "http.bearer_token: no client can send it",
                     hint="A token is ASCII without spaces.",
@@ -108,16 +109,21 @@ class Authenticator:
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
             token = token.strip()
-            if self._bearer_token and hmac.compare_digest(
-                token.encode("utf-8", "replace"), self._bearer_token.encode()
+            if self.bearer_token and hmac.compare_digest(
+                token.encode("utf-8", "replace"), self.bearer_token.encode()
             ):
                 owner = await self._user.principal(_SETTINGS_ACTOR)
                 return replace(owner, permissions=frozenset({READ, WRITE}))
             return await self._find_principal(token)
-        if not self._needed:
-            self._needed = await self._database.read(SYSTEM, accounts.has_any_token)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
-        return AuthFailure(401, _UNAUTHENTICATED, "Bearer") if self._needed else None
+        needed = await self.is_token_needed()
+        return AuthFailure(401, _UNAUTHENTICATED, "Bearer") if needed else None
+
+    async def is_token_needed(self) -> bool:
+        """Whether callers must bring a token. Raises Unavailable."""
+        if not self._needed and not self._off:
+            self._needed = await self._database.read(SYSTEM, accounts.has_any_token)
+        return self._needed
 
     def check_permission(
         self, caller: Principal | None, message: JSONRPCMessage
@@ -140,17 +146,27 @@ class Authenticator:
             return False
         return True
 
-    async def _find_principal(self, plain: str) -> Principal | AuthFailure:
+    async def find_token(self, plain: str) -> AccessToken | None:
+        """Return the token; None if it is unknown, expired or revoked. Raises Unavailable."""
+        if self._off:
+            return None
         found = await self._database.read(SYSTEM, accounts.find_token_owner, plain)
-        if found is None:
+        return found and found[1]
+
+    async def _find_principal(self, plain: str) -> Principal | AuthFailure:
+        token = await self.find_token(plain)
+        if token is None:
             challenge = f'Bearer error="invalid_token", error_description="{_INVALID_CREDENTIAL}"'
             return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
-        user, token = found
+        return self.token_principal(token, actor=token.name)
+
+    def token_principal(self, token: AccessToken, *, actor: str) -> Principal:
+        """Return the principal of a valid token's owner, and note its use."""
         self._schedule_touch(token)
         rights = frozenset({READ} if token.read_only else {READ, WRITE})
         principal = Principal.for_user(
-            user.id,
-            actor=token.name,
+            token.user_id,
+            actor=actor,
             permissions=rights,
             project=token.project or self._project,
         )

@@ -25,11 +25,12 @@ from rolltop.server import app
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
 from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
+from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from rolltop.core.settings import Settings
@@ -72,19 +73,32 @@ def serve_http(settings: Settings) -> int:
     return serve(app.build_server_app(settings, http=True))
 
 
-def serve(app: ServerApp) -> int:
-    """Serve an application that is already put together."""
+def open_page(settings: Settings, opened: Callable[[str], None]) -> int:
+    """Serve the page for people alone, until a signal comes; `opened` gets the link that lets in.
+
+    Raises:
+        InvalidConfig: a setting is wrong.
+        StartupError: the address is taken, or the store is refused.
+
+    """
+    return serve(app.build_server_app(settings, http=True), opened)
+
+
+def serve(app: ServerApp, opened: Callable[[str], None] | None = None) -> int:
+    """Serve an application that is already put together; with `opened`, its page alone."""
     settings = app.context.settings
     exposed = _is_exposed(settings)
     authentication = Authenticator(app.context, app.user, exposed=exposed)
     probe_networks(settings)
     sys.setswitchinterval(_SWITCH_INTERVAL)
     app.check()
-    authentication.check()
+    if opened is None:
+        authentication.check()
     listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
         listening.append(_bind_unix_socket(settings["http.socket"]))
-    code = asyncio.run(_serve(app, authentication, listening))
+    login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
+    code = asyncio.run(_serve(app, authentication, login, listening, opened))
     if settings["http.socket"] is not None:
         settings["http.socket"].unlink(missing_ok=True)
     exit_now(code)
@@ -157,7 +171,11 @@ def _drop_new_connections(listener: socket.socket) -> None:
 
 
 async def _serve(
-    app: ServerApp, authentication: Authenticator, listening: list[socket.socket]
+    app: ServerApp,
+    authentication: Authenticator,
+    login: PageLogin,
+    listening: list[socket.socket],
+    opened: Callable[[str], None] | None,
 ) -> int:
     """Serve until a shutdown is requested, then shut down in order; return the exit code."""
     settings = app.context.settings
@@ -170,13 +188,17 @@ async def _serve(
     manager = StreamableHTTPSessionManager(
         app.server, stateless=True, max_request_body_size=settings["http.max_body"] + 1
     )
-    routes = HttpApp(app, authentication, manager.handle_request)
+    protocol = manager.handle_request if opened is None else None
+    routes = HttpApp(app, authentication, login, protocol)
     web = _web_server(settings, routes)
     async with manager.run():
         serving = asyncio.create_task(web.serve(listening))
         requested = asyncio.create_task(ending.wait())
         app.start()
-        logging.event("started", transport="http", url=_url(listening[0]))
+        logging.event("started", transport="http", url=f"{_origin(listening[0])}/mcp")
+        if opened is not None:
+            telling = asyncio.create_task(_tell_link(login, _origin(listening[0]), opened))
+            requested.add_done_callback(lambda _: telling.cancel())
         await asyncio.wait({serving, requested}, return_when=asyncio.FIRST_COMPLETED)
         ending.request("the web server ended", code=1)
         logging.event("stopping", reason=ending.reason)
@@ -197,6 +219,16 @@ async def _serve(
     await app.close(_CLOSE_STORE_TIMEOUT)
     logging.event("stopped")
     return ending.code
+
+
+async def _tell_link(login: PageLogin, origin: str, opened: Callable[[str], None]) -> None:
+    """Hand over a link that lets in; a browser in this terminal may take as long as it is read."""
+    try:
+        link = await login.create_link()
+    except RolltopError as failure:
+        logging.event("no link was made", level="error", code=failure.code)
+    else:
+        await asyncio.to_thread(opened, f"{origin}/login?link={link}")
 
 
 def _web_server(settings: Settings, routes: HttpApp) -> _UvicornServer:
@@ -307,6 +339,6 @@ def _is_stale_socket(path: Path) -> bool:
         return probe.connect_ex(str(path)) == errno.ECONNREFUSED
 
 
-def _url(listener: socket.socket) -> str:
+def _origin(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -9,6 +9,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from rolltop.core import logging
 from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import RequestHeaders, replay_body, send_error, send_json
 from rolltop.server.auth import AuthFailure
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
     from rolltop.server.app import ServerApp
     from rolltop.server.auth import Authenticator
+    from rolltop.server.page_login import PageLogin
     from rolltop.server.request_body import RequestMessage
+    from rolltop.web import app as web
+else:
+    web = lazy("rolltop.web.app")
 
 _PING_TIMEOUT: Final = 2.0
 _CLOSE_HEADER: Final = (b"connection", b"close")
@@ -37,13 +42,21 @@ _JSON: Final = "application/json"
 
 
 class HttpApp:
-    """The ASGI application behind the gate: /mcp, /health and /ready."""
+    """The ASGI application behind the gate: /mcp, /health, /ready and the page for people."""
 
-    def __init__(self, app: ServerApp, authentication: Authenticator, protocol: ASGIApp) -> None:
-        """`protocol` is the SDK's application, which gets what may pass."""
+    def __init__(
+        self,
+        app: ServerApp,
+        authentication: Authenticator,
+        login: PageLogin,
+        protocol: ASGIApp | None,
+    ) -> None:
+        """`protocol` is the SDK's application, which gets what may pass; None for no /mcp."""
         self._desk = app.context
         self._authentication = authentication
+        self._login = login
         self._protocol = protocol
+        self._page: ASGIApp | None = None
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
@@ -91,10 +104,10 @@ class HttpApp:
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"].rstrip("/"), scope["method"]
-        if path == "/mcp":
-            await self._mcp(scope, receive, send)
+        if path == "/mcp" and self._protocol is not None:
+            await self._mcp(self._protocol, scope, receive, send)
         elif path not in {"/health", "/ready"}:
-            await send_error(send, 404, "There is /mcp, /health and /ready")
+            await self._show_page(scope, receive, send)
         elif method not in {"GET", "HEAD"}:
             await send_error(send, 405, "Use GET", {"allow": "GET, HEAD"})
         elif path == "/health":
@@ -114,7 +127,17 @@ class HttpApp:
         else:
             await send_json(send, 200, {"status": "ok"})
 
-    async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the page for people, which is loaded at its first use."""
+        if self._desk.is_stopping:
+            await send_error(send, 503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+            return
+        if self._page is None:
+            make = await self._desk.run_in_thread(lambda: web.WebPage)
+            self._page = self._page or make(self._desk, self._login)
+        await self._page(scope, receive, send)
+
+    async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a message to the SDK if the server is up, the caller known and the message one."""
         if self._desk.is_stopping:
             await send_error(send, 503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
@@ -134,10 +157,15 @@ class HttpApp:
                 await _send_denial(scope, send, denied)
             else:
                 scope[PRINCIPAL_KEY] = caller
-                await self._hand_over(read, scope, receive, send)
+                await self._hand_over(protocol, read, scope, receive, send)
 
     async def _hand_over(
-        self, read: RequestMessage, scope: Scope, receive: Receive, send: Send
+        self,
+        protocol: ASGIApp,
+        read: RequestMessage,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
         """Give a message to the SDK."""
         # The SDK knows the type in small letters only.
@@ -154,7 +182,7 @@ class HttpApp:
             body, scope[PARAMS_KEY] = jsonrpc.rewrite_for_sdk(
                 read.body, read.message, modern=modern
             )
-        await self._protocol(scope, replay_body(body, receive), send)
+        await protocol(scope, replay_body(body, receive), send)
 
 
 def _is_modern(headers: RequestHeaders) -> bool:

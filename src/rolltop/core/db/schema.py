@@ -1,4 +1,4 @@
-"""The one metadata of all tables, and the two tables that belong to core."""
+"""The one metadata of all tables, and the tables that belong to core."""
 
 from __future__ import annotations
 
@@ -49,4 +49,20 @@ access_tokens: Final = Table(
     Column("last_used_at", UTCDateTime),
     Column("revoked_at", UTCDateTime),
     Column("project", String(MAX_PROJECT_LENGTH)),
+)
+
+page_sessions: Final = Table(
+    "page_sessions",
+    metadata,
+    Column("secret_hash", CodePointString(64), primary_key=True),
+    Column(
+        "user_id",
+        Identifier,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("token_id", Identifier, ForeignKey("access_tokens.id", ondelete="CASCADE"), index=True),
+    Column("is_link", Boolean, nullable=False),  # a login that is still to be used, once
+    Column("expires_at", UTCDateTime, nullable=False),
 )

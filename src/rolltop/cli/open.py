@@ -1,0 +1,85 @@
+"""`rolltop open`: the page for people, in a browser."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import webbrowser
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from rolltop.cli import local_context, options
+from rolltop.core.errors import InvalidConfig
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.settings import DEFAULT_SOURCE
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from rolltop.core import db, page_sessions
+    from rolltop.core.settings import Settings
+    from rolltop.server import host_check, http
+else:
+    db = lazy("rolltop.core.db")
+    host_check = lazy("rolltop.server.host_check")
+    http = lazy("rolltop.server.http")
+    page_sessions = lazy("rolltop.core.page_sessions")
+
+_EPILOG: Final = (
+    "The page is served on this machine alone until Ctrl-C ends it. The link lets in once, within"
+    " 10 minutes."
+)
+_SERVING: Final = "The page is there until Ctrl-C."
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the link, and open no browser"
+    )
+    parser.add_argument(
+        "--at", metavar="URL", help="make a link to a server that runs already on this store"
+    )
+    options.add_identity(parser)
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Serve the page and open it; return the exit code. Raises InvalidConfig, StartupError."""
+
+    def show(link: str) -> None:
+        if arguments.no_browser or not webbrowser.open(link):
+            print(link, flush=True)  # noqa: T201  # the command's answer
+
+    settings = options.read_settings(arguments)
+    if arguments.at is None:
+        print(_SERVING, file=sys.stderr)  # noqa: T201  # to the person who typed it
+        return http.open_page(_on_loopback(settings), show)
+    origin = urlsplit(str(arguments.at))
+    if origin.scheme != "http" or not host_check.is_loopback(origin.hostname or ""):
+        raise InvalidConfig(
+            f"--at {arguments.at} is no server on this machine",
+            hint="Write http://127.0.0.1:8765; elsewhere a token is the login.",
+        )
+    show(f"http://{origin.netloc}/login?link={_create_link(settings)}")
+    return 0
+
+
+def _on_loopback(settings: Settings) -> Settings:
+    """Return the settings with an address that nobody else can reach, and whose port is free."""
+    host: str = settings["http.host"]
+    host = host if host_check.is_loopback(host) else _LOOPBACK
+    port: int = settings["http.port"]
+    if settings.source("http.port") == DEFAULT_SOURCE:
+        with closing(socket.socket()) as probe:
+            port = port if probe.connect_ex((_LOOPBACK, port)) else 0
+    return settings.replace({"http.host": host, "http.port": port, "http.socket": None})
+
+
+def _create_link(settings: Settings) -> str:
+    with local_context.open_context(settings) as context:
+        user_id = local_context.local_principal(context).user_id
+        return context.database.write_sync(db.SYSTEM, page_sessions.create_link, user_id)

@@ -1,0 +1,93 @@
+"""Logins at the page for people: links that work once, and the sessions that begin with them.
+
+Both are 32 random bytes, of which the store keeps the SHA-256. They are in the store, so that any
+process serves a session and a link works once, whichever process it is opened at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import delete, select
+
+from rolltop.core.accounts import AccessToken, valid_token_clause
+from rolltop.core.db.schema import access_tokens, page_sessions
+
+if TYPE_CHECKING:
+    from rolltop.core.db import Tx
+
+LINK_LIFETIME: Final = timedelta(minutes=10)
+SESSION_LIFETIME: Final = timedelta(days=7)
+_SECRET_BYTES: Final = 32
+_c: Final = page_sessions.c
+_TOKEN: Final = [access_tokens.c[name] for name in AccessToken.__dataclass_fields__]
+
+
+def create_link(tx: Tx, user_id: str) -> str:
+    """Return the secret of a link that lets its holder in once, as the user."""
+    return _add(tx, user_id, None, is_link=True)
+
+
+def open_session(tx: Tx, user_id: str, token_id: str | None = None, *, guard: str = "") -> str:
+    """Return the secret of a new session, which ends with the token it is opened for.
+
+    `guard` is a secret that `find_session` must be given too: a changed one ends the session.
+    """
+    tx.execute(delete(page_sessions).where(_c.expires_at <= tx.now))
+    return _add(tx, user_id, token_id, guard=guard)
+
+
+def use_link(tx: Tx, secret: str) -> str | None:
+    """Return whose the link is and make it worthless; None if it is used, expired or unknown."""
+    used = delete(page_sessions).where(
+        _c.secret_hash == _hash(secret), _c.is_link, _c.expires_at > tx.now
+    )
+    return tx.execute(used.returning(_c.user_id)).scalar_one_or_none()
+
+
+def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, AccessToken | None] | None:
+    """Return the user's id, and the token if the session was opened for one; None if it is over."""
+    joined = select(_c.user_id, _c.token_id, *_TOKEN).outerjoin(
+        access_tokens, (access_tokens.c.id == _c.token_id) & valid_token_clause(tx)
+    )
+    by_token = _c.token_id.is_not(None) & (_c.secret_hash == _hash(secret))
+    by_guard = _c.token_id.is_(None) & (_c.secret_hash == _hash(secret + guard))
+    row = tx.execute(
+        joined.where(by_token | by_guard, ~_c.is_link, _c.expires_at > tx.now)
+    ).one_or_none()
+    if row is None:
+        return None
+    token: tuple[Any, ...] = tuple(row[2:])
+    if row.token_id is None:
+        return row.user_id, None
+    return None if token[0] is None else (row.user_id, AccessToken(*token))
+
+
+def close_session(tx: Tx, secret: str, guard: str = "") -> None:
+    """End a session; one that is over already is no error."""
+    tx.execute(
+        delete(page_sessions).where(_c.secret_hash.in_((_hash(secret), _hash(secret + guard))))
+    )
+
+
+def _add(
+    tx: Tx, user_id: str, token_id: str | None, *, guard: str = "", is_link: bool = False
+) -> str:
+    secret = secrets.token_urlsafe(_SECRET_BYTES)
+    tx.execute(
+        page_sessions.insert().values(
+            secret_hash=_hash(secret + guard),
+            user_id=user_id,
+            token_id=token_id,
+            is_link=is_link,
+            expires_at=tx.now + (LINK_LIFETIME if is_link else SESSION_LIFETIME),
+        )
+    )
+    return secret
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,89 @@
+"""Who is at the page for people: sessions begun with a token, or with a link on the loopback."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core import page_sessions
+from rolltop.core.db import SYSTEM
+from rolltop.core.principal import READ, WRITE, Principal
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.server.auth import Authenticator
+    from rolltop.server.identity import LocalUser
+
+ACTOR: Final = "page"
+"""Who the journal says made the changes that a person makes there."""
+
+
+class PageLogin:
+    """Opens, finds and ends sessions. Nothing is remembered that could let a request pass."""
+
+    def __init__(
+        self,
+        app: AppContext,
+        user: LocalUser,
+        authentication: Authenticator,
+        *,
+        trusts_links: bool = False,
+    ) -> None:
+        """`trusts_links` lets links in although the server asks others for a token."""
+        self._app = app
+        self._database = app.database
+        self._user = user
+        self._authentication = authentication
+        self._bearer_token = authentication.bearer_token
+        self._trusts_links = trusts_links
+
+    async def takes_links(self) -> bool:
+        """Whether a link is the login here, and not a token."""
+        return self._trusts_links or not await self._authentication.is_token_needed()
+
+    async def create_link(self) -> str:
+        """Return the secret of a link that lets the local user in, once."""
+        user_id = (await self._user.principal(ACTOR)).user_id
+        return await self._database.write(SYSTEM, page_sessions.create_link, user_id)
+
+    async def use_link(self, link: str) -> str | None:
+        """Return the secret of the session that the link begins; None if it is worth nothing."""
+        if not await self.takes_links():
+            return None
+        user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
+        return user_id and await self._open(user_id)
+
+    async def use_token(self, token: str) -> str | None:
+        """Return the secret of the session that a bearer token begins; None if it is unknown."""
+        own = self._bearer_token
+        if own and hmac.compare_digest(token.encode("utf-8", "replace"), own.encode()):
+            return await self._open((await self._user.principal(ACTOR)).user_id)
+        found = await self._authentication.find_token(token)
+        return found and await self._open(found.user_id, found.id)
+
+    async def find_principal(self, secret: str) -> Principal | None:
+        """Return whose session it is, with what the token it began with may do; None if over."""
+        found = await self._database.read(
+            SYSTEM, page_sessions.find_session, secret, self._bearer_token
+        )
+        if found is None:
+            return None
+        user_id, token = found
+        if token is not None:
+            return self._authentication.token_principal(token, actor=ACTOR)
+        if not self._bearer_token and not await self.takes_links():
+            return None
+        rights = frozenset({READ, WRITE})
+        return Principal.for_user(
+            user_id, actor=ACTOR, permissions=rights, project=self._app.project
+        )
+
+    async def close(self, secret: str) -> None:
+        """End a session."""
+        await self._database.write(SYSTEM, page_sessions.close_session, secret, self._bearer_token)
+
+    async def _open(self, user_id: str, token_id: str | None = None) -> str:
+        guard = "" if token_id else self._bearer_token
+        return await self._database.write(
+            SYSTEM, page_sessions.open_session, user_id, token_id, guard=guard
+        )

@@ -1,0 +1,105 @@
+"""The page as an ASGI application: its routes, and the headers that every answer carries."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+
+from rolltop.web.pages import address, home, journal, login
+from rolltop.web.render import Renderer
+from rolltop.web.visit import PageFailure, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.types import Message, Receive, Scope, Send
+
+    from rolltop.core.context import AppContext
+    from rolltop.web.visit import Handler, Login
+
+_PAGES: Final = (home, journal, address)
+_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class WebPage:
+    """The page for people, and what is there for those who are not logged in: the login."""
+
+    def __init__(self, app: AppContext, sessions: Login) -> None:
+        """Read the templates; open nothing."""
+        self._app = app
+        self._sessions = sessions
+        self._renderer = Renderer()
+        routes = [Route("/static/{name}", self._show_static)]
+        for path, method, handler in login.ROUTES:
+            routes.append(Route(path, self._endpoint(handler, is_public=True), methods=[method]))
+        for page in _PAGES:
+            for path, method, handler in page.ROUTES:
+                routes.append(Route(path, self._endpoint(handler), methods=[method]))
+        self._router = Router(routes, default=_answer_not_found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._router(scope, receive, send_with_headers)
+
+    def _endpoint(
+        self, handler: Handler, *, is_public: bool = False
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler as Starlette calls it: for a visit of somebody who is logged in."""
+
+        async def serve(request: Request) -> Response:
+            visit = Visit(request, self._app, self._sessions, self._renderer)
+            try:
+                await visit.identify()
+                if request.method == "POST":
+                    await visit.read_form()
+                if visit.is_logged_in or is_public:
+                    return await handler(visit)
+                return await login.show_login(visit)
+            except PageFailure as failure:
+                return visit.render("failure", failure.status, failure=failure)
+
+        return serve
+
+    async def _show_static(self, request: Request) -> Response:
+        name: str = request.path_params["name"]
+        kind = _TYPES.get(name.rpartition(".")[2])
+        found = files("rolltop.web").joinpath("static", name)
+        if kind is None or "/" in name or not found.is_file():
+            return await _answer_not_found_json()
+        headers = {"cache-control": "max-age=3600"}
+        return Response(found.read_bytes(), media_type=kind, headers=headers)
+
+
+async def _answer_not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    response = await _answer_not_found_json()
+    await response(scope, receive, send)
+
+
+async def _answer_not_found_json() -> Response:
+    text = "There is / (the page for people), /mcp, /health and /ready"
+    return JSONResponse({"error": text}, 404)

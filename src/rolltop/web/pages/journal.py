@@ -1,0 +1,117 @@
+"""The journal: what was changed, by whom, what exactly, and taking it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.journal import history
+from rolltop.core.journal.history import EntryFilter
+from rolltop.core.principal import ALL_PROJECTS
+from rolltop.toolsets.desk.history import describe
+from rolltop.web.diff import compare_texts
+from rolltop.web.visit import PageFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from starlette.responses import Response
+
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.visit import PageRoute, Visit
+
+_PAGE_SIZE: Final = 50
+_MAX_SCANNED_PAGES: Final = 20
+_FILTERS: Final = ("actor", "tool", "project", "since", "uri")
+
+
+async def show_journal(visit: Visit) -> Response:
+    """Show the journal, newest first, by who, with what, in which project and since when."""
+    filters = {name: visit.argument(name) for name in _FILTERS}
+    changes, cursor = await _list_changes(visit, filters, visit.argument("cursor"))
+    return visit.render("journal", changes=changes, filters=filters, cursor=cursor)
+
+
+async def _list_changes(
+    visit: Visit, filters: Mapping[str, str], cursor: str
+) -> tuple[list[JsonObject], str]:
+    """Return a page of changes and where the next one begins; the journal itself knows no tools."""
+    wanted = {name: value for name, value in filters.items() if name != "tool"}
+    found: list[JsonObject] = []
+    for _ in range(_MAX_SCANNED_PAGES):
+        page = await visit.call("desk_history", **wanted, cursor=cursor)
+        tool = filters["tool"]
+        found += [one for one in page["changes"] if not tool or one.get("tool") == tool]
+        cursor = page.get("next_cursor", "")
+        if not cursor or len(found) >= _PAGE_SIZE:
+            break
+    return found, cursor
+
+
+async def show_change(visit: Visit) -> Response:
+    """Show what one entry of the journal changed, field by field."""
+    sequence: int = visit.request.path_params["sequence"]
+    found = await visit.app.database.read(visit.principal, _read_change, sequence)
+    if found is None:
+        raise PageFailure(404, f"The journal has no entry {sequence} of yours")
+    change, fields = found
+    return visit.render("change", change=change, fields=fields)
+
+
+def _read_change(tx: Tx, sequence: int) -> tuple[JsonObject, list[JsonObject]] | None:
+    found = history.read_entries(tx, EntryFilter(sequences=[sequence]), limit=1)
+    if not found:
+        return None
+    texts = history.read_texts(tx, history.text_digests(found))
+    return describe(tx, found)[0], list(_changed_fields(found[0], texts))
+
+
+def _changed_fields(entry: Entry, texts: Mapping[str, str]) -> Iterator[JsonObject]:
+    """Yield each changed field, of a text its lines as a diff."""
+    for change in entry.changes:
+        before: Mapping[str, Any] = change["before"] or {}
+        after: Mapping[str, Any] = change["after"] or {}
+        for name in {**before, **after}:
+            old, new = (_field_text(row.get(name), texts) for row in (before, after))
+            if old == new:
+                continue
+            field: JsonObject = {"table": change["table"], "name": name, "old": old, "new": new}
+            if "\n" in old or "\n" in new:
+                field["lines"] = compare_texts(old, new)
+            yield field
+
+
+def _field_text(value: object, texts: Mapping[str, str]) -> str:
+    digest = history.digest_of(value)
+    if digest is not None:
+        return texts.get(digest, "(no longer kept)")
+    return "" if value is None else str(value)
+
+
+async def show_undo(visit: Visit) -> Response:
+    """Show what an undo would take back; nothing is changed yet."""
+    wanted = {name: visit.argument(name) for name in ("operation", "since", "actor")}
+    tried = await visit.call("desk_undo", **wanted, dry_run=True)
+    changes: list[JsonObject] = []
+    if wanted["since"]:
+        page = await visit.call(
+            "desk_history", since=wanted["since"], actor=wanted["actor"], project=ALL_PROJECTS
+        )
+        changes = page["changes"]
+    return visit.render("undo", wanted=wanted, tried=tried, changes=changes)
+
+
+async def undo(visit: Visit) -> Response:
+    """Take it back."""
+    wanted = {name: visit.form.get(name, "") for name in ("operation", "since", "actor")}
+    await visit.call("desk_undo", **wanted)
+    return visit.redirect("/journal")
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/journal", "GET", show_journal),
+    ("/journal/{sequence:int}", "GET", show_change),
+    ("/undo", "GET", show_undo),
+    ("/undo", "POST", undo),
+)

@@ -1,0 +1,57 @@
+"""Logging in and out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from rolltop.web.visit import PageRoute, Visit
+
+
+async def show_login(visit: Visit, message: str = "") -> Response:
+    """Show how to log in, and nothing else."""
+    return visit.render(
+        "login",
+        401,
+        takes_links=await visit.sessions.takes_links(),
+        origin=f"{visit.request.url.scheme}://{visit.request.url.netloc}",
+        message=message,
+    )
+
+
+async def follow_link(visit: Visit) -> Response:
+    """Log in by a link, once."""
+    link = visit.argument("link")
+    if not link:
+        return visit.redirect("/") if visit.is_logged_in else await show_login(visit)
+    session = await visit.sessions.use_link(link)
+    if session is None:
+        return await show_login(visit, "The link is used, older than 10 minutes or not of here.")
+    visit.begin_session(session)
+    # A redirect of a link in another page would not carry a cookie that is SameSite=Strict.
+    return visit.render("welcome")
+
+
+async def send_token(visit: Visit) -> Response:
+    """Log in by a bearer token."""
+    session = await visit.sessions.use_token(visit.form.get("token", "").strip())
+    if session is None:
+        return await show_login(visit, "The token is unknown, expired or revoked.")
+    visit.begin_session(session)
+    return visit.redirect("/")
+
+
+async def log_out(visit: Visit) -> Response:
+    """End the session."""
+    if visit.is_logged_in:
+        await visit.end_session()
+    return visit.redirect("/login")
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/login", "GET", follow_link),
+    ("/login", "POST", send_token),
+    ("/logout", "POST", log_out),
+)

@@ -1,0 +1,222 @@
+"""One request of a person: who that is, the calls it makes, the form it sent, its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from rolltop.core.dispatch import UnknownTool, dispatch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.render import Renderer
+
+    Handler = Callable[["Visit"], Awaitable[Response]]
+    PageRoute = tuple[str, str, Handler]
+
+SESSION_SECONDS: Final = 7 * 24 * 3600
+CSRF_FIELD: Final = "csrf"
+_COOKIE: Final = "rolltop_page"
+_SECRET_BYTES: Final = 32
+_MAX_LOGIN_BYTES: Final = 16_384
+_MAX_FIELDS: Final = 1000
+_STATUSES: Final = {"NOT_FOUND": 404, "CONFLICT": 409, "UNAVAILABLE": 503, "TIMEOUT": 503}
+
+
+class Login(Protocol):
+    """Sessions: who may see the page."""
+
+    async def takes_links(self) -> bool:
+        """Whether a link is the login here, and not a token."""
+        ...
+
+    async def use_link(self, link: str) -> str | None:
+        """Return the secret of the session that the link begins; None if it is worth nothing."""
+        ...
+
+    async def use_token(self, token: str) -> str | None:
+        """Return the secret of the session that the token begins; None if it is unknown."""
+        ...
+
+    async def find_principal(self, secret: str) -> Principal | None:
+        """Return whose session it is; None if it is over."""
+        ...
+
+    async def close(self, secret: str) -> None:
+        """End a session."""
+        ...
+
+
+class PageFailure(Exception):
+    """What cannot be shown or done: the status, what is wrong and what helps."""
+
+    def __init__(self, status: int, message: str, hint: str = "") -> None:
+        """Keep the parts apart."""
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.hint = hint
+
+
+class ToolFailure(PageFailure):
+    """The error that a tool answered, in whichever toolset's shape; `data` has its details."""
+
+    def __init__(self, answer: JsonObject) -> None:
+        """Take the answer apart."""
+        nested = answer.get("error")
+        error = cast("JsonObject", nested) if isinstance(nested, dict) else answer
+        self.code = str(error.get("code") or "ERROR")
+        message = str(error.get("message") or error.get("error") or "")
+        hint = str(error.get("hint") or error.get("resolution_hint") or "")
+        super().__init__(_STATUSES.get(self.code, 400), message, hint)
+        self.data: JsonObject = error.get("details") or answer.get("data") or {}
+
+
+class Visit:
+    """One request, and all that answering it takes."""
+
+    def __init__(
+        self, request: Request, app: AppContext, sessions: Login, renderer: Renderer
+    ) -> None:
+        """Know nobody yet."""
+        self.request = request
+        self.app = app
+        self.sessions = sessions
+        self.form: Mapping[str, str] = {}
+        self._renderer = renderer
+        self._principal: Principal | None = None
+        port = request.headers.get("host", "").rpartition(":")[2]
+        # Cookies know no ports: two servers on one host must not log each other out.
+        self._cookie = f"{_COOKIE}_{port}" if port.isdecimal() else _COOKIE
+        self._secret = request.cookies.get(self._cookie, "")
+        self._new_secret: str | None = None
+        if not self._secret:
+            self.begin_session(secrets.token_urlsafe(_SECRET_BYTES))
+
+    async def identify(self) -> None:
+        """Find out who is logged in, if anybody is."""
+        if self._new_secret is None:
+            self._principal = await self.sessions.find_principal(self._secret)
+
+    @property
+    def is_logged_in(self) -> bool:
+        """Whether somebody is."""
+        return self._principal is not None
+
+    @property
+    def principal(self) -> Principal:
+        """Who is logged in."""
+        if self._principal is None:
+            raise PageFailure(401, "You are not logged in")
+        return self._principal
+
+    @property
+    def csrf(self) -> str:
+        """What every form of this session carries, and no other page can know."""
+        return hmac.new(self._secret.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+    def argument(self, name: str) -> str:
+        """Return a parameter of the address, without blanks around it; empty for none."""
+        return self.request.query_params.get(name, "").strip()
+
+    def offers(self, *tools: str) -> bool:
+        """Whether this person may use these tools here."""
+        try:
+            for tool in tools:
+                self.app.registry.find(tool, self.principal)
+        except UnknownTool:
+            return False
+        return True
+
+    async def call(self, tool: str, **arguments: Any) -> JsonObject:  # noqa: ANN401  # any JSON value
+        """Return what a tool answers; arguments that are None or "" are left out.
+
+        Raises:
+            PageFailure: the tool is not offered to this person, or it answers an error.
+
+        """
+        given = {name: value for name, value in arguments.items() if value not in (None, "")}
+        return await self.call_exactly(tool, given)
+
+    async def call_exactly(self, tool: str, arguments: JsonObject) -> JsonObject:
+        """Return what a tool answers to these arguments. Raises PageFailure."""
+        try:
+            answer = await dispatch(self.app, tool, self.principal, arguments, max_result_tokens=0)
+        except UnknownTool as unknown:
+            raise PageFailure(404, unknown.message) from None
+        if answer.is_error:
+            raise ToolFailure(answer.structured)
+        return answer.structured
+
+    async def read_form(self) -> None:
+        """Read the form that was sent.
+
+        Raises:
+            PageFailure: it is too large, or was not made by a page of this session.
+
+        """
+        limit: int = self.app.settings["http.max_body"] if self.is_logged_in else _MAX_LOGIN_BYTES
+        body = bytearray()
+        async for chunk in self.request.stream():
+            body += chunk
+            if len(body) > limit:
+                raise PageFailure(413, f"A form may have at most {limit} bytes")
+        try:
+            text = bytes(body).decode("ascii")
+            pairs = parse_qsl(
+                text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
+            )
+        except ValueError:
+            raise PageFailure(400, "That is no form of this page") from None
+        self.form = dict(pairs)
+        origin = self.request.headers.get("origin", "")
+        is_ours = not origin or urlsplit(origin).netloc == self.request.headers.get("host")
+        if not is_ours or not hmac.compare_digest(
+            self.form.get(CSRF_FIELD, "").encode(), self.csrf.encode()
+        ):
+            raise PageFailure(
+                403, "The form is not of this session", "Load the page again and repeat the step."
+            )
+
+    def begin_session(self, secret: str) -> None:
+        """Let the answer carry the cookie of another session."""
+        self._secret = self._new_secret = secret
+
+    async def end_session(self) -> None:
+        """Log out."""
+        await self.sessions.close(self._secret)
+        self._principal = None
+        self.begin_session(secrets.token_urlsafe(_SECRET_BYTES))
+
+    def render(self, template: str, status: int = 200, /, **values: Any) -> Response:  # noqa: ANN401  # what the template shows
+        """Return a page."""
+        html = self._renderer.render(template, visit=self, **values)
+        return self._with_cookie(HTMLResponse(html, status))
+
+    def redirect(self, path: str) -> Response:
+        """Return the answer to a form that was sent: where to look now."""
+        return self._with_cookie(RedirectResponse(path, 303))
+
+    def _with_cookie(self, response: Response) -> Response:
+        if self._new_secret is not None:
+            response.set_cookie(
+                self._cookie,
+                self._new_secret,
+                max_age=SESSION_SECONDS,
+                secure=self.request.headers.get("x-forwarded-proto") == "https",
+                httponly=True,
+                samesite="strict",
+            )
+        return response

@@ -1,0 +1,148 @@
+"""Who gets in, and what the others see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM
+from tests.web.visitor import Site, Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+PAGES = ["/", "/search?q=secret", "/journal", "/journal/1", "/undo?operation=12345678"]
+
+
+@pytest.fixture
+def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    made: list[Site] = []
+
+    def make(**settings: Any) -> Site:
+        made.append(Site(tmp_path, **settings))
+        return made[-1]
+
+    yield make
+    for site in made:
+        site.close()
+
+
+def new_token(site: Site, *, read_only: bool = False) -> tuple[str, str]:
+    """Return a token's plain text and its id."""
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    plain, token = site.app.database.write_sync(
+        SYSTEM, accounts.create_token, user.id, "laptop", None, read_only=read_only
+    )
+    return plain, token.id
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_without_a_login_a_page_says_how_to_get_one_and_nothing_else(site: Site, path: str) -> None:
+    site.agent()("add_task", title="a secret")
+    page = Visitor(site).get(path)
+    assert page.status == 401
+    assert "rolltop open --at http://127.0.0.1:8765" in page.text
+    assert ("secret" in page.text, page.links()) == (False, ["#main", "/"])
+
+
+def test_a_link_lets_in_once(site: Site) -> None:
+    link = site.link()
+    ann, bob = Visitor(site), Visitor(site)
+    assert "You are logged in" in ann.get(link).text
+    assert ann.get("/").status == 200
+    page = bob.get(link)
+    assert (page.status, "The link is used" in page.text) == (401, True)
+    assert bob.get("/").status == 401
+
+
+def test_the_cookie_is_for_this_site_alone_and_no_script_reads_it(ann: Visitor) -> None:
+    cookie = ann.set_cookies[-1]
+    assert cookie.startswith("rolltop_page_8765=")
+    assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+
+
+def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> None:
+    plain, token_id = new_token(site)
+    ann = Visitor(site)
+    form = ann.get("/").form("/login")
+    page = ann.submit(form, token="rt_made_up")  # noqa: S106  # none
+    assert (page.status, "unknown, expired or revoked" in page.text) == (401, True)
+    form = page.form("/login")
+    assert ann.submit(form, token=plain).status == 200
+    assert plain not in "".join(ann.set_cookies)
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    site.app.database.write_sync(SYSTEM, accounts.revoke_token, user.id, token_id)
+    assert ann.get("/").status == 401
+
+
+def test_a_link_is_worth_nothing_where_a_token_is_needed(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    ann = Visitor(site)
+    ann.log_in()
+    new_token(site)
+    for visitor in (ann, Visitor(site)):
+        assert visitor.get(site.link()).status == 401
+        assert "Token" in visitor.get("/").text
+    own = make_site(trusts_links=True)  # as `rolltop open` serves
+    assert Visitor(own).log_in().status == 200
+
+
+def test_the_token_in_the_settings_lets_in_until_it_is_changed(
+    make_site: Callable[..., Site],
+) -> None:
+    ann = Visitor(make_site(http__bearer_token="old-secret"))  # noqa: S106  # none
+    assert ann.submit(ann.get("/").form("/login"), token="old-secret").status == 200  # noqa: S106
+    ann.site = make_site(http__bearer_token="old-secret")  # noqa: S106
+    assert ann.get("/").status == 200
+    ann.site = make_site(http__bearer_token="new-secret")  # noqa: S106
+    assert ann.get("/").status == 401
+
+
+def test_logging_out_ends_the_session_for_whoever_has_its_cookie(ann: Visitor) -> None:
+    thief = Visitor(ann.site)
+    thief.cookies = dict(ann.cookies)
+    assert thief.get("/").status == 200
+    page = ann.submit(ann.get("/").form("/logout"))
+    assert page.status == 401
+    assert [visitor.get("/").status for visitor in (ann, thief)] == [401, 401]
+
+
+def test_a_token_to_read_with_shows_all_and_changes_nothing(site: Site) -> None:
+    site.agent()("add_task", title="a task")
+    plain, _ = new_token(site, read_only=True)
+    ann = Visitor(site)
+    page = ann.submit(ann.get("/").form("/login"), token=plain)
+    assert "a task" in page.text
+    assert [form.action for form in page.forms if form.method == "post"] == ["/logout"]
+    assert not [link for link in page.links() if link.startswith("/undo")]
+    assert ann.get("/undo?since=0&actor=claude").status == 404
+
+
+def test_a_form_of_another_page_is_refused(ann: Visitor) -> None:
+    form = ann.get("/").form("/logout")
+    other = Visitor(ann.site)
+    other.log_in()
+    theirs = other.get("/").form("/logout")
+    for csrf, origin in (
+        ("", "http://127.0.0.1:8765"),
+        (theirs.fields["csrf"], "http://127.0.0.1:8765"),
+        (form.fields["csrf"], "http://evil.example"),
+        (form.fields["csrf"], "http://127.0.0.1:9999"),
+        (form.fields["csrf"], "null"),
+    ):
+        page = ann.submit(form, {"Origin": origin}, csrf=csrf)
+        assert (page.status, "not of this session" in page.text) == (403, True)
+    assert ann.get("/").status == 200
+    assert ann.submit(form, {"Origin": "http://127.0.0.1:8765"}).status == 401
+
+
+def test_a_stranger_may_not_send_large_forms(site: Site) -> None:
+    stranger = Visitor(site)
+    form = stranger.get("/login").forms
+    assert form == []  # there is nothing to send without a token
+    new_token(site)
+    login = stranger.get("/login").form("/login")
+    assert stranger.submit(login, token="x" * 20_000).status == 413
