@@ -34,10 +34,20 @@ MAX_DELAY: Final = 0.004  # seconds: several writes, so that a kill falls into a
 class Campaign:
     """What the writers have acknowledged, and how often one was killed."""
 
-    def __init__(self, url: str, wanted: int, passphrase: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        wanted: int,
+        passphrase: str = "",
+        *,
+        program: str = "tests.torture.writer",
+        max_life: int = MAX_LIFE,
+    ) -> None:
         self._url = url
         self._passphrase = passphrase
         self._wanted = wanted
+        self._program = program
+        self._max_life = max_life
         self._guard = threading.Lock()
         self.acknowledged: set[str] = set()
         self.kills = 0
@@ -54,12 +64,12 @@ class Campaign:
         while len(self.acknowledged) < self._wanted:
             life += 1
             opening = chance.random() < KILLED_WHILE_OPENING
-            writes = 0 if opening else chance.randint(1, MAX_LIFE)
+            writes = 0 if opening else chance.randint(1, self._max_life)
             self._live(f"w{slot}-{life}", writes, chance.uniform(0, MAX_DELAY))
 
     def _live(self, name: str, writes: int, delay: float) -> None:
         """Run one writer, kill it after so many writes, and note all it had acknowledged."""
-        program = ["-m", "tests.torture.writer", self._url, name]
+        program = ["-m", self._program, self._url, name]
         with Forked([*program, *filter(None, [self._passphrase])]) as process:
             said: list[str] = []
             for line in process.stdout:

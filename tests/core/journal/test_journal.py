@@ -334,3 +334,27 @@ def test_a_table_declared_while_others_write_is_kept_from_its_first_row(tmp_path
     program = [sys.executable, "-c", WRITE_WHILE_A_TOOLSET_IS_BEING_IMPORTED, url]
     run = subprocess.run(program, check=True, timeout=60, capture_output=True, text=True)
     assert run.stdout.split() == ["first"]
+
+
+READ_IN_A_PROCESS_OF_ITS_OWN = """
+import sys
+from rolltop.core.db import Database
+from rolltop.core.principal import Principal
+from tests.desks import call_tool, make_desk
+database = Database(sys.argv[1])
+answer = call_tool(make_desk(database), Principal.for_user(sys.argv[2]), "desk_changes", since="0")
+database.close()
+for change in answer.structured["changes"]:
+    print(change["summary"])
+"""
+
+
+def test_a_process_that_wrote_nothing_says_the_same_of_what_others_wrote(
+    desk: AppContext, me: Principal, database_url: str
+) -> None:
+    note = call(desk, me, "note_save", text="a\n")
+    call(desk, me, "note_save", id=note["id"], local_version=1, text="a\nb\n")
+    call(desk, me, "scratch_create", cells=[])
+    program = [sys.executable, "-c", READ_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
+    run = subprocess.run(program, check=True, timeout=60, capture_output=True, text=True)
+    assert run.stdout.splitlines() == ["created", "+1 −0 lines", "created"]

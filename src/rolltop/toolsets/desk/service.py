@@ -6,6 +6,7 @@ The desk uses of other toolsets what they publish: the functions of their tools,
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.addresses import RECORD_KINDS, full_address, parse_address, record_address
@@ -16,6 +17,9 @@ from rolltop.core.pagination import BudgetTooSmall, Page
 from rolltop.toolsets.desk import history, resume, search, undo
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
+from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
+from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -44,8 +48,10 @@ class DeskService:
     """Opens addresses of all kinds; all of its state is the toolsets' own."""
 
     def __init__(self, app: AppContext) -> None:
-        """Open nothing yet."""
+        """Open nothing yet; import what the toolsets say of their tables, which summaries need."""
         self._app: Final = app
+        for toolset in (NOTES, SCRATCH, TASKS):
+            import_module(toolset.service.partition(":")[0])
 
     async def read(self, call: CallContext, uri: str) -> JsonObject:
         """Answer desk_read.
