@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
 from tests.web.visitor import Site, Visitor
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ def site(tmp_path: Path) -> Iterator[Site]:
     made = Site(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def other(site: Site) -> str:
+    """Return the id of another user of the same server."""
+    return site.app.database.write_sync(SYSTEM, add_user, "bob@example.org").id
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urldefrag, urlencode, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urlencode, urljoin, urlsplit
 
 from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST: Final = "127.0.0.1:8765"
+_CR_OR_LF: Final = re.compile(r"\r\n|\r|\n")
 Attributes = dict[str, str]
 
 
@@ -72,7 +74,7 @@ class Page(HTMLParser):
 
     def links(self) -> list[str]:
         """Return where the page's links lead, in order."""
-        return [attrs["href"] for tag, attrs in self.elements if tag == "a"]
+        return [attrs["href"] for tag, attrs in self.elements if tag == "a" and "href" in attrs]
 
     def form(self, action: str) -> Form:
         """Return the first form that goes there."""
@@ -116,12 +118,13 @@ class Site:
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         """Return status, headers and body of one request."""
         parts = urlsplit(path)
+        plain = unquote(parts.path)
         scope = {
             "type": "http",
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": parts.path,
+            "path": plain,
             "raw_path": parts.path.encode(),
             "query_string": parts.query.encode(),
             "root_path": "",
@@ -155,13 +158,15 @@ class Visitor:
         """Open a page."""
         return self._ask("GET", path)
 
-    def submit(self, form: Form, headers: Mapping[str, str] | None = None, **changed: str) -> Page:
+    def submit(
+        self, form: Form, headers: Mapping[str, str] | None = None, /, **changed: str
+    ) -> Page:
         """Send a form with some fields changed, and go where the answer says."""
         fields = {**form.fields, **changed}
         if form.method == "get":
             return self.get(f"{form.action}?{urlencode(fields)}")
         # As browsers send line breaks.
-        text = urlencode({k: v.replace("\n", "\r\n") for k, v in fields.items()})
+        text = urlencode({k: _CR_OR_LF.sub("\r\n", v) for k, v in fields.items()})
         page = self._ask("POST", form.action, headers, text.encode())
         return self.get(page.headers["location"]) if page.status == 303 else page
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
-from rolltop.web.pages import address, home, journal, login
+from rolltop.web.pages import address, files, home, journal, login, notes, pads, tasks
 from rolltop.web.render import Renderer
 from rolltop.web.visit import PageFailure, Visit
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.web.visit import Handler, Login
 
-_PAGES: Final = (home, journal, address)
+_PAGES: Final = (home, tasks, notes, pads, files, journal, address)
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _HEADERS: Final = {
     "content-security-policy": (
@@ -88,7 +88,7 @@ class WebPage:
     async def _show_static(self, request: Request) -> Response:
         name: str = request.path_params["name"]
         kind = _TYPES.get(name.rpartition(".")[2])
-        found = files("rolltop.web").joinpath("static", name)
+        found = resources.files("rolltop.web").joinpath("static", name)
         if kind is None or "/" in name or not found.is_file():
             return await _answer_not_found_json()
         headers = {"cache-control": "max-age=3600"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -10,11 +11,19 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from rolltop import __version__
+from rolltop.core.addresses import RECORD_KINDS, parse_address
+from rolltop.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PAGES: Final = (("/journal", "Journal", "desk_history"),)
+PAGES: Final = (
+    ("/tasks", "Tasks", "list_tasks"),
+    ("/notes", "Notes", "note_list"),
+    ("/pads", "Pads", "scratch_list"),
+    ("/files", "Files", "repo_search"),
+    ("/journal", "Journal", "desk_history"),
+)
 """The pages that each page links to, with the tool without which there is none."""
 _MOMENT: Final = Markup('<time datetime="{}">{}</time>')
 
@@ -35,6 +44,8 @@ class Renderer:
             "address_path": address_path,
             "moment": format_moment,
             "query": query,
+            "quote_path": quote_path,
+            "tojson_text": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
         }
 
     def render(self, template: str, /, **values: Any) -> str:  # noqa: ANN401  # what the template shows
@@ -45,7 +56,24 @@ class Renderer:
 
 def address_path(uri: str) -> str:
     """Return where the page shows what is at an address of ours."""
-    return f"/open?uri={quote(uri, safe='')}"
+    generic = f"/open?uri={quote(uri, safe='')}"
+    try:
+        address = parse_address(uri)
+    except InvalidArgument:
+        return generic
+    if address.kind in RECORD_KINDS:
+        version = f"?version={address.version}" if address.kind == "note" else ""
+        return f"/{address.kind}s/{quote(address.id, safe='')}{version if address.version else ''}"
+    if address.kind == "file":
+        path = f"/files/{quote(address.root, safe='')}/{quote_path(address.path)}"
+        line = address.lines[0] if address.lines else 0
+        return f"{path}?line={line}#L{line}" if line else path
+    return generic
+
+
+def quote_path(path: str) -> str:
+    """Return a path as a part of an address; bytes that are no UTF-8 as they are on disk."""
+    return quote(path, safe="/", errors="surrogateescape")
 
 
 def format_moment(at: str | float) -> Markup:

@@ -32,7 +32,14 @@ _COOKIE: Final = "rolltop_page"
 _SECRET_BYTES: Final = 32
 _MAX_LOGIN_BYTES: Final = 16_384
 _MAX_FIELDS: Final = 1000
-_STATUSES: Final = {"NOT_FOUND": 404, "CONFLICT": 409, "UNAVAILABLE": 503, "TIMEOUT": 503}
+_STATUSES: Final = {
+    "REPO_INVALID": 404,
+    "FOUND": 404,
+    "CONFLICT": 409,
+    "UNAVAILABLE": 503,
+    "TIMEOUT": 503,
+}
+"""By tools' codes of errors, or how they end."""
 
 
 class Login(Protocol):
@@ -80,7 +87,9 @@ class ToolFailure(PageFailure):
         self.code = str(error.get("code") or "ERROR")
         message = str(error.get("message") or error.get("error") or "")
         hint = str(error.get("hint") or error.get("resolution_hint") or "")
-        super().__init__(_STATUSES.get(self.code, 400), message, hint)
+        ending = self.code.rpartition("_")[2]
+        status = _STATUSES.get(self.code) or _STATUSES.get(ending, 400)
+        super().__init__(status, message, hint)
         self.data: JsonObject = error.get("details") or answer.get("data") or {}
 
 
@@ -140,6 +149,11 @@ class Visit:
             return False
         return True
 
+    def require(self, tool: str) -> None:
+        """Raise PageFailure unless this person may use the tool here."""
+        if not self.offers(tool):
+            raise PageFailure(404, f"{tool} is not offered here")
+
     async def call(self, tool: str, **arguments: Any) -> JsonObject:  # noqa: ANN401  # any JSON value
         """Return what a tool answers; arguments that are None or "" are left out.
 
@@ -180,7 +194,8 @@ class Visit:
             )
         except ValueError:
             raise PageFailure(400, "That is no form of this page") from None
-        self.form = dict(pairs)
+        # Browsers send every line break as CR LF, whatever it was.
+        self.form = {name: value.replace("\r\n", "\n") for name, value in pairs}
         origin = self.request.headers.get("origin", "")
         is_ours = not origin or urlsplit(origin).netloc == self.request.headers.get("host")
         if not is_ours or not hmac.compare_digest(

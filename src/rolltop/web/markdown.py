@@ -1,0 +1,57 @@
+"""Markdown as HTML that is safe to show: no script, no style, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import nh3
+import pyromark
+from markupsafe import Markup
+
+MAX_RENDERED: Final = 1 << 17
+"""Characters; longer texts are shown as they are."""
+MAX_DEPTH: Final = 100
+"""Elements in each other; deeper texts, for which a parser takes quadratic time, likewise."""
+_TAG: Final = re.compile(r"<(/?)([a-z][a-z0-9]*)")
+_VOID: Final = frozenset({"area", "br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+_OPTIONS: Final = (
+    pyromark.Options.ENABLE_TABLES
+    | pyromark.Options.ENABLE_STRIKETHROUGH
+    | pyromark.Options.ENABLE_TASKLISTS
+)
+_TAGS: Final = frozenset(
+    """a abbr b blockquote br code dd del dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s strong
+    sub sup table tbody td th thead tr ul""".split()  # noqa: SIM905  # thirty lines as a list
+)
+# Images would be loaded from wherever a note says.
+_ATTRIBUTES: Final = {"a": {"href"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}}
+_SCHEMES: Final = frozenset({"http", "https", "mailto"})
+
+
+def render_markdown(text: str) -> Markup:
+    """Return a text's Markdown as HTML; a text that is long or deep as it is."""
+    html = pyromark.html(text, options=_OPTIONS) if len(text) <= MAX_RENDERED else ""
+    if len(text) > MAX_RENDERED or _is_deep(html):
+        return Markup("<pre>{}</pre>").format(text)
+    clean = nh3.clean(
+        html,
+        tags=set(_TAGS),
+        attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
+        url_schemes=set(_SCHEMES),
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Markup(clean)  # noqa: S704  # cleaned above
+
+
+def _is_deep(html: str) -> bool:
+    """Whether more elements are open at once than people write; wrongly closed ones stay open."""
+    opened: list[str] = []
+    for closes, name in _TAG.findall(html.lower()):
+        if not closes and name not in _VOID:
+            opened.append(name)
+        elif closes and opened[-1:] == [name]:
+            opened.pop()
+        if len(opened) > MAX_DEPTH:
+            return True
+    return False

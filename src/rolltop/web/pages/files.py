@@ -1,0 +1,86 @@
+"""Files of the roots: folders, lines, sections and exact search. Nothing is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.web.visit import ToolFailure
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.visit import PageRoute, Visit
+
+_LINES: Final = 500
+"""Of a file, on one page."""
+_BEFORE: Final = 20
+"""Lines that stand above the one asked for."""
+_FILTERS: Final = ("query", "repo", "file_glob", "regex")
+
+
+async def show_files(visit: Visit) -> Response:
+    """Show the roots, and what an exact search of them finds."""
+    filters = {name: visit.argument(name) for name in _FILTERS}
+    found = None
+    if filters["query"]:
+        found = await visit.call(
+            "repo_search",
+            **{**filters, "regex": bool(filters["regex"])},
+            context=1,
+            limit=100,
+            cursor=visit.argument("cursor"),
+        )
+    roots = [root.name for root in visit.app.roots.named]
+    return visit.render("files", roots=roots, filters=filters, found=found)
+
+
+async def show_file(visit: Visit) -> Response:
+    """Show a folder's entries, or lines of a file around the one asked for."""
+    root, path = visit.request.path_params["root"], visit.request.path_params.get("path", "")
+    path = path.strip("/")
+    if not path:
+        return await _show_folder(visit, root, ".")
+    asked = visit.argument("line")
+    line = int(asked) if asked.isdecimal() and len(asked) < 10 else 1  # noqa: PLR2004  # digits of a line
+    first = max(1, line - _BEFORE)
+    lines: JsonObject = {"start_line": first, "end_line": first + _LINES - 1}
+    try:
+        page = await visit.call("repo_get_snippet", repo=root, path=path, lines=True, **lines)
+    except ToolFailure as failure:
+        if failure.code == "RANGE_INVALID":  # the file is empty, or shorter than it was
+            page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
+        elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
+            try:
+                return await _show_folder(visit, root, path)
+            except ToolFailure:
+                raise failure from None
+        else:
+            raise
+    sections = await _list_sections(visit, root, path)
+    return visit.render(
+        "file", root=root, path=path, file=page["result"], line=line, sections=sections, size=_LINES
+    )
+
+
+async def _show_folder(visit: Visit, root: str, path: str) -> Response:
+    page = await visit.call("repo_list_dir", repo=root, path=path)
+    return visit.render("folder", root=root, path=path, folder=page["result"])
+
+
+async def _list_sections(visit: Visit, root: str, path: str) -> list[JsonObject]:
+    """Return the file's outline; none where it has none that the reader knows."""
+    if not visit.offers("list_sections"):
+        return []
+    try:
+        page = await visit.call("list_sections", file_path=f"{root}/{path}")
+    except ToolFailure:
+        return []
+    return page.get("outline") or []
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/files", "GET", show_files),
+    ("/files/{root}", "GET", show_file),
+    ("/files/{root}/{path:path}", "GET", show_file),
+)

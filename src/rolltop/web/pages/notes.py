@@ -1,0 +1,137 @@
+"""Notes: list, reading, editing with a preview, versions, conflicts side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.web.diff import compare_texts
+from rolltop.web.markdown import render_markdown
+from rolltop.web.visit import PageFailure, ToolFailure
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.visit import PageRoute, Visit
+
+_PAGE_SIZE: Final = 50
+_FILTERS: Final = ("q", "tag")
+
+
+async def show_notes(visit: Visit) -> Response:
+    """Show notes, last modified first or, searched, best first."""
+    filters = {name: visit.argument(name) for name in _FILTERS}
+    tags = [filters["tag"]] if filters["tag"] else None
+    page = await visit.call(
+        "note_list",
+        q=filters["q"],
+        tags=tags,
+        limit=_PAGE_SIZE,
+        preview_lines=2,
+        cursor=visit.argument("cursor"),
+    )
+    return visit.render("notes", page=page, filters=filters)
+
+
+async def show_note(visit: Visit) -> Response:
+    """Show a note, or one of its earlier versions."""
+    note = await _get_note(visit, _number(visit.argument("version")))
+    html = await visit.app.run_in_thread(render_markdown, note["text"])
+    history = await visit.call("desk_history", uri=f"rolltop://note/{note['id']}")
+    return visit.render("note", note=note, html=html, changes=history["changes"])
+
+
+async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:
+    return await visit.call("note_get", id=visit.request.path_params["id"], local_version=version)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+async def show_editor(visit: Visit) -> Response:
+    """Show a note's text, to change it; without an id, a new one."""
+    note = await _get_note(visit) if "id" in visit.request.path_params else None
+    values: JsonObject = {"text": "", "tags": "", "version": ""}
+    if note is not None:
+        tags = "\n".join(note["tags"])
+        values = {"text": note["text"], "tags": tags, "version": note["local_version"]}
+    return visit.render("note_editor", note=note, values=values, html=None, failure=None)
+
+
+async def save_note(visit: Visit) -> Response:
+    """Preview a note, or save it: a conflict shows both sides, and what either changes."""
+    note = await _get_note(visit) if "id" in visit.request.path_params else None
+    form = visit.form
+    text = _line_breaks_as_in(form.get("text", ""), note["text"] if note else "")
+    values = {"text": text, "tags": form.get("tags", ""), "version": form.get("version", "")}
+    if form.get("action") == "preview":
+        html = await visit.app.run_in_thread(render_markdown, text)
+        return visit.render("note_editor", note=note, values=values, html=html, failure=None)
+    arguments: dict[str, Any] = {
+        "text": text,
+        "tags": [tag.strip() for tag in values["tags"].splitlines() if tag.strip()],
+        "confirm_shrink": bool(form.get("confirm_shrink")),
+    }
+    if note is not None:
+        arguments |= {"id": note["id"], "local_version": _number(values["version"]) or 0}
+    try:
+        saved = await visit.call_exactly("note_save", arguments)
+    except ToolFailure as failure:
+        if failure.code == "VERSION_CONFLICT" and note is not None:
+            lines = await visit.app.run_in_thread(compare_texts, note["text"], text)
+            return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
+        return visit.render(
+            "note_editor", failure.status, note=note, values=values, html=None, failure=failure
+        )
+    return visit.redirect(f"/notes/{saved['id']}")
+
+
+def _line_breaks_as_in(text: str, original: str) -> str:
+    """Return what a form sent, whose lines end in LF, with the line ends that the note has."""
+    if text == original.replace("\r\n", "\n").replace("\r", "\n"):
+        return original
+    return text.replace("\n", "\r\n") if "\r\n" in original else text
+
+
+async def show_versions(visit: Visit) -> Response:
+    """List a note's versions; with two numbers, show what changed from one to the other."""
+    note = await _get_note(visit)
+    history = await visit.call(
+        "note_manage", action="history", id=note["id"], cursor=visit.argument("cursor")
+    )
+    old, new = _number(visit.argument("old")), _number(visit.argument("new"))
+    lines = None
+    if old and new:
+        texts = [(await _get_note(visit, version))["text"] for version in (old, new)]
+        lines = await visit.app.run_in_thread(compare_texts, *texts)
+    return visit.render("note_versions", note=note, history=history, lines=lines, old=old, new=new)
+
+
+async def manage_note(visit: Visit) -> Response:
+    """Restore a version, or move a note to the trash or out of it."""
+    note_id, form = visit.request.path_params["id"], visit.form
+    action = form.get("action", "")
+    if action not in {"restore", "trash", "untrash", "delete_permanently"}:
+        raise PageFailure(400, "No button of this page does that")
+    await visit.call(
+        "note_manage",
+        action=action,
+        id=note_id,
+        local_version=_number(form.get("version", "")),
+        version=_number(form.get("restore", "")),
+    )
+    is_gone = action in {"trash", "delete_permanently"}
+    return visit.redirect("/notes" if is_gone else f"/notes/{note_id}")
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/notes", "GET", show_notes),
+    ("/notes/new", "GET", show_editor),
+    ("/notes/new", "POST", save_note),
+    ("/notes/{id}", "GET", show_note),
+    ("/notes/{id}/edit", "GET", show_editor),
+    ("/notes/{id}/edit", "POST", save_note),
+    ("/notes/{id}/versions", "GET", show_versions),
+    ("/notes/{id}/manage", "POST", manage_note),
+)

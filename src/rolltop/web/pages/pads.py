@@ -1,0 +1,158 @@
+"""Scratchpads: the list, and one pad with its cells, their diagnostics and schemas."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.principal import ALL_PROJECTS
+from rolltop.web.visit import PageFailure, ToolFailure
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.visit import PageRoute, Visit
+
+_PAGE_SIZE: Final = 50
+_PAD_TOKENS: Final = 40_000
+"""Of cells on one page."""
+
+
+async def show_pads(visit: Visit) -> Response:
+    """Show pads, last written first, or those that a search finds."""
+    q = visit.argument("q")
+    if q:
+        found = await visit.call("scratch_search", query=q, namespaces=[ALL_PROJECTS], limit=50)
+        return visit.render("pads", page={"scratchpads": []}, hits=found["hits"], q=q)
+    page = await visit.call(
+        "scratch_list",
+        namespaces=[ALL_PROJECTS],
+        limit=_PAGE_SIZE,
+        cursor=visit.argument("cursor"),
+    )
+    return visit.render("pads", page=page, hits=[], q="")
+
+
+async def show_pad(visit: Visit) -> Response:
+    """Show a pad with its cells, as many as fit a page."""
+    pad_id = visit.request.path_params["id"]
+    page = await visit.call(
+        "scratch_read", scratch_id=pad_id, max_tokens=_PAD_TOKENS, cursor=visit.argument("cursor")
+    )
+    pad: JsonObject = page["scratchpad"]
+    invalid = [
+        cell["cell_id"]
+        for cell in pad.get("cells", [])
+        if (found := cell.get("validation")) and (found["errors"] or found["warnings"])
+    ]
+    diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
+    history = await visit.call("desk_history", uri=f"rolltop://pad/{pad['scratch_id']}")
+    metadata: JsonObject = pad.get("metadata") or {}
+    return visit.render(
+        "pad",
+        pad=pad,
+        cursor=page.get("next_cursor", ""),
+        diagnostics=diagnostics,
+        schemas=metadata.get("schemas") or {},
+        changes=history["changes"],
+    )
+
+
+async def _find_diagnostics(
+    visit: Visit, pad_id: str, cell_ids: list[str]
+) -> dict[str, dict[int, list[JsonObject]]]:
+    """Return what is wrong in these cells, by cell and line."""
+    found: dict[str, dict[int, list[JsonObject]]] = {}
+    if not cell_ids:
+        return found
+    checked = await visit.call("scratch_validate", scratch_id=pad_id, cell_ids=cell_ids)
+    for result in checked["results"]:
+        by_line = found[result["cell_id"]] = defaultdict(list)
+        for one in (*result["errors"], *result["warnings"]):
+            by_line[one["line"]].append(one)
+    return found
+
+
+async def show_cell(visit: Visit) -> Response:
+    """Lead to a cell in its pad."""
+    cell_id = visit.request.path_params["id"]
+    opened = await visit.call("desk_read", uri=f"rolltop://cell/{cell_id}")
+    if "pad" not in opened:
+        return visit.render("address", opened=opened)
+    pad_id = opened["pad"]["uri"].rpartition("/")[2]
+    return visit.redirect(f"/pads/{pad_id}#cell-{cell_id[:8]}")
+
+
+async def show_editor(visit: Visit) -> Response:
+    """Show a cell's text, to change it; without a cell, a new one."""
+    cell = await _get_cell(visit)
+    values = {"language": cell.get("language", "md"), "content": cell.get("content", "")}
+    values["version"] = str(cell.get("version", ""))
+    return visit.render("cell_editor", cell=cell, values=values, failure=None)
+
+
+async def _get_cell(visit: Visit) -> JsonObject:
+    params = visit.request.path_params
+    if "cell" not in params:
+        return {"scratch_id": params["id"]}
+    page = await visit.call("scratch_read", scratch_id=params["id"], cell_ids=[params["cell"]])
+    pad = page["scratchpad"]
+    return {**pad["cells"][0], "scratch_id": pad["scratch_id"]}
+
+
+async def save_cell(visit: Visit) -> Response:
+    """Write a cell; its tags, metadata, schema and checks stay."""
+    current, form = await _get_cell(visit), visit.form
+    content = form.get("content", "")
+    cell: dict[str, Any] = {"language": form.get("language", "").strip(), "content": content}
+    cell |= {name: current[name] for name in ("validate", "json_schema") if name in current}
+    arguments: JsonObject = {"scratch_id": current["scratch_id"], "cell": cell}
+    tool = "scratch_append_cell"
+    if "cell_id" in current:
+        version = form.get("version", "")
+        arguments |= {"cell_id": current["cell_id"]}
+        arguments["if_version"] = int(version) if version.isdecimal() else 0
+        tool = "scratch_replace_cell"
+    try:
+        await visit.call_exactly(tool, arguments)
+    except ToolFailure as failure:
+        version = str(current.get("version", ""))
+        values = {"language": cell["language"], "content": content, "version": version}
+        return visit.render(
+            "cell_editor", failure.status, cell=current, values=values, failure=failure
+        )
+    return visit.redirect(f"/pads/{current['scratch_id']}")
+
+
+async def manage_pad(visit: Visit) -> Response:
+    """Delete a pad or a cell, bring a pad back, or change its title."""
+    pad_id, form = visit.request.path_params["id"], visit.form
+    match form.get("action"):
+        case "delete":
+            await visit.call("scratch_delete", scratch_id=pad_id)
+            return visit.redirect("/pads")
+        case "restore":
+            await visit.call("scratch_restore", scratch_id=pad_id)
+        case "delete_cell":
+            await visit.call(
+                "scratch_delete_cell", scratch_id=pad_id, cell_id=form.get("cell_id", "")
+            )
+        case "title":
+            metadata = {"title": form.get("title", "").strip() or None}
+            await visit.call("scratch_update", scratch_id=pad_id, metadata=metadata)
+        case _:
+            raise PageFailure(400, "No button of this page does that")
+    return visit.redirect(f"/pads/{pad_id}")
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/pads", "GET", show_pads),
+    ("/pads/{id}", "GET", show_pad),
+    ("/pads/{id}/manage", "POST", manage_pad),
+    ("/pads/{id}/new", "GET", show_editor),
+    ("/pads/{id}/new", "POST", save_cell),
+    ("/pads/{id}/cells/{cell}", "GET", show_editor),
+    ("/pads/{id}/cells/{cell}", "POST", save_cell),
+    ("/cells/{id}", "GET", show_cell),
+)

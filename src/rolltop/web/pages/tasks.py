@@ -1,0 +1,201 @@
+"""Tasks: the board, the table, one task with what was noted on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.core.errors import NotFound
+from rolltop.core.principal import ALL_PROJECTS
+from rolltop.toolsets.tasks import TOOLSET
+from rolltop.toolsets.tasks.store import overview
+from rolltop.web.visit import PageFailure, ToolFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.responses import Response
+
+    from rolltop.core.db import Tx
+    from rolltop.core.tools import JsonObject
+    from rolltop.toolsets.tasks.service import TaskService
+    from rolltop.web.visit import PageRoute, Visit
+
+_MAX_CARDS: Final = 50
+_MAX_DONE: Final = 20
+_PAGE_SIZE: Final = 50
+_FILTERS: Final = ("q", "status", "tag", "project", "due_before")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the board; `total` counts what is not shown too."""
+
+    name: str
+    title: str
+    total: int
+    tasks: list[JsonObject]
+
+
+async def show_board(visit: Visit) -> Response:
+    """Show open tasks by how far they are, and the newest that are done."""
+    service: TaskService = visit.app.load_service(TOOLSET.service)
+    project = visit.argument("project")
+    visit.require("list_tasks")
+    columns, blockers = await visit.app.database.read(
+        visit.principal, _read_board, service, project
+    )
+    done = await visit.call(
+        "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
+    )
+    columns[-1].tasks.extend(done["data"])
+    return visit.render("board", columns=columns, blockers=blockers, project=project)
+
+
+def _read_board(
+    tx: Tx, service: TaskService, project: str
+) -> tuple[list[Column], Mapping[str, str]]:
+    found = service.list_open(tx, project, ready=_MAX_CARDS, limit=_MAX_CARDS)
+    pending, completed = overview.count_tasks(tx, project)
+    ready = pending - found.begun_count - found.blocked_count
+    columns = [
+        Column("ready", "Ready", ready, [task.data for task in found.ready]),
+        Column("in_work", "In work", found.begun_count, [task.data for task in found.begun]),
+        Column("blocked", "Blocked", found.blocked_count, [task.data for task in found.blocked]),
+        Column("done", "Done", completed, []),
+    ]
+    return columns, found.blockers
+
+
+async def show_table(visit: Visit) -> Response:
+    """Show tasks as a list, newest first or, searched, best first."""
+    filters = {name: visit.argument(name) for name in _FILTERS}
+    wanted = {**filters, "project": filters["project"] or ALL_PROJECTS}
+    page = await visit.call(
+        "list_tasks", **wanted, limit=_PAGE_SIZE, cursor=visit.argument("cursor")
+    )
+    return visit.render("table", page=page, filters=filters)
+
+
+async def show_task(visit: Visit) -> Response:
+    """Show one task, to read and to change."""
+    task = await _get_task(visit)
+    return await _render_task(visit, task, _fields_of(task))
+
+
+async def _get_task(visit: Visit) -> JsonObject:
+    """Return the task; one in the trash has `deleted`."""
+    task_id = visit.request.path_params["id"]
+    try:
+        return (await visit.call("get_task", task_id=task_id))["data"]
+    except ToolFailure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        service: TaskService = visit.app.load_service(TOOLSET.service)
+        try:
+            found = await visit.app.database.read(
+                visit.principal, service.get_task, task_id, trash=True
+            )
+        except NotFound:
+            raise failure from None
+        return {**found.data, "deleted": True}
+
+
+async def _render_task(
+    visit: Visit,
+    task: JsonObject,
+    fields: Mapping[str, str],
+    conflict: ToolFailure | None = None,
+) -> Response:
+    history = await visit.call("desk_history", uri=f"rolltop://task/{task['task_id']}")
+    titles = await _find_titles(visit, [*task.get("blocked_by", ()), task.get("parent_id")])
+    return visit.render(
+        "task",
+        409 if conflict else 200,
+        task=task,
+        fields=fields,
+        titles=titles,
+        changes=history["changes"],
+        conflict=conflict,
+    )
+
+
+async def _find_titles(visit: Visit, ids: list[str | None]) -> Mapping[str, str | None]:
+    service: TaskService = visit.app.load_service(TOOLSET.service)
+    wanted = [one for one in ids if one]
+    return await visit.app.database.read(visit.principal, service.find_titles, wanted, "")
+
+
+def _fields_of(task: JsonObject) -> dict[str, str]:
+    """Return the fields of a task as the form has them."""
+    fields = {name: str(task.get(name, "")) for name in _TEXTS}
+    return fields | {name: "\n".join(task.get(name, ())) for name in _LISTS}
+
+
+_TEXTS: Final = ("title", "description", "priority", "due_at", "project", "parent_id")
+_LISTS: Final = ("tags", "blocked_by", "links")
+
+
+async def change_task(visit: Visit) -> Response:
+    """Do what a button of a task's form says."""
+    task_id, form = visit.request.path_params["id"], visit.form
+    action = form.get("action", "save")
+    arguments: JsonObject = {"task_id": task_id}
+    if form.get("version"):
+        arguments["if_version"] = int(form["version"]) if form["version"].isdecimal() else 0
+    if form.get("force"):
+        arguments["force"] = True
+    match action:
+        case "complete" | "reopen" | "delete" | "restore":
+            if action in {"reopen", "restore"}:
+                arguments.pop("force", None)
+            if action == "restore":
+                arguments.pop("if_version", None)
+            await visit.call_exactly(f"{action}_task", arguments)
+            return visit.redirect("/tasks" if action == "delete" else f"/tasks/{task_id}")
+        case "save":
+            try:
+                await visit.call_exactly("update_task", {**arguments, **_changes(form)})
+            except ToolFailure as failure:
+                if failure.code != "CONFLICT":
+                    raise
+                fields = {name: form.get(name, "") for name in (*_TEXTS, *_LISTS)}
+                return await _render_task(visit, await _get_task(visit), fields, failure)
+        case _:
+            raise PageFailure(400, "No button of this page does that")
+    return visit.redirect(f"/tasks/{task_id}")
+
+
+def _changes(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a form as a tool takes them: those that are empty are cleared."""
+    changes: dict[str, Any] = {}
+    for name in _TEXTS:
+        if name in form:
+            changes[name] = form[name].strip() if name != "description" else form[name]
+    if "priority" in changes:
+        text = changes["priority"]
+        changes["priority"] = int(text) if text.isdecimal() else -1
+    for name in _LISTS:
+        if name in form:
+            changes[name] = [line.strip() for line in form[name].splitlines() if line.strip()]
+    if form.get("comment", "").strip():
+        changes["comment"] = form["comment"].strip()
+    return changes
+
+
+async def add_task(visit: Visit) -> Response:
+    """Add a task."""
+    form = visit.form
+    added = await visit.call(
+        "add_task", title=form.get("title", ""), project=form.get("project", "").strip()
+    )
+    return visit.redirect(f"/tasks/{added['data']['task_id']}")
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (
+    ("/tasks", "GET", show_board),
+    ("/tasks/add", "POST", add_task),
+    ("/tasks/table", "GET", show_table),
+    ("/tasks/{id}", "GET", show_task),
+    ("/tasks/{id}", "POST", change_task),
+)

@@ -1,0 +1,76 @@
+"""Files of the roots on the page: read, never written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.web.visitor import Site, Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    tree = tmp_path / "tree"
+    (tree / "sub folder").mkdir(parents=True)
+    (tree / "long.py").write_text("".join(f"line_{n} = {n}\n" for n in range(1, 1201)))
+    (tree / "sub folder" / "guide#1.md").write_text("# Start\n\ntext\n\n## Water\n\nheron\n")
+    (tree / "empty.txt").write_text("")
+    (tmp_path / "secret.txt").write_text("secret")
+    made = Site(tmp_path, retrieval__roots={"code": tree})
+    yield made
+    made.close()
+
+
+def test_folders_lead_to_files_and_files_to_lines(ann: Visitor) -> None:
+    assert "/files/code" in ann.get("/files").links()
+    folder = ann.get("/files/code")
+    assert {"/files/code/long.py", "/files/code/sub%20folder"} <= set(folder.links())
+    links = ann.get("/files/code/sub%20folder").links()
+    assert "/files/code/sub%20folder/guide%231.md" in links
+    guide = ann.get("/files/code/sub%20folder/guide%231.md")
+    assert "heron" in guide.text
+    section = next(link for link in guide.links() if link.endswith("#L5"))
+    assert ann.get(section.partition("#")[0]).status == 200
+    page = ann.get("/files/code/long.py?line=900#L900".partition("#")[0])
+    assert ("line_900 = 900" in page.text, "line_12 = " in page.text) == (True, False)
+    assert ("span", {"class": "line asked", "id": "L900"}) in page.elements
+    after = ann.get("/files/code/long.py")
+    assert "line_501" not in after.text
+    more = ann.get(next(link for link in after.links() if "?line=" in link and "#" not in link))
+    assert "line_501 = 501" in more.text
+    assert ann.get("/files/code/empty.txt").status == 200
+    assert ann.get("/files/code/long.py?line=99999").status == 200
+
+
+def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:
+    page = ann.submit(ann.get("/files").form("/files"), query="line_77 =")
+    (link,) = [link for link in page.links() if "long.py" in link]
+    assert link == "/files/code/long.py?line=77#L77"
+    page = ann.submit(ann.get("/files").form("/files"), query="^her.n", regex="1", file_glob="*.md")
+    assert "guide#1.md:7" in page.text
+    assert "No line has that" in ann.get("/files?query=zzqx").text
+    assert ann.get("/files?query=(&regex=1").status == 400
+
+
+def test_an_address_of_a_file_leads_there(ann: Visitor) -> None:
+    page = ann.get("/search?q=heron")
+    assert any("guide" in link for link in page.links())
+
+
+def test_what_is_outside_the_roots_is_not_there(ann: Visitor) -> None:
+    for path in (
+        "../secret.txt",
+        "%2e%2e/secret.txt",
+        "sub%20folder/../../secret.txt",
+        "/etc/passwd",
+        "no.txt",
+    ):
+        page = ann.get(f"/files/code/{path}")
+        assert page.status in {400, 404}
+        assert "secret" not in page.text.replace("secret.txt", "")
+    assert ann.get("/files/nowhere/x").status == 404

@@ -1,0 +1,169 @@
+"""Notes on the page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from markupsafe import escape
+
+from rolltop.web.markdown import render_markdown
+
+if TYPE_CHECKING:
+    from tests.web.visitor import Site, Visitor
+
+
+def test_a_note_is_written_found_edited_and_its_versions_compared(site: Site, ann: Visitor) -> None:
+    form = ann.get("/notes/new").form("/notes/new")
+    page = ann.submit(form, text="# Herons\n\nThey *wait*.\n", tags="birds\nwater", action="save")
+    assert "Herons" in page.text
+    assert ("em", {}) in page.elements
+    (note,) = site.agent()("note_list")["items"]
+    assert note["tags"] == ["birds", "water"]
+    path = f"/notes/{note['id']}"
+    assert path in ann.get("/notes?q=herons").links()
+    assert path in ann.get("/notes?tag=birds").links()
+    assert path not in ann.get("/notes?q=ostrich").links()
+    form = ann.get(f"{path}/edit").form(f"{path}/edit")
+    assert form.fields["text"] == "# Herons\n\nThey *wait*.\n"
+    ann.submit(form, text="# Herons\n\nThey *fish*.\n", action="save")
+    versions = ann.get(f"{path}/versions")
+    changes = ann.get(next(link for link in versions.links() if "old=1" in link)).text
+    assert ("-They *wait*." in changes, "+They *fish*." in changes) == (True, True)
+    assert "wait" in ann.get(f"{path}?version=1").text
+    ann.submit(versions.form(f"{path}/manage"), action="restore")
+    assert site.agent()("note_get", id=note["id"])["text"] == "# Herons\n\nThey *wait*.\n"
+
+
+def test_a_preview_writes_nothing(site: Site, ann: Visitor) -> None:
+    form = ann.get("/notes/new").form("/notes/new")
+    page = ann.submit(form, text="some **bold** words", action="preview")
+    assert ("strong", {}) in page.elements
+    assert page.form("/notes/new").fields["text"] == "some **bold** words"
+    assert site.agent()("note_list")["total_items"] == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["\nfirst line empty\n", "one\r\ntwo\r\n", "a\rb\nc", "\n\n", "tab\tand nbsp\xa0"]
+)
+def test_a_text_comes_back_as_it_was(site: Site, ann: Visitor, text: str) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text=text)["id"]
+    path = f"/notes/{note_id}/edit"
+    ann.submit(ann.get(path).form(path), tags="touched", action="save")
+    saved = agent("note_get", id=note_id)
+    assert (saved["text"], saved["tags"]) == (text, ["touched"])
+
+
+def test_a_conflict_shows_both_sides_and_takes_either(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="one\ntwo\n")["id"]
+    path = f"/notes/{note_id}/edit"
+    form = ann.get(path).form(path)
+    agent("note_save", id=note_id, local_version=1, text="one\ntwo by the agent\n")
+    page = ann.submit(form, text="one\ntwo by hand\n", action="save")
+    assert page.status == 409
+    for shown in ("two by the agent", "two by hand", "-two by the agent", "+two by hand"):
+        assert shown in page.text
+    assert agent("note_get", id=note_id)["text"] == "one\ntwo by the agent\n"
+    assert f"/notes/{note_id}" in page.links()  # "take this": what is there stays
+    assert ann.submit(page.form(path), action="save").status == 200
+    assert agent("note_get", id=note_id)["text"] == "one\ntwo by hand\n"
+
+
+def test_a_note_that_would_shrink_is_asked_about(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="word " * 200)["id"]
+    path = f"/notes/{note_id}/edit"
+    page = ann.submit(ann.get(path).form(path), text="short", action="save")
+    assert (page.status, "shrink" in page.text) == (400, True)
+    form = page.form(path)
+    assert form.fields["text"] == "short"
+    assert ann.submit(form, action="save", confirm_shrink="1").status == 200
+    assert agent("note_get", id=note_id)["text"] == "short"
+
+
+def test_a_note_is_deleted_and_brought_back(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="soon gone")["id"]
+    path = f"/notes/{note_id}"
+    assert "soon gone" not in ann.submit(ann.get(path).form(f"{path}/manage"), action="trash").text
+    page = ann.get(path)
+    assert "in the trash" in page.text
+    ann.submit(page.form(f"{path}/manage"), action="untrash")
+    assert agent("note_list")["total_items"] == 1
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)><animate onbegin=alert(1) attributeName=x></svg>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt&#58;alert(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    '<a href="java\tscript:alert(1)">x</a>',
+    '<a href="&#x6A;avascript:alert(1)">x</a>',
+    "![x](https://elsewhere.example/pixel.png)",
+    "<iframe src=https://elsewhere.example></iframe>",
+    "<style>body{background:url(https://elsewhere.example)}</style>",
+    '<p style="background:url(https://elsewhere.example)" class=x id=main>x</p>',
+    "<form action=/logout method=post><button>x</button></form>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+    "```\n</code></pre><script>alert(1)</script>\n```",
+    "`</code><script>alert(1)</script>`",
+    "<meta http-equiv=refresh content=0;url=https://elsewhere.example>",
+    "<base href=https://elsewhere.example>",
+    "<link rel=stylesheet href=https://elsewhere.example>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<input autofocus onfocus=alert(1)>",
+]
+
+
+BAD = re.compile(
+    r"<(script|img|svg|iframe|style|form|meta|base|link|input|details|math|button|noscript)"
+    r"|<[^>]*( on\w+| style| id| class|href=.(?!https?:|mailto:))",
+    re.IGNORECASE,
+)
+
+
+def test_markdown_brings_no_script_style_form_nor_anything_from_elsewhere(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    for text in HOSTILE:
+        note_id = agent("note_save", text=f"before\n\n{text}\n\nafter")["id"]
+        page = ann.get(f"/notes/{note_id}")
+        assert page.status == 200
+        html = page.body.partition('<article class="markdown" id="note" data-live>')[2]
+        html = html.partition("</article>")[0]
+        assert "before" in html
+        assert BAD.search(html) is None, (text, html)
+
+
+def test_markdown_keeps_what_people_write() -> None:
+    html = render_markdown(
+        "# T\n\n- *a*\n- [b](https://example.org)\n\n| x |\n|---|\n| 1 |\n\n~~s~~"
+    )
+    for kept in ("<h1>T</h1>", "<em>a</em>", 'href="https://example.org"', "<td>1</td>", "<del>"):
+        assert kept in html
+    assert "<kbd>x</kbd>" in render_markdown("<kbd>x</kbd><br>" * 200)
+
+
+def test_a_text_that_is_too_long_or_deep_for_a_parser_is_shown_as_it_is() -> None:
+    for text in ("<" * 300_000, "> " * 60_000, "<div>" * 20_000, "<b></i>" * 15_000):
+        assert render_markdown(text) == f"<pre>{escape(text)}</pre>"
+
+
+def test_anothers_note_is_not_there(site: Site, ann: Visitor, other: str) -> None:
+    note_id = site.agent(other)("note_save", text="of Bob")["id"]
+    for path in ("", "/edit", "/versions", "?version=1"):
+        assert ann.get(f"/notes/{note_id}{path}").status == 404
+    form = ann.get("/notes/new").form("/notes/new")
+    form.action = f"/notes/{note_id}/edit"
+    assert ann.submit(form, text="taken", action="save").status == 404
+    form.action = f"/notes/{note_id}/manage"
+    for action in ("trash", "restore", "delete_permanently"):
+        assert ann.submit(form, action=action, version="1", restore="1").status in {400, 404}
+    assert site.agent(other)("note_get", id=note_id)["text"] == "of Bob"

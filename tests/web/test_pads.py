@@ -1,0 +1,100 @@
+"""Pads on the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.web.visitor import Site, Visitor
+
+
+def new_pad(agent: Any, *cells: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return a new pad's id and those of its cells."""
+    pad = agent("scratch_create", metadata={"title": "Plan"}, cells=list(cells))["scratchpad"]
+    return pad["scratch_id"], [cell["cell_id"] for cell in pad["cells"]]
+
+
+def test_a_pad_shows_its_cells_and_what_is_wrong_at_the_line(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    bad = {"language": "json", "content": '{\n  "a": 1,\n  b\n}', "validate": True}
+    pad_id, _ = new_pad(agent, {"language": "md", "content": "# Kingfisher"}, bad)
+    listed = ann.get("/pads")
+    assert f"/pads/{pad_id}" in listed.links()
+    page = ann.get(f"/pads/{pad_id}")
+    for shown in ("Plan", "# Kingfisher", "not valid", "line 3:", "JSON_SYNTAX"):
+        assert shown in page.text
+    assert any(
+        pad_id in link or "/cells/" in link for link in ann.get("/pads?q=kingfisher").links()
+    )
+
+
+def test_a_cell_is_edited_with_its_version_and_keeps_its_checks(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    cell = {
+        "language": "json",
+        "content": "{}",
+        "validate": True,
+        "tags": ["x"],
+        "json_schema": {"type": "object"},
+    }
+    pad_id, (cell_id,) = new_pad(agent, cell)
+    path = f"/pads/{pad_id}/cells/{cell_id}"
+    first, second = ann.get(path).form(path), ann.get(path).form(path)
+    assert ann.submit(first, content='{"a": 1}').status == 200
+    page = ann.submit(second, content='{"b": 2}')
+    assert page.status == 409
+    assert '{"a": 1}' in page.text
+    assert page.form(path).fields["content"] == '{"b": 2}'
+    ann.submit(page.form(path), content="[]")
+    saved = agent("scratch_read", scratch_id=pad_id)["scratchpad"]["cells"][0]
+    assert (saved["content"], saved["tags"], saved["validation"]["errors"]) == ("[]", ["x"], 1)
+
+
+def test_cells_and_pads_are_added_and_deleted(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "old"})
+    path = f"/pads/{pad_id}"
+    ann.submit(ann.get(f"{path}/new").form(f"{path}/new"), language="py", content="x = 1\n")
+    ann.submit(ann.get(path).form(f"{path}/manage"), action="delete_cell", cell_id=cell_id)
+    ann.submit(ann.get(path).form(f"{path}/manage"), action="title", title="Renamed")
+    pad = agent("scratch_read", scratch_id=pad_id)["scratchpad"]
+    assert (pad["title"], [cell["content"] for cell in pad["cells"]]) == ("Renamed", ["x = 1\n"])
+    ann.submit(ann.get(path).form(f"{path}/manage"), action="delete")
+    assert agent("scratch_list")["scratchpads"] == []
+
+
+def test_a_cells_address_leads_to_its_pad(site: Site, ann: Visitor) -> None:
+    pad_id, (cell_id,) = new_pad(site.agent(), {"language": "md", "content": "text"})
+    page = ann.get(f"/cells/{cell_id}")
+    assert page.status == 303
+    assert page.headers["location"] == f"/pads/{pad_id[:8]}#cell-{cell_id[:8]}"
+    assert ann.get(page.headers["location"].partition("#")[0]).status == 200
+
+
+def test_a_long_pad_goes_on_on_further_pages(site: Site, ann: Visitor) -> None:
+    cells = [
+        {"language": "text", "content": f"number {n} " + "many words " * 2000} for n in range(20)
+    ]
+    pad_id, _ = new_pad(site.agent(), *cells)
+    path, seen = f"/pads/{pad_id}", list[str]()
+    while path:
+        page = ann.get(path)
+        seen += [n for n in map(str, range(20)) if f"number {n} " in page.text]
+        path = next((link for link in page.links() if "cursor=" in link), "")
+    assert seen == [str(n) for n in range(20)]
+
+
+def test_anothers_pad_is_not_there(site: Site, ann: Visitor, other: str) -> None:
+    pad_id, (cell_id,) = new_pad(site.agent(other), {"language": "md", "content": "of Bob"})
+    for path in (f"/pads/{pad_id}", f"/pads/{pad_id}/cells/{cell_id}", f"/cells/{cell_id}"):
+        assert ann.get(path).status == 404, path
+    form = ann.get("/").form("/logout")
+    for action, target in (
+        ("delete", "manage"),
+        ("delete_cell", "manage"),
+        ("", f"cells/{cell_id}"),
+    ):
+        form.action = f"/pads/{pad_id}/{target}"
+        page = ann.submit(form, action=action, cell_id=cell_id, language="md", content="x")
+        assert page.status in {200, 400, 404}
+    assert "of Bob" in str(site.agent(other)("scratch_read", scratch_id=pad_id))

@@ -1,0 +1,129 @@
+"""Tasks on the page: seen, changed and taken away by the same tools and versions as agents' own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.web.visitor import Visitor
+
+if TYPE_CHECKING:
+    from tests.web.visitor import Site
+
+
+def test_the_board_counts_all_tasks_and_shows_the_most_urgent(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    for start in (0, 50):
+        agent("add_task", tasks=[{"title": f"ready {start + n}"} for n in range(50)])
+    first = agent("add_task", title="begun", priority=0)["data"]["task_id"]
+    agent("claim_task", task_id=first)
+    agent("add_task", title="waits", blocked_by=[first])
+    done = agent("add_task", title="finished")["data"]["task_id"]
+    agent("complete_task", task_id=done)
+    page = ann.get("/tasks")
+    text = " ".join(page.text.split())
+    for shown in ("Ready 100", "In work 1", "Blocked 1", "Done 1", "and 50 more", "claude until"):
+        assert shown in text, text
+    assert len([link for link in page.links() if link.startswith("/tasks/")]) < 70
+
+
+def test_a_task_is_added_done_reopened_deleted_and_brought_back(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    page = ann.submit(ann.get("/tasks").form("/tasks/add"), title="Buy milk")
+    assert "Buy milk" in page.text
+    (task,) = agent("list_tasks")["data"]
+    path = f"/tasks/{task['task_id']}"
+    for action, status in (("complete", "completed"), ("reopen", "pending")):
+        page = ann.submit(ann.get(path).form(path), action=action)
+        assert agent("get_task", task_id=task["task_id"])["data"]["status"] == status
+    ann.submit(ann.get(path).form(path), action="delete")
+    assert agent("list_tasks")["data"] == []
+    page = ann.get(path)
+    assert "deleted" in page.text
+    ann.submit(page.form(path), action="restore")
+    assert len(agent("list_tasks")["data"]) == 1
+    assert agent("desk_history")["changes"][0]["by"] == "page"
+
+
+def test_every_field_is_changed_and_cleared(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    other = agent("add_task", title="other")["data"]["task_id"]
+    task_id = agent("add_task", title="old", priority=3)["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    fields = {
+        "title": "new",
+        "description": "line one\nline two",
+        "priority": "1",
+        "due_at": "2027-01-31",
+        "project": "red",
+        "tags": "a\nb",
+        "blocked_by": other,
+        "links": "https://example.org/x",
+        "comment": "by hand",
+    }
+    page = ann.submit(ann.get(path).forms[-1], **fields, action="save")
+    assert page.status == 200, page.text
+    task = agent("get_task", task_id=task_id)["data"]
+    assert (task["title"], task["description"]) == ("new", "line one\nline two")
+    assert (task["priority"], task["tags"], task["blocked_by"]) == (1, ["a", "b"], [other])
+    assert (task["project"], task["links"]) == ("red", ["https://example.org/x"])
+    assert task["comments"][0]["text"] == "by hand"
+    assert "other" in page.text
+    cleared = dict.fromkeys(fields, "") | {"title": "new", "action": "save"}
+    ann.submit(ann.get(path).forms[-1], **cleared)
+    task = agent("get_task", task_id=task_id)["data"]
+    gone = {"description", "priority", "due_at", "project", "tags", "blocked_by", "links"}
+    assert not gone & task.keys()
+
+
+def test_a_change_that_an_agent_was_faster_with_is_a_conflict_that_keeps_the_text(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="first")["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    form = ann.get(path).forms[-1]
+    agent("update_task", task_id=task_id, title="by the agent")
+    page = ann.submit(form, title="by hand", action="save")
+    assert page.status == 409
+    assert "by the agent" in page.text
+    again = page.forms[-1]
+    assert again.fields["title"] == "by hand"
+    assert ann.submit(again, action="save").status == 200
+    assert agent("get_task", task_id=task_id)["data"]["title"] == "by hand"
+
+
+def test_a_claimed_task_is_changed_only_on_purpose(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="claimed")["data"]["task_id"]
+    agent("claim_task", task_id=task_id)
+    path = f"/tasks/{task_id}"
+    form = ann.get(path).form(path)
+    assert ann.submit(form, action="complete").status == 409
+    assert ann.submit(form, action="complete", force="1").status == 200
+    assert agent("get_task", task_id=task_id)["data"]["status"] == "completed"
+
+
+def test_the_table_is_narrowed_and_goes_on(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    agent("add_task", tasks=[{"title": f"task {n}", "project": "red"} for n in range(50)])
+    agent("add_task", title="a walrus", tags=["zoo"])
+    page = ann.get("/tasks/table")
+    older = ann.get(next(link for link in page.links() if "cursor=" in link))
+    shown = [link for one in (page, older) for link in one.links() if link.count("-") == 4]
+    assert len(set(shown)) == 51
+    form = page.form("/tasks/table")
+    for filters in ({"q": "walrus"}, {"tag": "zoo"}):
+        text = ann.submit(form, None, **filters).text
+        assert ("a walrus" in text, "task 7" in text) == (True, False)
+    assert "a walrus" not in ann.submit(form, project="red", status="pending").text
+
+
+def test_anothers_task_is_not_there(site: Site, ann: Visitor, other: str) -> None:
+    task_id = site.agent(other)("add_task", title="of Bob")["data"]["task_id"]
+    assert ann.get(f"/tasks/{task_id}").status == 404
+    form = ann.get("/tasks").form("/tasks/add")
+    form.action = f"/tasks/{task_id}"
+    for action in ("complete", "delete", "save", "restore", "reopen", "nonsense"):
+        assert ann.submit(form, action=action).status in {400, 404}
+    assert "of Bob" in str(site.agent(other)("list_tasks"))
+    assert Visitor(site).get(f"/tasks/{task_id}").status == 401
