@@ -144,6 +144,14 @@ _DESK: Final[Calls] = [
     ("desk_resume", {}),
     ("desk_search", {"query": "how many masts"}),
     ("desk_changes", {"since": "0"}),
+    (
+        "desk_link",
+        {
+            "from": f"rolltop://pad/{_PAD['scratch_id']}",
+            "relation": "relates",
+            "to": "https://example.org/",
+        },
+    ),
     ("desk_history", {}),
 ]
 _BEFORE_UNDO: Final = [*_TASKS, *_READER, *_SCRATCH, *_RETRIEVAL, *_DESK]

@@ -192,5 +192,10 @@ SAMPLES: dict[str, Callable[[Stage], dict[str, Any]]] = {
     "desk_history": lambda stage: {"since": str(0 * len(stage.task()))},
     "desk_changes": lambda stage: {"since": str(0 * len(stage.task()))},
     "desk_undo": lambda stage: {"operation": stage.operation()},
+    "desk_link": lambda stage: {
+        "from": f"rolltop://note/{stage.note()}",
+        "relation": "implements",
+        "to": f"rolltop://task/{stage.task()}",
+    },
     "desk_read": lambda stage: {"uri": f"rolltop://note/{stage.note()[:8]}#L1-9"},
 }

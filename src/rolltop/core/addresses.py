@@ -137,6 +137,21 @@ def is_address(text: str) -> bool:
     return True
 
 
+def is_about(text: str, thing: str) -> bool:
+    """Whether a text is an address of a thing or of a place in it.
+
+    The thing's own address has the whole id of a record, of which the text may have the beginning.
+    """
+    if text == thing:
+        return True
+    try:
+        address = replace(parse_address(text), version="", lines=None)
+    except InvalidArgument:
+        return False
+    may_be_start = address.kind in RECORD_KINDS and len(address.id) >= SHORT_ID_LENGTH
+    return str(address) == thing or (may_be_start and thing.startswith(str(address).lower()))
+
+
 def shorten_address(uri: str) -> str:
     """Return the address of a record, printed with its whole id, as answers show it."""
     before, slash, record_id = uri.rpartition("/")

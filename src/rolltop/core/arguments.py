@@ -8,6 +8,7 @@ import math
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -500,6 +501,9 @@ def _argument_model(
     for own in [field for field in fields if hasattr(BaseModel, field)]:
         kind, default = fields.pop(own)  # a model's own attribute would be shadowed
         fields[f"{own}_"] = (Annotated[kind, Field(alias=own)], default)
+    for own in [field for field in fields if iskeyword(field.removesuffix("_"))]:
+        kind, default = fields[own]
+        fields[own] = (Annotated[kind, Field(alias=own.removesuffix("_"))], default)
     for own in added:
         if chosen is None or own in chosen:
             fields[own] = (_ADDED[own][1], None)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
@@ -137,6 +138,11 @@ class AppContext:
             listener(principal, uri)
 
 
+def _python_name(name: str) -> str:
+    """Return what a function calls the argument of that name: `from_` what is `from`."""
+    return f"{name}_" if iskeyword(name) else name
+
+
 def ignore_progress(_done: float, _total: float | None, _message: str) -> None:
     """Report to nobody."""
 
@@ -164,6 +170,7 @@ class CallContext:
         Raises Conflict for a key that came with other arguments before.
         """
         key = arguments.pop("idempotency_key", None)
+        arguments = {_python_name(name): value for name, value in arguments.items()}
         if key is None:
             return await function(self, **arguments)
         own = idempotency.IdempotencyKey.of_call(self.tool, key, arguments)

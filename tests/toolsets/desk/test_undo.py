@@ -15,6 +15,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
 from rolltop.core.journal.tables import journaled_tables
 from rolltop.core.principal import Principal
+from rolltop.toolsets.desk import store as desk_tables
 from rolltop.toolsets.notes.store import tables as note_tables
 from rolltop.toolsets.scratch.store import tables as scratch_tables
 from rolltop.toolsets.tasks.store import tables as task_tables
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import Answer
 
-ALL_TABLES: Final = (task_tables, note_tables, scratch_tables)
+ALL_TABLES: Final = (task_tables, note_tables, scratch_tables, desk_tables)
 TEXTS: Final = st.sampled_from(["", "a\n", "a\nb\nc\n", "b\nc\n", "x = 1\n", "long\n" * 100])
 TAGS: Final = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)
 PHASES: Final = [Phase.generate]
@@ -175,6 +176,20 @@ class Writes(RuleBasedStateMachine):
             pad = self.pads[which % len(self.pads)]
             self.call("scratch_update", scratch_id=pad, tags=tags, metadata={"title": title})
             self.call(tool, scratch_id=pad)
+
+    @rule(
+        which=NUMBER,
+        other=NUMBER,
+        relation=st.sampled_from(["relates", "supersedes"]),
+        remove=st.booleans(),
+    )
+    def link(self, which: int, other: int, relation: str, *, remove: bool) -> None:
+        ends = [f"rolltop://task/{one}" for one in self.tasks]
+        ends += [f"rolltop://note/{one}" for one in self.notes]
+        ends += [f"rolltop://cell/{one}" for _pad, one in self.cells]
+        if ends:
+            given = {"from": ends[which % len(ends)], "to": ends[other % len(ends)]}
+            self.call("desk_link", **given, relation=relation, remove=remove)
 
     @rule()
     def undo_the_last_and_redo_it(self) -> None:

@@ -39,6 +39,8 @@ TOOLSET: Final = Toolset(
     error_output=DeskErrorAnswer,
     with_continuation=add_continuation,
     service=SERVICE,
+    undo="rolltop.toolsets.desk.links:take_back",
+    journal_kinds=("link",),
     settings=(
         Setting(
             "desk.history_days",

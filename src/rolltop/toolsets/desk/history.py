@@ -14,6 +14,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.toolsets.desk.links import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,11 +100,26 @@ def _describe(entry: Entry, texts: dict[str, str], undone: str | None) -> JsonOb
         "at": format_timestamp(entry.at),
         "summary": history.summarize(entry, texts),
     }
-    if entry.kind not in RECORD_KINDS:
+    if entry.kind == "link":
+        data |= _describe_link(entry)
+    elif entry.kind not in RECORD_KINDS:
         data["summary"] = f"{entry.kind} {entry.ref} {data['summary']}"
     if undone is not None:
         data["undone_by"] = short_operation(undone)
     return {name: value for name, value in data.items() if value not in {None, ""}}
+
+
+def _describe_link(entry: Entry) -> JsonObject:
+    """Return the fields that tell of a link that came or went."""
+    change = entry.changes[0]
+    row = change["before"] if change["after"] is None else change["after"]
+    verb = "unlinked" if change["after"] is None else "linked"
+    if not {"source", "target"} <= row.keys() or not all(
+        isinstance(row[end], str) for end in ("source", "target")
+    ):
+        return {"summary": f"link {verb}"}  # an address so long that it lies elsewhere
+    summary = f"{verb}: {row['relation']} {show(row['target'])}"
+    return {"uri": show(row["source"]), "summary": summary}
 
 
 def short_operation(operation: str) -> str:

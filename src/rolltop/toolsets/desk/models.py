@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -10,6 +11,18 @@ from rolltop.core.addresses import Kind
 from rolltop.core.pagination import NextCall
 
 JsonObject = dict[str, Any]
+Relation = Literal["relates", "implements", "evidence", "derived_from", "supersedes", "duplicates"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link from one thing to another: their addresses, and the keys of the things."""
+
+    relation: Relation
+    source: str
+    source_key: str
+    target: str
+    target_key: str
 
 
 class ThingRef(TypedDict):
@@ -19,11 +32,29 @@ class ThingRef(TypedDict):
     title: NotRequired[str]
 
 
+class LinkData(TypedDict):
+    """A link as one end sees it, such as `superseded_by`: what is at the other end."""
+
+    relation: str
+    uri: str
+    title: NotRequired[str]
+
+
+class LinkAnswer(TypedDict):
+    """Two things, and whether they are linked now."""
+
+    uri: NotRequired[str]
+    relation: Relation
+    to: NotRequired[str]
+    linked: bool
+    omitted: NotRequired[list[str]]
+
+
 class AddressAnswer(TypedDict):
     """What is at an address now: a text or its lines, a pad's cells, a folder's entries or a task.
 
     `uri` has the version that is shown. `became` says what happened to what was asked for;
-    `heading` has the titles around the text, the outermost first.
+    `heading` has the titles around the text, the outermost first. `links` are those from and to it.
     """
 
     uri: str
@@ -41,6 +72,8 @@ class AddressAnswer(TypedDict):
     cells: NotRequired[list[JsonObject]]
     entries: NotRequired[list[JsonObject]]
     task: NotRequired[JsonObject]
+    links: NotRequired[list[LinkData]]
+    more_links: NotRequired[int]
     omitted: NotRequired[list[str]]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
@@ -61,6 +94,7 @@ class DeskHit(TypedDict):
     score: NotRequired[float]
     by: NotRequired[str]
     at: str
+    superseded_by: NotRequired[str]
 
 
 class SearchAnswer(TypedDict):

@@ -32,7 +32,8 @@ class Opened:
     """What is at an address now; `address` names the version that is shown.
 
     `became` says what happened to what was asked for. `source` gives the rest of the answer, which
-    may be cut; the tool `tool` reads on with `arguments` and what `source` changes in them.
+    may be cut; the tool `tool` reads on with `arguments` and what `source` changes in them. Of a
+    record, `record_id` is the whole id.
     """
 
     address: Address
@@ -42,6 +43,7 @@ class Opened:
     source: Page | TextPage | None = None
     tool: str = ""
     arguments: JsonObject = field(default_factory=dict[str, Any])
+    record_id: str = ""
 
     def answer(self, call: CallContext) -> JsonObject:
         """Return the answer within the call's budget."""

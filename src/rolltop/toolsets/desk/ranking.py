@@ -13,7 +13,7 @@ from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import TermStatistics, query_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rolltop.core.fulltext import FoundText
     from rolltop.core.fulltext.relevance import Relevance
@@ -29,6 +29,7 @@ class RankedText:
     found: FoundText
     score: float
     has_all: bool
+    superseded_by: str = ""
 
 
 def rank_texts(query: str, kinds: Iterable[Sequence[FoundText]]) -> list[RankedText]:
@@ -42,6 +43,20 @@ def rank_texts(query: str, kinds: Iterable[Sequence[FoundText]]) -> list[RankedT
     ranked = [_keep_order([(found, next(scored)) for found in some]) for some in lists]
     merged = list(merge(*ranked, key=lambda one: -one.score))
     return [one for one in merged if one.score] or merged
+
+
+def rank_below(ranked: Sequence[RankedText], above: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return the places of texts in an order in which each follows those that it is `above` by.
+
+    Others stay as they are; of texts that stand above each other each counts once.
+    """
+
+    def key_of(place: int, below: frozenset[int]) -> list[int]:
+        others = (other for other in above.get(place, ()) if other not in below)
+        keys = ([*key_of(other, below | {other}), place] for other in others)
+        return max([[place], *keys])
+
+    return sorted(range(len(ranked)), key=lambda place: key_of(place, frozenset({place})))
 
 
 def _keep_order(scored: Sequence[tuple[FoundText, Relevance]]) -> list[RankedText]:

@@ -71,6 +71,7 @@ async def open_note(call: CallContext, address: Address) -> Opened:
         page,
         "note_get",
         {"id": note_id, "local_version": version},
+        note_id,
     )
 
 
@@ -82,6 +83,7 @@ async def open_pad(call: CallContext, address: Address) -> Opened:
         str(pad.metadata.get("title") or ""),
         {"tags": list(pad.tags)},
         _changes(address, pad.version),
+        record_id=pad.scratch_id,
     )
     if pad.deleted_at is not None:
         return replace(opened, became=(*opened.became, "deleted (restore: scratch_restore)"))
@@ -112,7 +114,7 @@ async def open_cell(call: CallContext, address: Address) -> Opened:
     at = replace(address, id=short_id(cell_id))
     if pad.deleted_at is not None:
         gone = "deleted with its pad (restore: scratch_restore)"
-        return Opened(at, "", {"pad": shown_pad}, (gone,))
+        return Opened(at, "", {"pad": shown_pad}, (gone,), record_id=cell_id)
     read: Page = await use_tool(SCRATCH, "scratch_read")(
         _without_budget(call), pad_id, [cell_id], include_metadata=False
     )
@@ -142,6 +144,7 @@ async def open_cell(call: CallContext, address: Address) -> Opened:
         page,
         "scratch_read",
         {"scratch_id": pad_id, "cell_ids": [cell_id], "include_metadata": False},
+        cell_id,
     )
 
 
@@ -174,7 +177,8 @@ async def open_task(call: CallContext, address: Address) -> Opened:
 def _opened_task(address: Address, data: JsonObject) -> Opened:
     version = data["version"]
     at = replace(address, id=short_id(data["task_id"]), version=str(version), lines=None)
-    return Opened(at, data["title"], became=_changes(address, version))
+    became = _changes(address, version)
+    return Opened(at, data["title"], became=became, record_id=data["task_id"])
 
 
 def _without_uri(data: JsonObject) -> JsonObject:

@@ -10,15 +10,16 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
-from rolltop.core.addresses import record_address
+from rolltop.core.addresses import full_address, parse_address, record_address
 from rolltop.core.arguments import parse_timestamp, require_storable
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import FoundText, TextQuery
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
+from rolltop.toolsets.desk import links, store
 from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
 from rolltop.toolsets.desk.opened import find_titles, use_tool
-from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_texts
+from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
@@ -128,6 +129,7 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
     start = _parse_cursor(kind, call.cursor)
     lists = await find_texts(call, query)
     ranked = await call.run_in_thread(rank_texts, query.words, lists.values())
+    ranked = await _mark_superseded(call, ranked)
     shown = ranked[start : start + MAX_HITS]
     things = [(one.found.kind, one.found.ref) for one in shown if one.found.ref]
     latest = await call.read(history.latest_entries, things) if things else {}
@@ -147,6 +149,33 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
         start + len(packed) < len(ranked),
         counts_only=True,
     )
+
+
+async def _mark_superseded(call: CallContext, ranked: list[RankedText]) -> list[RankedText]:
+    """Say of what is superseded by what, and put it below that."""
+    things = [_thing_of(one.found) for one in ranked]
+    superseders = await call.read(links.find_superseders, things) if ranked else {}
+    if not superseders:
+        return ranked
+    first = {store.key_of(thing): at for at, thing in reversed(list(enumerate(things)))}
+    above = {
+        at: [first[one.source_key] for one in some if one.source_key in first]
+        for at, some in superseders.items()
+    }
+    marked: list[RankedText] = []
+    score = ranked[0].score
+    for at in rank_below(ranked, above):
+        score = min(score, ranked[at].score)
+        by = links.show(superseders[at][0].source) if at in superseders else ""
+        marked.append(replace(ranked[at], score=score, superseded_by=by))
+    return marked
+
+
+def _thing_of(found: FoundText) -> str:
+    """Return the address of the thing that a text is of."""
+    if found.ref:
+        return full_address(found.kind, found.ref)
+    return links.End.of(parse_address(found.uri)).thing
 
 
 def _pack(
@@ -184,6 +213,7 @@ def _head(one: RankedText, latest: Mapping[tuple[str, str], Entry], line: int) -
         "score": round(one.score, _SCORE_DIGITS),
         "by": entry.client if entry else "",
         "at": (entry.at if entry else found.at).strftime("%Y-%m-%dT%H:%MZ"),
+        "superseded_by": one.superseded_by,
     }
     return {name: value for name, value in head.items() if value or name == "lines"}
 

@@ -6,6 +6,7 @@ The desk uses of other toolsets what they publish: the functions of their tools,
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,8 +15,9 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
-from rolltop.toolsets.desk import history, resume, search, undo
+from rolltop.toolsets.desk import history, links, resume, search, undo
 from rolltop.toolsets.desk.files import open_file, open_section
+from rolltop.toolsets.desk.links import End
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.desk.models import JsonObject, ResumeAnswer, UndoAnswer
+    from rolltop.toolsets.desk.models import (
+        JsonObject,
+        LinkAnswer,
+        Relation,
+        ResumeAnswer,
+        UndoAnswer,
+    )
     from rolltop.toolsets.desk.opened import Opened
     from rolltop.toolsets.desk.undo import Undone
 
@@ -62,19 +70,71 @@ class DeskService:
 
         """
         address = parse_address(require_storable(uri, "uri"))
-        toolset, open_address = _OPENERS[address.kind]
+        self._require_offered(address)
+        try:
+            opened = await self._open(call, address)
+        except NotFound:
+            if address.kind in RECORD_KINDS:
+                gone = await call.read(history.describe_gone, address)
+                if gone is not None:
+                    return gone
+            raise
+        end = End.of(opened.address, opened.record_id)
+        described = await call.read(links.describe_links, self._app, end)
+        fields = {**opened.fields, **links.fit_links(described, call.budget)}
+        return replace(opened, fields=fields).answer(call)
+
+    async def link(
+        self, call: CallContext, source: str, target: str, relation: Relation, *, remove: bool
+    ) -> LinkAnswer:
+        """Answer desk_link.
+
+        Raises:
+            InvalidArgument: an end is no address, or both are the same thing.
+            NotFound: nothing is there, or no such link.
+
+        """
+        start, end = links.parse_end(source, "from"), links.parse_end(target, "to")
+        if not remove:
+            start, end = await self._find_end(call, start), await self._find_end(call, end)
+        if start.thing == end.thing:
+            raise InvalidArgument(
+                "from and to are the same thing", hint="Name two different things."
+            )
+        write = links.remove_link if remove else links.add_link
+        await call.write(write, start, end, relation)
+        for one in (start, end):
+            if one.is_record:
+                self._app.notify_changed(call.principal, one.thing)
+        return {
+            "uri": links.show(start.uri),
+            "relation": relation,
+            "to": links.show(end.uri),
+            "linked": not remove,
+        }
+
+    async def _find_end(self, call: CallContext, end: End) -> End:
+        """Return an end with the whole id of what is there. Raises NotFound."""
+        if end.address is None:
+            return end
+        self._require_offered(end.address)
+        whole = replace(call, budget=0, cursor=None)
+        opened = await self._open(whole, end.address)
+        return End.of(replace(end.address, section=opened.address.section), opened.record_id)
+
+    def _require_offered(self, address: Address) -> None:
+        toolset, _open_address = _OPENERS[address.kind]
         if toolset not in {each.name for each in self._app.registry.toolsets}:
             raise NotFound(
                 f"Addresses of a {address.kind} are not opened here",
                 hint=f"This server is set to leave out the toolset {toolset}.",
             )
+
+    async def _open(self, call: CallContext, address: Address) -> Opened:
+        _toolset, open_address = _OPENERS[address.kind]
         try:
-            opened = await open_address(call, address)
+            return await open_address(call, address)
         except (NotFound, InvalidConfig) as missing:
-            if address.kind in RECORD_KINDS:
-                gone = await call.read(history.describe_gone, address)
-                if gone is not None:
-                    return gone
             raise NotFound(missing.message, hint=missing.hint, data=_details(missing)) from None
         except (InvalidText, BudgetTooSmall):
             raise
@@ -82,7 +142,6 @@ class DeskService:
             raise InvalidArgument(
                 refused.message, hint=refused.hint, data=_details(refused)
             ) from None
-        return opened.answer(call)
 
     async def resume(self, call: CallContext, project: str | None) -> ResumeAnswer:
         """Answer desk_resume. Raises InvalidArgument."""

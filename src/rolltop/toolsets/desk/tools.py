@@ -13,6 +13,8 @@ from rolltop.core.tools import Tool
 from rolltop.toolsets.desk.models import (
     AddressAnswer,
     JournalAnswer,
+    LinkAnswer,
+    Relation,
     ResumeAnswer,
     SearchAnswer,
     UndoAnswer,
@@ -97,6 +99,18 @@ async def desk_undo(
     return await service.undo(call, operation, since, actor, dry_run=dry_run)
 
 
+async def desk_link(
+    call: CallContext,
+    from_: str,
+    relation: Relation,
+    to: Annotated[str, Field(description="rolltop:// or https://, as from")],
+    remove: bool = False,
+) -> LinkAnswer:
+    """Link two things, for desk_read to show from both; what is superseded ranks below."""
+    service: DeskService = call.app.load_service(SERVICE)
+    return await service.link(call, from_, to, relation, remove=remove)
+
+
 TOOLS: Final = (
     Tool(
         "desk_resume",
@@ -161,5 +175,13 @@ TOOLS: Final = (
         UndoAnswer,
         destructive=True,
         search_hint="revert take back roll back restore",
+    ),
+    Tool(
+        "desk_link",
+        desk_link,
+        "Link two things",
+        LinkAnswer,
+        idempotent=True,
+        search_hint="relate reference evidence supersede duplicate",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NotRequired
@@ -86,12 +87,22 @@ class TaskFilters:
     own_project: str | None = None
 
 
+def hash_token(token: str) -> str:
+    """Return a token's stored form: 96 random bits need no slow hash."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @dataclass(frozen=True)
 class ClaimAccess:
     """What a caller shows to write a task that may be claimed: its token's hash, or force."""
 
     claim_hash: str | None = None
     force: bool = False
+
+    @classmethod
+    def by(cls, token: str | None, *, force: bool) -> ClaimAccess:
+        """Return what a caller shows with a token, if it has one."""
+        return cls(None if token is None else hash_token(token), force)
 
 
 @dataclass(frozen=True)

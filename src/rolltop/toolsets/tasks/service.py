@@ -7,7 +7,6 @@ owner that nobody is, so that a refusal costs what a missing task costs.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from dataclasses import replace
@@ -16,11 +15,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core import addresses
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
-from rolltop.toolsets.tasks import errors, input_checks, store
+from rolltop.toolsets.tasks import claims, errors, input_checks, store
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
     Claim,
@@ -33,8 +33,9 @@ from rolltop.toolsets.tasks.models import (
     TaskFilters,
     TaskInput,
     format_timestamp,
+    hash_token,
 )
-from rolltop.toolsets.tasks.store import graph
+from rolltop.toolsets.tasks.store import comments, graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,6 @@ _ID_PREFIX: Final = re.compile(
 _DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
 _MAX_CANDIDATES: Final = 5
-_OVERRIDE: Final = "overrode"
 _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
 _MAX_COMPLETIONS: Final = 100
@@ -226,7 +226,7 @@ class TaskService:
         """Return one task, its newest comments (`before` a version) and how many are older."""
         task = self.get_task(tx, task_id, user_id)
         owner = resolve_owner(tx.scope, user_id)
-        return task, *store.read_comments(tx, owner, task.id, before)
+        return task, *comments.read_comments(tx, owner, task.id, before)
 
     def next_task(
         self,
@@ -268,6 +268,18 @@ class TaskService:
         No project stands for all.
         """
         return store.read_titles(tx, tx.scope.user_id, task_ids, project)
+
+    def find_linking(self, tx: Tx, address: str) -> list[str]:
+        """List the caller's tasks with a link to a thing, or to a place in it.
+
+        The address has the whole id of a record, and no version and lines.
+        """
+        linking = store.read_links(tx, tx.scope.user_id, addresses.shorten_address(address))
+        return [
+            task_id
+            for task_id, links in linking
+            if any(addresses.is_about(link, address) for link in links)
+        ]
 
     def count_waiting(
         self,
@@ -323,8 +335,8 @@ class TaskService:
         if task is None:
             raise errors.not_found()
         errors.require_version(task, if_version)
-        access = _access(token, force=force)
-        _require_access(tx, owner, task, access)
+        access = ClaimAccess.by(token, force=force)
+        claims.require_access(tx, owner, task, access)
         changed = {name: value for name, value in fields.items() if getattr(task, name) != value}
         if not changed and noted is None:
             return task
@@ -332,9 +344,9 @@ class TaskService:
         refuse_cycles(tx, owner, task, changed)
         store.update_fields(tx, owner, task.id, changed)
         lines = [noted] if noted else []
-        if takeover := _takeover_line(tx, owner, task, access):
+        if takeover := claims.takeover_line(tx, owner, task, access):
             lines.insert(0, takeover)
-        _add_comment(tx, owner, task.id, task.version + 1, lines)
+        claims.add_comment(tx, owner, task.id, task.version + 1, lines)
         return _get_or_raise(tx, owner, task.id)
 
     def complete_task(
@@ -357,15 +369,16 @@ class TaskService:
         """
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
-        access = _access(token, force=force)
-        takeover = _find_takeover(tx, owner, wanted_id, access)
+        access = ClaimAccess.by(token, force=force)
+        takeover = claims.find_takeover(tx, owner, wanted_id, access) if force else None
         done = store.complete_task(tx, owner, wanted_id, if_version, access)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
-            _note_takeover(tx, owner, takeover)
+            if takeover is not None:
+                claims.note_takeover(tx, owner, takeover)
             return task
         errors.require_version(task, if_version)
-        _require_access(tx, owner, task, access)
+        claims.require_access(tx, owner, task, access)
         if task.status == "completed":
             return task
         raise errors.concurrent_change(tx, owner, task)
@@ -406,13 +419,13 @@ class TaskService:
         """
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
-        access = _access(token, force=force)
-        takeover = _find_takeover(tx, owner, wanted_id, access, "took over")
-        if token and force and not store.is_claim_holder(tx, owner, wanted_id, _hash(token)):
+        access = ClaimAccess.by(token, force=force)
+        takeover = claims.find_takeover(tx, owner, wanted_id, access, "took over")
+        if token and force and not store.is_claim_holder(tx, owner, wanted_id, hash_token(token)):
             token = None  # it may be an earlier holder's, who would have the task again
         kept = token or secrets.token_urlsafe(_TOKEN_BYTES)
         values = {
-            "claim_hash": _hash(kept),
+            "claim_hash": hash_token(kept),
             "claimed_until": tx.now + timedelta(seconds=lease_seconds),
             "claimed_by": tx.scope.label,
         }
@@ -422,7 +435,7 @@ class TaskService:
             done = store.renew_claim(tx, owner, wanted_id, values)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
-            _note_takeover(tx, owner, takeover)
+            claims.note_takeover(tx, owner, takeover)
             return Claim(task, kept)
         if task.status == "completed":
             raise errors.conflict(
@@ -451,14 +464,14 @@ class TaskService:
         """Return the id of the task, which is in the trash now. Raises NotFound or Conflict."""
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
-        access = _access(token, force=force)
-        takeover = _find_takeover(tx, owner, wanted_id, access)
+        access = ClaimAccess.by(token, force=force)
+        takeover = claims.find_takeover(tx, owner, wanted_id, access)
         if not store.move_to_trash(tx, owner, wanted_id, if_version, access):
             task = _get_or_raise(tx, owner, wanted_id)
             errors.require_version(task, if_version)
-            _require_access(tx, owner, task, access)
+            claims.require_access(tx, owner, task, access)
             raise errors.concurrent_change(tx, owner, task)
-        _note_takeover(tx, owner, takeover)
+        claims.note_takeover(tx, owner, takeover)
         return wanted_id
 
     def restore_task(self, tx: Tx, task_id: str, user_id: str | None = None) -> Task:
@@ -491,62 +504,6 @@ class TaskService:
             if task_id.startswith(start) or title.casefold().startswith(start)
         )
         return list(islice(found, _MAX_COMPLETIONS))
-
-
-def _hash(token: str) -> str:
-    """Return a token's stored form: 96 random bits need no slow hash."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _access(token: str | None, *, force: bool) -> ClaimAccess:
-    return ClaimAccess(None if token is None else _hash(token), force)
-
-
-def _require_access(tx: Tx, owner: str, task: Task, access: ClaimAccess) -> None:
-    """Raise Conflict where another holds the task, or the token's claim runs no more."""
-    if access.force:
-        return
-    if access.claim_hash is None:
-        if task.claimed_until is not None:
-            raise errors.claimed_by_another(task)
-    elif not store.is_claim_holder(tx, owner, task.id, access.claim_hash):
-        raise errors.wrong_token(task)
-    elif task.status == "pending" and task.claimed_until is None:
-        hint = "claim_task with the token takes the task up again."
-        raise errors.conflict(task, "The claim's lease expired", hint)
-
-
-def _takeover_line(
-    tx: Tx, owner: str, before: Task, access: ClaimAccess, verb: str = _OVERRIDE
-) -> str | None:
-    """Return what to note where force overrides the running claim of another."""
-    if before.claimed_until is None or not access.force:
-        return None
-    held = access.claim_hash
-    if held is not None and store.is_claim_holder(tx, owner, before.id, held):
-        return None
-    return f"{verb} the claim of {before.claimed_by or 'another'}"
-
-
-def _find_takeover(
-    tx: Tx, owner: str, task_id: str, access: ClaimAccess, verb: str = _OVERRIDE
-) -> tuple[Task, str] | None:
-    """Return the task, locked, and what to note of it if this write overrides another's claim."""
-    task = store.get_for_update(tx, owner, task_id) if access.force else None
-    line = task and _takeover_line(tx, owner, task, access, verb)
-    return (task, line) if task and line else None
-
-
-def _note_takeover(tx: Tx, owner: str, takeover: tuple[Task, str] | None) -> None:
-    if takeover is not None:
-        task, line = takeover
-        _add_comment(tx, owner, task.id, task.version + 1, [line])
-
-
-def _add_comment(tx: Tx, owner: str, task_id: str, version: int, lines: Sequence[str]) -> None:
-    if lines:
-        comment = Comment(version, tx.now, tx.scope.label, "\n".join(lines))
-        store.add_comment(tx, owner, task_id, comment)
 
 
 def _get_or_raise(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> Task:

@@ -8,6 +8,7 @@ and a restoration brings them back without touching another row.
 
 from __future__ import annotations
 
+import json
 import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Integer,
     Select,
     String,
+    Text,
     Update,
     bindparam,
     case,
@@ -28,6 +30,7 @@ from sqlalchemy import (
     or_,
     select,
     tuple_,
+    type_coerce,
     update,
 )
 
@@ -36,10 +39,8 @@ from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.tasks.models import (
-    MAX_COMMENTS_SHOWN,
     TRASH_RETENTION,
     ClaimAccess,
-    Comment,
     Task,
     TaskFilters,
     TaskSortKey,
@@ -48,7 +49,6 @@ from rolltop.toolsets.tasks.store.tables import (
     next_task_order,
     ready_index_condition,
     task_blockers,
-    task_comments,
     task_tags,
     tasks,
 )
@@ -117,7 +117,7 @@ _SOME_TASKS: Final = CompiledStatement(
 )
 _TEXTS_AT_ONCE: Final = 500
 _USER_EXISTS: Final = CompiledStatement(select(users.c.id).where(users.c.id == _OWNER))
-_MAX_VERSION: Final = 2**31 - 1
+MAX_VERSION: Final = 2**31 - 1
 """What a version's column holds: a driver takes no larger number."""
 _NO_FILTERS: Final = TaskFilters()
 _NO_VERSION: Final = -1
@@ -206,6 +206,14 @@ def read_titles(tx: Tx, owner: str, task_ids: Sequence[str], project: str) -> di
     }
 
 
+def read_links(tx: Tx, owner: str, start: str) -> list[tuple[str, list[str]]]:
+    """Return the owner's visible tasks with links among which one may begin so, by id."""
+    written = json.dumps(start, ensure_ascii=False)[:-1]
+    has_one = type_coerce(tasks.c.links, Text).contains(written, autoescape=True)
+    found = select(tasks.c.id, tasks.c.links).where(*visible_conditions(owner), has_one)
+    return [(row.id, row.links) for row in tx.execute(found.order_by(*_NEWEST_FIRST))]
+
+
 def count_waiting(
     tx: Tx, owner: str, filters: TaskFilters
 ) -> tuple[int, int, int, datetime | None]:
@@ -228,35 +236,6 @@ def ids_between(tx: Tx, owner: str, first: str, last: str, limit: int, *, trash:
         tasks.c.user_id == owner, tasks.c.id.between(first, last), place
     )
     return list(tx.execute(found.order_by(tasks.c.id).limit(limit)).scalars())
-
-
-def read_comments(tx: Tx, owner: str, task_id: str, before: int = 0) -> tuple[list[Comment], int]:
-    """Return the task's newest comments, newest first, and how many came before them.
-
-    With `before`, those alone that were noted before that version.
-    """
-    mine: tuple[Condition, ...] = (
-        task_comments.c.user_id == owner,
-        task_comments.c.task_id == task_id,
-    )
-    if before:
-        mine = (*mine, task_comments.c.version < min(before, _MAX_VERSION))
-    names = ("version", "created_at", "author", "text")
-    shown = (task_comments.c[name] for name in names)
-    newest = select(*shown).where(*mine).order_by(task_comments.c.version.desc())
-    found = [Comment(*row) for row in tx.execute(newest.limit(MAX_COMMENTS_SHOWN))]
-    total = len(found)
-    if total == MAX_COMMENTS_SHOWN:
-        total = tx.execute(
-            select(func.count()).select_from(task_comments).where(*mine)
-        ).scalar_one()
-    return found, total - len(found)
-
-
-def add_comment(tx: Tx, owner: str, task_id: str, comment: Comment) -> None:
-    """Keep what was noted on a task."""
-    values = {"user_id": owner, "task_id": task_id, **vars(comment)}
-    tx.execute(insert(task_comments).values(**values))
 
 
 def existing_ids(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
@@ -559,7 +538,7 @@ def _access_conditions(tx: Tx, access: ClaimAccess) -> list[Condition]:
 def _version_condition(version: int | None) -> list[Condition]:
     if version is None:
         return []
-    return [tasks.c.version == (version if abs(version) <= _MAX_VERSION else _NO_VERSION)]
+    return [tasks.c.version == (version if abs(version) <= MAX_VERSION else _NO_VERSION)]
 
 
 def _update_statement(tx: Tx, owner: str, task_id: str, *conditions: Condition) -> Update:

@@ -1,0 +1,174 @@
+"""Links between things: made and removed, shown from both ends, heard by searches."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_address, short_id
+from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.journal import undo
+from rolltop.core.pagination import count_fitting
+from rolltop.toolsets.desk import store
+from rolltop.toolsets.desk.models import Link
+from rolltop.toolsets.desk.opened import first_line
+from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
+from rolltop.toolsets.tasks import TOOLSET as TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.history import Entry
+    from rolltop.toolsets.desk.models import JsonObject, Relation
+    from rolltop.toolsets.tasks.service import TaskService
+
+MAX_WEB_ADDRESS_LENGTH: Final = 2048
+_WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
+_MAX_TITLE: Final = 80
+_SHARE: Final = 4
+"""The part of a budget, one in so many, that links may take of what is read."""
+_SEEN_FROM_TARGET: Final[Mapping[Relation, str]] = {
+    "relates": "relates",
+    "implements": "implemented_by",
+    "evidence": "evidence_for",
+    "derived_from": "source_of",
+    "supersedes": "superseded_by",
+    "duplicates": "duplicated_by",
+}
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a link: its address with the whole id, and the thing's, without a place in it."""
+
+    uri: str
+    thing: str
+    address: Address | None
+
+    @classmethod
+    def of(cls, address: Address, record_id: str = "") -> End:
+        """Return the end at an address, of which a record's whole id may be known."""
+        whole = replace(address, id=record_id or address.id)
+        return cls(str(whole), str(replace(whole, version="", lines=None)), whole)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the beginning of an id may stand for the thing."""
+        return self.address is not None and self.address.kind in RECORD_KINDS
+
+
+def parse_end(text: str, name: str) -> End:
+    """Parse an end of a link. Raises InvalidArgument."""
+    given = require_storable(text, name).strip()
+    if _WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_WEB_ADDRESS_LENGTH:
+        return End(given, given, None)
+    try:
+        return End.of(parse_address(given))
+    except InvalidArgument as refused:
+        hint = f"{refused.hint} Addresses of the web may stand here too."
+        raise InvalidArgument(f"{name}: {refused.message}", hint=hint) from None
+
+
+def add_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
+    """Link two things; a link that is there stays."""
+    keys = (store.key_of(source.thing), store.key_of(target.thing))
+    store.add_link(tx, Link(relation, source.uri, keys[0], target.uri, keys[1]))
+
+
+def remove_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
+    """Remove the links of a relation between two things. Raises NotFound."""
+    ends = [(end.thing, end.is_record) for end in (source, target)]
+    found = store.links_between(tx, ends[0], ends[1], relation)
+    if not found:
+        raise NotFound(
+            f"{value_preview(source.uri)} is not linked by {relation} to "
+            f"{value_preview(target.uri)}",
+            hint="desk_read shows the links of both.",
+        )
+    store.remove_links(tx, found)
+
+
+def describe_links(tx: Tx, app: AppContext, end: End) -> list[JsonObject]:
+    """List a thing's links in both directions, each with the thing at its other end."""
+    found = [
+        (link.relation, link.target)
+        if link.source_key == store.key_of(end.thing)
+        else (_SEEN_FROM_TARGET[link.relation], link.source)
+        for link in store.links_at(tx, [store.key_of(end.thing)])
+    ]
+    if _has_toolset(app, TASKS.name):
+        tasks: TaskService = app.load_service(TASKS.service)
+        linking = tasks.find_linking(tx, end.thing)
+        found += [("relates", full_address("task", task_id)) for task_id in linking]
+    titles = _read_titles(tx, app, [uri for _relation, uri in found])
+    return [
+        {"relation": relation, "uri": show(uri), **({"title": title} if title else {})}
+        for relation, uri in dict.fromkeys(found)
+        for title in [titles.get(uri, "")]
+    ]
+
+
+def fit_links(described: Sequence[JsonObject], budget: int) -> JsonObject:
+    """Return as many links as fit their share of a budget, and the count of the others."""
+
+    def render(count: int) -> JsonObject:
+        left = len(described) - count
+        shown: JsonObject = {"links": list(described[:count])} if count else {}
+        return {**shown, "more_links": left} if left else shown
+
+    if not described:
+        return {}
+    return render(
+        count_fitting(len(described), budget // _SHARE, render) if budget else len(described)
+    )
+
+
+def show(uri: str) -> str:
+    """Return an end as answers show it."""
+    if _WEB_ADDRESS.fullmatch(uri):
+        return uri
+    address = parse_address(uri)
+    return replace(address, id=short_id(address.id)).text
+
+
+def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]:
+    """Map addresses of notes, pads and tasks to their titles."""
+    ids, found = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list)), dict[str, str]()
+    for uri in uris:
+        if not _WEB_ADDRESS.fullmatch(uri):
+            address = parse_address(uri)
+            ids[address.kind][address.id].append(uri)
+    for kind, toolset in (("task", TASKS), ("pad", SCRATCH), ("note", NOTES)):
+        if ids[kind] and _has_toolset(app, toolset.name):
+            service: Any = app.load_service(toolset.service)
+            titles = cast("dict[str, str | None]", service.find_titles(tx, list(ids[kind]), ""))
+            for record_id, title in titles.items():
+                found |= dict.fromkeys(ids[kind][record_id], first_line(title or "")[:_MAX_TITLE])
+    return found
+
+
+def find_superseders(tx: Tx, things: Sequence[str]) -> dict[int, list[Link]]:
+    """Map the places of things that are superseded to the links that say so."""
+    places = defaultdict[str, list[int]](list)
+    for at, thing in enumerate(things):
+        places[store.key_of(thing)].append(at)
+    superseded = defaultdict[int, list[Link]](list)
+    for link in store.links_at(tx, places, "supersedes", targets_only=True):
+        for at in places[link.target_key]:
+            superseded[at].append(link)
+    return superseded
+
+
+def take_back(_app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
+    """Give the links that one operation changed their state before it. Raises UndoConflict."""
+    undo.take_back(tx, entries, texts)
+
+
+def _has_toolset(app: AppContext, name: str) -> bool:
+    return any(toolset.name == name for toolset in app.registry.toolsets)

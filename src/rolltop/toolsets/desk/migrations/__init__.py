@@ -1,0 +1,3 @@
+"""The schema of the desk, revision by revision."""
+
+HEAD = "desk_0001"

@@ -1,0 +1,109 @@
+"""The links between things on the desk: the SQL."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Table, Text, select
+
+from rolltop.core.db.engine import batches
+from rolltop.core.db.schema import metadata
+from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.db.upsert import insert
+from rolltop.core.journal.tables import Journaled, keep_journal
+from rolltop.toolsets.desk.models import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement
+
+    from rolltop.core.db import Tx
+    from rolltop.toolsets.desk.models import Relation
+
+MAX_LINKS: Final = 500
+"""Links of one thing that are read."""
+_ID_NAMESPACE: Final = uuid.UUID("6b1f8f0e-6a0c-4b0e-8f64-3c5d0c9a7e11")
+
+links: Final = Table(
+    "desk_links",
+    metadata,
+    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    Column("id", Identifier),
+    Column("relation", CodePointString(16), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("source_key", CodePointString(64), nullable=False),  # the thing's: see `key_of`
+    Column("target", Text, nullable=False),
+    Column("target_key", CodePointString(64), nullable=False),
+    Column("created_at", UTCDateTime, nullable=False),
+    PrimaryKeyConstraint("user_id", "id"),
+    Index(None, "user_id", "source_key"),
+    Index(None, "user_id", "target_key"),
+)
+keep_journal(links, Journaled("link", "id"))
+_l: Final = links.c
+
+
+def key_of(thing: str) -> str:
+    """Return the key of a thing by its address without version and lines, or of a web page."""
+    return hashlib.sha256(thing.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def add_link(tx: Tx, link: Link) -> None:
+    """Keep a link; one that is there stays as it is."""
+    named = f"{link.relation}\n{link.source}\n{link.target}"
+    row = {
+        "user_id": tx.scope.user_id,
+        "id": str(uuid.uuid5(_ID_NAMESPACE, key_of(named))),
+        "relation": link.relation,
+        "source": link.source,
+        "source_key": link.source_key,
+        "target": link.target,
+        "target_key": link.target_key,
+        "created_at": tx.now,
+    }
+    tx.execute(insert(tx.kind, links).on_conflict_do_nothing(), row)
+
+
+def remove_links(tx: Tx, link_ids: Sequence[str]) -> None:
+    """Delete links."""
+    tx.execute(links.delete().where(_l.user_id == tx.scope.user_id, _l.id.in_(link_ids)))
+
+
+def links_at(
+    tx: Tx, keys: Iterable[str], relation: Relation | None = None, *, targets_only: bool = False
+) -> list[Link]:
+    """List links from or to things, the oldest first; those `targets_only` that lead to them."""
+    found: list[Link] = []
+    for some in batches(sorted(set(keys))):
+        ends: ColumnElement[bool] = _l.target_key.in_(some)
+        ends = ends if targets_only else ends | _l.source_key.in_(some)
+        mine = select(*(_l[name] for name in Link.__dataclass_fields__)).where(
+            _l.user_id == tx.scope.user_id, ends
+        )
+        if relation is not None:
+            mine = mine.where(_l.relation == relation)
+        rows = tx.execute(mine.order_by(_l.created_at, _l.id).limit(MAX_LINKS)).all()
+        found += [Link(*row) for row in rows]
+    return found
+
+
+def links_between(
+    tx: Tx, source: tuple[str, bool], target: tuple[str, bool], relation: Relation
+) -> list[str]:
+    """List the ids of the links of a relation from one thing to another.
+
+    Each is given with whether it is only the beginning of the thing's address.
+    """
+    ends = ((source, _l.source, _l.source_key), (target, _l.target, _l.target_key))
+    found = select(_l.id).where(
+        _l.user_id == tx.scope.user_id,
+        _l.relation == relation,
+        *(
+            uri.startswith(thing, autoescape=True) if is_start else key == key_of(thing)
+            for (thing, is_start), uri, key in ends
+        ),
+    )
+    return list(tx.execute(found).scalars())

@@ -1,0 +1,249 @@
+"""Links: made between things of any kind, seen from both ends, heard by the search, taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.core.journal import history
+from rolltop.toolsets.desk.ranking import rank_below, rank_texts
+from rolltop.workspace import Roots
+from tests.contracts.statements import kept_to
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from rolltop.core.dispatch import Answer
+    from rolltop.core.principal import Principal
+
+    Call = Callable[..., Any]
+
+
+@pytest.fixture
+def desk(database: Database, tmp_path: Path) -> AppContext:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a b.md").write_text("# Storm\n\nthe mast\n\n## Harbour\n\ncalm\n")
+    return make_desk(database, roots=Roots.open({"docs": folder}, base=tmp_path))
+
+
+@pytest.fixture
+def call(desk: AppContext, me: Principal) -> Call:
+    """Return what a call that must succeed answered."""
+
+    def called(tool: str, /, **arguments: Any) -> Any:
+        answer = call_tool(desk, me, tool, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    return called
+
+
+def things(call: Call) -> dict[str, str]:
+    """The addresses of one thing of each kind."""
+    pad = call(
+        "scratch_create", metadata={"title": "A pad"}, cells=[{"language": "md", "content": "x"}]
+    )["scratchpad"]
+    return {
+        "note": call("note_save", text="# A note\n\nof a storm")["uri"],
+        "pad": pad["uri"],
+        "cell": pad["cells"][0]["uri"],
+        "task": call("add_task", title="A task")["data"]["uri"],
+        "file": "rolltop://file/docs/a%20b.md",
+        "section": call("desk_read", uri="rolltop://section/docs/a%20b.md#Harbour")["uri"],
+        "web": "https://example.org/Page?q=1#there",
+    }
+
+
+def links(call: Call, uri: str) -> list[tuple[str, str, str]]:
+    found = call("desk_read", uri=uri).get("links", [])
+    return [(one["relation"], one["uri"], one.get("title", "")) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("relation", "inverse"),
+    [
+        ("relates", "relates"),
+        ("implements", "implemented_by"),
+        ("evidence", "evidence_for"),
+        ("derived_from", "source_of"),
+        ("supersedes", "superseded_by"),
+        ("duplicates", "duplicated_by"),
+    ],
+)
+def test_a_link_is_shown_from_both_ends(call: Call, relation: str, inverse: str) -> None:
+    at = things(call)
+    linked = {"from": at["note"], "relation": relation, "to": at["task"]}
+    assert call("desk_link", **linked) == {
+        "uri": at["note"],
+        "relation": relation,
+        "to": at["task"],
+        "linked": True,
+    }
+    call("desk_link", **linked)
+    assert links(call, at["note"]) == [(relation, at["task"], "A task")]
+    assert links(call, at["task"]) == [(inverse, at["note"], "A note")]
+    assert call("desk_link", **linked, remove=True)["linked"] is False
+    assert links(call, at["note"]) == links(call, at["task"]) == []
+
+
+def test_both_ends_are_addresses_of_any_kind(call: Call) -> None:
+    at = things(call)
+    for kind in at.keys() - {"note"}:
+        call("desk_link", **{"from": at["note"], "relation": "relates", "to": at[kind]})
+        call("desk_link", **{"from": at[kind], "relation": "derived_from", "to": at["note"]})
+    shown = links(call, at["note"])
+    assert {(relation, uri) for relation, uri, _title in shown} == {
+        (relation, at[kind])
+        for relation in ("relates", "source_of")
+        for kind in at.keys() - {"note"}
+    }
+    for kind in at.keys() - {"note", "web"}:
+        seen = {(relation, uri) for relation, uri, _title in links(call, at[kind])}
+        assert seen == {("derived_from", at["note"]), ("relates", at["note"])}, kind
+    for kind in at.keys() - {"note"}:
+        call(
+            "desk_link", **{"from": at["note"], "relation": "relates", "to": at[kind]}, remove=True
+        )
+    assert {relation for relation, _uri, _title in links(call, at["note"])} == {"source_of"}
+
+
+def test_a_link_may_lead_to_a_version_or_to_lines(call: Call) -> None:
+    at = things(call)
+    lines = f"{at['note']}@1#L1-2"
+    call("desk_link", **{"from": at["task"], "relation": "evidence", "to": lines})
+    assert links(call, at["task"]) == [("evidence", lines, "A note")]
+    assert links(call, at["note"]) == [("evidence_for", at["task"], "A task")]
+    call("desk_link", **{"from": at["task"], "relation": "evidence", "to": at["note"]}, remove=True)
+    assert links(call, at["task"]) == []
+
+
+def test_links_of_tasks_are_shown_from_both_ends_too(call: Call) -> None:
+    at = things(call)
+    named = [f"{at['note']}#L1-2", at["file"], "https://example.org/"]
+    task = call("add_task", title="Another", links=named)["data"]
+    assert call("get_task", task_id=task["task_id"])["data"]["links"] == named
+    for end in (at["note"], at["file"]):
+        assert links(call, end) == [("relates", task["uri"], "Another")]
+    assert links(call, at["cell"]) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "code"),
+    [
+        ("nothing", "https://example.org/", "INVALID_ARGUMENT"),
+        ("rolltop://note/00000000", "https://example.org/", "NOT_FOUND"),
+        ("https://example.org/", "rolltop://file/docs/none.md", "NOT_FOUND"),
+        ("https://example.org/", "https://example.org/", "INVALID_ARGUMENT"),
+        ("https://example.org/", "ftp://example.org/", "INVALID_ARGUMENT"),
+        ("https://example.org/", f"https://example.org/{'x' * 2048}", "INVALID_ARGUMENT"),
+    ],
+)
+def test_what_cannot_be_linked_is_refused(
+    desk: AppContext, me: Principal, start: str, end: str, code: str
+) -> None:
+    given = {"from": start, "relation": "relates", "to": end}
+    assert call_tool(desk, me, "desk_link", **given).code == code
+    assert desk.database.read_sync(me, history.last_sequence) == 0
+
+
+def test_what_is_not_linked_cannot_be_unlinked(desk: AppContext, me: Principal, call: Call) -> None:
+    at = things(call)
+    call("desk_link", **{"from": at["note"], "relation": "relates", "to": at["task"]})
+    for given in (
+        {"from": at["task"], "relation": "relates", "to": at["note"]},
+        {"from": at["note"], "relation": "duplicates", "to": at["task"]},
+        {"from": at["note"], "relation": "relates", "to": at["pad"]},
+    ):
+        assert call_tool(desk, me, "desk_link", **given, remove=True).code == "NOT_FOUND"
+    assert len(links(call, at["note"])) == 1
+
+
+def test_a_link_to_what_is_gone_can_be_removed(call: Call) -> None:
+    at = things(call)
+    made = {"from": at["task"], "relation": "relates", "to": at["note"]}
+    call("desk_link", **made)
+    note = call("note_list")["items"][0]["id"]
+    call("note_manage", action="trash", id=note, local_version=1)
+    call("note_manage", action="delete_permanently", id=note, local_version=2)
+    assert [uri for _relation, uri, _title in links(call, at["task"])] == [at["note"]]
+    call("desk_link", **made, remove=True)
+    assert links(call, at["task"]) == []
+
+
+def test_links_are_told_in_the_journal_and_undone(call: Call) -> None:
+    at = things(call)
+    call("desk_link", **{"from": at["note"], "relation": "implements", "to": at["task"]})
+    (entry, *_) = call("desk_history")["changes"]
+    assert (entry["uri"], entry["tool"]) == (at["note"], "desk_link")
+    assert entry["summary"] == f"linked: implements {at['task']}"
+    call("desk_undo", operation=entry["operation"])
+    assert links(call, at["task"]) == []
+    (undone, *_) = call("desk_history")["changes"]
+    assert undone["summary"] == f"unlinked: implements {at['task']}"
+    call("desk_undo", operation=undone["operation"])
+    assert links(call, at["task"]) == [("implemented_by", at["note"], "A note")]
+
+
+def test_what_is_superseded_ranks_below_what_supersedes_it_and_says_so(call: Call) -> None:
+    old = call("note_save", text="# Storm masts\n\nstorm masts storm masts")["uri"]
+    new = call("note_save", text="# Notes\n\nOf storm and masts, and a lot of other things")["uri"]
+    task = call("add_task", title="storm", description="masts")["data"]["uri"]
+
+    def found() -> list[tuple[str, str]]:
+        hits = call("desk_search", query="storm masts")["hits"]
+        assert [hit["score"] for hit in hits] == sorted([hit["score"] for hit in hits])[::-1]
+        return [(hit["uri"], hit.get("superseded_by", "")) for hit in hits if hit["kind"] != "file"]
+
+    places = {uri.partition("@")[0].partition("#")[0]: at for at, (uri, _by) in enumerate(found())}
+    assert places[old] < places[new]
+    call("desk_link", **{"from": new, "relation": "supersedes", "to": old})
+    after = dict(found())
+    assert after[old] == new
+    assert list(after).index(new) < list(after).index(old)
+    call("desk_link", **{"from": task, "relation": "supersedes", "to": new})
+    assert [uri for uri, _by in found()][-2:] == [new, old]
+    call("desk_link", **{"from": old, "relation": "supersedes", "to": task})  # a circle
+    assert {by for _uri, by in found()} == {old, new, task}
+
+
+def test_the_order_of_what_supersedes_nothing_stays() -> None:
+    ranked = rank_texts("a", [])
+    assert rank_below(ranked, {}) == []
+
+
+def test_many_links_leave_room_for_what_is_read(call: Call) -> None:
+    note = call("note_save", text="# A note\n\nof a storm")["uri"]
+    for number in range(60):
+        web = f"https://example.org/{number}"
+        call("desk_link", **{"from": note, "relation": "relates", "to": web})
+    whole = call("desk_read", uri=note)
+    assert len(whole["links"]) == 60
+    little = call("desk_read", uri=note, max_tokens=400)
+    assert little["text"] == whole["text"]
+    assert len(little["links"]) + little["more_links"] == 60
+
+
+def test_nobody_sees_or_makes_links_of_anothers_things(
+    desk: AppContext, me: Principal, them: Principal, call: Call
+) -> None:
+    at = things(call)
+    call("desk_link", **{"from": at["note"], "relation": "relates", "to": at["web"]})
+    call("desk_link", **{"from": at["file"], "relation": "relates", "to": at["note"]})
+
+    def theirs(tool: str, **arguments: Any) -> Answer:
+        return call_tool(desk, them, tool, **arguments)
+
+    with kept_to([them.user_id], besides=("BEGIN", "SAVEPOINT", "SET"), tables="desk_"):
+        given = {"from": at["note"], "relation": "relates", "to": at["file"]}
+        assert theirs("desk_link", **given).code == "NOT_FOUND"
+        assert "links" not in theirs("desk_read", uri=at["file"]).structured
+        given = {"from": at["note"], "relation": "relates", "to": at["web"], "remove": True}
+        assert theirs("desk_link", **given).code == "NOT_FOUND"
+    assert me.user_id
+    assert len(links(call, at["note"])) == 2
