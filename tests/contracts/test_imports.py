@@ -26,6 +26,7 @@ LAYERS = (
     "rolltop.documents",
     "rolltop.toolsets",
     "rolltop.app",
+    "rolltop.health",
     "rolltop.web",
     "rolltop.server",
 )

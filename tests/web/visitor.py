@@ -19,7 +19,7 @@ from rolltop.server.routes import HttpApp
 from tests.server.apps import make_app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
 HOST: Final = "127.0.0.1:8765"
@@ -90,7 +90,7 @@ class Site:
         self.app = app.context
         authentication = Authenticator(app.context, app.user, exposed=False)
         self.login = PageLogin(app.context, app.user, authentication, trusts_links=trusts_links)
-        self._serve = HttpApp(app, authentication, self.login, None)
+        self.routes = HttpApp(app, authentication, self.login, None)
 
     def close(self) -> None:
         self.app.close()
@@ -117,6 +117,25 @@ class Site:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         """Return status, headers and body of one request."""
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        self.runner.run(self.serve(method, path, headers, send, body))
+        start = sent[0]
+        given = [(k.decode().lower(), v.decode()) for k, v in start["headers"]]
+        return start["status"], given, b"".join(part.get("body", b"") for part in sent[1:])
+
+    async def serve(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        send: Callable[[Any], Awaitable[None]],
+        body: bytes = b"",
+    ) -> None:
+        """Serve one request; `send` gets what is answered."""
         parts = urlsplit(path)
         plain = unquote(parts.path)
         scope = {
@@ -132,18 +151,14 @@ class Site:
             "client": ("127.0.0.1", 50000),
             "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
         }
-        sent: list[Any] = []
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if waiting:
+                return waiting.pop()
+            return await asyncio.Event().wait()  # nobody leaves
 
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        self.runner.run(self._serve(scope, receive, send))
-        start = sent[0]
-        given = [(k.decode().lower(), v.decode()) for k, v in start["headers"]]
-        return start["status"], given, b"".join(part.get("body", b"") for part in sent[1:])
+        await self.routes(scope, receive, send)
 
 
 class Visitor:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rolltop.cli import local_context, options
 from rolltop.core.lazy_imports import lazy
-from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core import pagination
-    from rolltop.core.context import AppContext
+    from rolltop import health
 else:
-    pagination = lazy("rolltop.core.pagination")
+    health = lazy("rolltop.health")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print each tool with its cost in tokens (cl100k_base), and the sum."""
     with local_context.open_context(options.read_settings(arguments)) as context:
-        described = list_tools(context)
+        described = health.list_tools(context)
     total = sum(tool["tokens"] for tool in described)
     if arguments.json:
         options.print_line(json.dumps({"tools": described, "tokens": total}, indent=2))
@@ -38,21 +36,3 @@ def run(arguments: Namespace) -> int:
     for line in options.format_table([*rows, ("", "", f"{total:,}", "in all")]):
         options.print_line(line)
     return 0
-
-
-def list_tools(app: AppContext) -> list[dict[str, Any]]:
-    """Return each listed tool with its description, its schema and the tokens of these."""
-    described: list[dict[str, Any]] = []
-    for registered in app.registry.list_tools(Principal.for_user("")):
-        sent = {
-            "name": registered.name,
-            "description": registered.description,
-            "inputSchema": registered.parameters.listed_schema,
-        }
-        about = {
-            "toolset": registered.toolset.name,
-            "title": registered.title,
-            "tokens": pagination.count_tokens(sent),
-        }
-        described.append(sent | about)
-    return described

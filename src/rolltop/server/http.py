@@ -208,6 +208,7 @@ async def _serve(
             await asyncio.sleep(drain)
         await web.stop_listening(listening)
         app.close_streams(refuse=False)
+        routes.close_streams()
         with suppress(TimeoutError):
             async with asyncio.timeout(_ACCEPT_GRACE):
                 await routes.wait_idle()

@@ -56,7 +56,7 @@ class HttpApp:
         self._authentication = authentication
         self._login = login
         self._protocol = protocol
-        self._page: ASGIApp | None = None
+        self._page: web.WebPage | None = None
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
@@ -70,6 +70,11 @@ class HttpApp:
     async def wait_idle(self) -> None:
         """Wait until no request is being served."""
         await self._idle.wait()
+
+    def close_streams(self) -> None:
+        """Let the page's streams of changes end."""
+        if self._page is not None:
+            self._page.close_streams()
 
     def reject_unread(self) -> None:
         """Refuse the requests whose body is still on its way: none of them has begun a call."""

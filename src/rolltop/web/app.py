@@ -9,9 +9,21 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
-from rolltop.web.pages import address, files, home, journal, login, notes, pads, tasks
+from rolltop.web.pages import (
+    address,
+    events,
+    files,
+    home,
+    journal,
+    login,
+    notes,
+    pads,
+    system,
+    tasks,
+    trash,
+)
 from rolltop.web.render import Renderer
-from rolltop.web.visit import PageFailure, Visit
+from rolltop.web.visit import PageFailure, Streams, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,7 +34,18 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.web.visit import Handler, Login
 
-_PAGES: Final = (home, tasks, notes, pads, files, journal, address)
+_PAGES: Final = (
+    home,
+    tasks,
+    notes,
+    pads,
+    files,
+    journal,
+    trash,
+    system,
+    address,
+    events,
+)
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _HEADERS: Final = {
     "content-security-policy": (
@@ -45,6 +68,7 @@ class WebPage:
         self._app = app
         self._sessions = sessions
         self._renderer = Renderer()
+        self._streams = Streams()
         routes = [Route("/static/{name}", self._show_static)]
         for path, method, handler in login.ROUTES:
             routes.append(Route(path, self._endpoint(handler, is_public=True), methods=[method]))
@@ -66,13 +90,17 @@ class WebPage:
 
         await self._router(scope, receive, send_with_headers)
 
+    def close_streams(self) -> None:
+        """Let the streams of changes end."""
+        self._streams.ended.set()
+
     def _endpoint(
         self, handler: Handler, *, is_public: bool = False
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler as Starlette calls it: for a visit of somebody who is logged in."""
 
         async def serve(request: Request) -> Response:
-            visit = Visit(request, self._app, self._sessions, self._renderer)
+            visit = Visit(request, self._app, self._sessions, self._renderer, self._streams)
             try:
                 await visit.identify()
                 if request.method == "POST":

@@ -23,6 +23,7 @@ PAGES: Final = (
     ("/pads", "Pads", "scratch_list"),
     ("/files", "Files", "repo_search"),
     ("/journal", "Journal", "desk_history"),
+    ("/trash", "Trash", "desk_history"),
 )
 """The pages that each page links to, with the tool without which there is none."""
 _MOMENT: Final = Markup('<time datetime="{}">{}</time>')

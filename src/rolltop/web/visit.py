@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -66,6 +67,15 @@ class Login(Protocol):
         ...
 
 
+class Streams:
+    """The open streams of changes; all of them end once `ended` is set."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.count = 0
+        self.ended = asyncio.Event()
+
+
 class PageFailure(Exception):
     """What cannot be shown or done: the status, what is wrong and what helps."""
 
@@ -97,12 +107,18 @@ class Visit:
     """One request, and all that answering it takes."""
 
     def __init__(
-        self, request: Request, app: AppContext, sessions: Login, renderer: Renderer
+        self,
+        request: Request,
+        app: AppContext,
+        sessions: Login,
+        renderer: Renderer,
+        streams: Streams,
     ) -> None:
         """Know nobody yet."""
         self.request = request
         self.app = app
         self.sessions = sessions
+        self.streams = streams
         self.form: Mapping[str, str] = {}
         self._renderer = renderer
         self._principal: Principal | None = None
@@ -130,6 +146,11 @@ class Visit:
         if self._principal is None:
             raise PageFailure(401, "You are not logged in")
         return self._principal
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is who runs the server, and not one of those who have tokens for it."""
+        return not self.principal.token_id
 
     @property
     def csrf(self) -> str:

@@ -9,6 +9,7 @@ from rolltop.core.principal import ALL_PROJECTS
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from rolltop.core.tools import JsonObject
     from rolltop.web.visit import PageRoute, Visit
 
 _RESUME_TOKENS: Final = 8_000
@@ -26,8 +27,21 @@ async def show_home(visit: Visit) -> Response:
     for change in changes:
         clients.setdefault(change["by"], change["at"])
     return visit.render(
-        "home", now=now, changes=changes[:_MAX_LAST_WRITES], clients=clients, search=None, q=""
+        "home",
+        now=now,
+        changes=changes[:_MAX_LAST_WRITES],
+        clients=clients,
+        titles=_titles(now),
     )
+
+
+def _titles(now: JsonObject) -> dict[str, str]:
+    """Map the addresses of all that a call of desk_resume names to their titles."""
+    named: list[JsonObject] = []
+    for part in now.values():
+        named += part if isinstance(part, list) else ()
+    named += [one for item in named for one in item.get("blocked_by", ())]
+    return {one["uri"]: one["title"] for one in named if "uri" in one and "title" in one}
 
 
 async def show_search(visit: Visit) -> Response:

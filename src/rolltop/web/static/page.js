@@ -1,7 +1,9 @@
-// Search as one types, and times as this clock shows them. The page works without.
+// Search as one types, lists that follow the journal, cards that can be dragged, times by this
+// clock. The page works without.
 "use strict";
 
 const TYPING_PAUSE = 150;
+const CHANGES_PAUSE = 300;
 
 // Put the parts with these ids of the page at `url` in the place of ours.
 async function refresh(url, ids) {
@@ -10,7 +12,10 @@ async function refresh(url, ids) {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of ids) {
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
-    if (ours && theirs) ours.replaceWith(theirs);
+    // What somebody is at with the keyboard, or has opened, stays until it is left.
+    if (!ours || !theirs || ours.contains(document.activeElement)) continue;
+    if (ours.querySelector("details[open]")) continue;
+    ours.replaceWith(document.importNode(theirs, true));
   }
   showLocalTimes();
 }
@@ -24,15 +29,59 @@ function showLocalTimes() {
 
 function searchWhileTyping(input) {
   let timer = 0;
-  let latest = "";
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      latest = `/search?${new URLSearchParams({ q: input.value })}`;
-      if (document.getElementById("results")) await refresh(latest, ["results"]);
+    timer = setTimeout(() => {
+      const url = `/search?${new URLSearchParams({ q: input.value })}`;
+      if (document.getElementById("results")) refresh(url, ["results"]);
     }, TYPING_PAUSE);
+  });
+}
+
+// One stream for the page that is looked at: a browser opens few connections to a host.
+function followChanges() {
+  let source = null;
+  let timer = 0;
+  const update = () => {
+    const ids = [...document.querySelectorAll("[data-live]")].map((part) => part.id);
+    clearTimeout(timer);
+    timer = setTimeout(() => refresh(location.href, ids), CHANGES_PAUSE);
+  };
+  const follow = () => {
+    if (document.hidden && source) {
+      source.close();
+      source = null;
+    } else if (!document.hidden && !source) {
+      source = new EventSource("/events");
+      source.addEventListener("message", update);
+      source.addEventListener("open", update);
+    }
+  };
+  document.addEventListener("visibilitychange", follow);
+  window.addEventListener("pagehide", () => source && source.close());
+  follow();
+}
+
+// Dropping a card presses the button that stands on it.
+function dragCards() {
+  let card = null;
+  document.addEventListener("dragstart", (event) => {
+    card = event.target.closest ? event.target.closest("[draggable]") : null;
+  });
+  document.addEventListener("dragover", (event) => {
+    if (card && event.target.closest("[data-column]")) event.preventDefault();
+  });
+  document.addEventListener("drop", (event) => {
+    const column = event.target.closest("[data-column]");
+    const button = card && card.querySelector("button");
+    if (!column || !button) return;
+    event.preventDefault();
+    const [from, to] = [card.closest("[data-column]"), column.dataset.column];
+    if (from !== column && (to === "done") === (button.value === "complete")) button.click();
   });
 }
 
 showLocalTimes();
 document.querySelectorAll("form[role=search] input").forEach(searchWhileTyping);
+if (document.querySelector("[data-live]")) followChanges();
+if (document.getElementById("board")) dragCards();

@@ -1,0 +1,235 @@
+"""Is all in order, and what to do if not: the checks of a process, and what its tools cost."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from rolltop.core.errors import RolltopError, Unavailable
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
+from rolltop.core.settings import DEFAULT_SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rolltop.core import accounts, db, pagination
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import revisions, sqlite
+    from rolltop.core.journal import history
+    from rolltop.toolsets.notes.store import notebooks
+    from rolltop.toolsets.notes.sync import service as sync
+else:
+    accounts = lazy("rolltop.core.accounts")
+    db = lazy("rolltop.core.db")
+    pagination = lazy("rolltop.core.pagination")
+    sqlite = lazy("rolltop.core.db.sqlite")
+    revisions = lazy("rolltop.core.db.revisions")
+    history = lazy("rolltop.core.journal.history")
+    notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
+    sync = lazy("rolltop.toolsets.notes.sync.service")
+
+CheckStatus = Literal["ok", "note", "wrong"]
+
+_LISTING_LIMIT: Final = 6000
+_MINUTE: Final = "%Y-%m-%dT%H:%MZ"
+_UNREACHABLE_HINT: Final = (
+    "Look whether this user may write to it, and to the folder of a file, and who else uses it."
+)
+
+
+@dataclass(frozen=True)
+class DoctorResult:
+    """One thing that was looked at: `note` is worth knowing, `wrong` must be mended."""
+
+    status: CheckStatus
+    about: str
+    message: str
+    advice: str = ""
+
+
+def run_checks(app: AppContext) -> Iterator[DoctorResult]:
+    """Yield what there is to say of a process's store, account, project, notes, roots and tools."""
+    checks = (
+        _check_store,
+        _check_account,
+        _check_project,
+        _check_notes,
+        _check_history,
+        _check_roots,
+        _check_tools,
+    )
+    for check in checks:
+        yield from _run_check(check, app)
+
+
+def _run_check(
+    check: Callable[[AppContext], Iterator[DoctorResult]], app: AppContext
+) -> Iterator[DoctorResult]:
+    """Yield what a check finds; what it raises is a finding too."""
+    try:
+        yield from check(app)
+    except RolltopError as error:
+        yield failed_result(check.__name__.removeprefix("_check_"), error)
+
+
+def failed_result(about: str, error: RolltopError) -> DoctorResult:
+    """Return an error as what was found."""
+    return DoctorResult("wrong", about, error.message, error.hint)
+
+
+def _check_store(app: AppContext) -> Iterator[DoctorResult]:
+    """Open the store, unless that would make it: looking must leave no trace."""
+    shown = app.settings.masked_text("database_url")
+    path = app.database.path
+    if path is not None and not app.database.exists():
+        there = next(parent for parent in path.parents if parent.exists())
+        if os.access(there, os.W_OK | os.X_OK):
+            yield DoctorResult("ok", "store", f"{path} is not there yet; the first start makes it")
+        else:
+            yield DoctorResult(
+                "wrong",
+                "store",
+                f"{path} cannot be made: {there} may not be written to",
+                "Set ROLLTOP_DATA_DIR to a folder of your own.",
+            )
+        return
+    try:
+        app.database.require_writable()
+    except Unavailable as error:
+        yield DoctorResult("wrong", "store", f"{path or shown}: {error.message}", _UNREACHABLE_HINT)
+        return
+    heads = ", ".join(sorted(revisions.heads(revisions.branches())))
+    how = "opens, encrypted" if app.settings["db_encryption_key"] else "opens"
+    yield DoctorResult("ok", "store", f"{path or shown} {how}; its schema is {heads}")
+    if path is not None:
+        yield _check_engine()
+
+
+def _check_engine() -> DoctorResult:
+    said = f"{sqlite.description()}, journal mode {sqlite.journal_mode()}"
+    if sqlite.journal_mode() == "wal":
+        return DoctorResult("ok", "engine", said)
+    advice = "This version can lose commits in WAL mode; `pip install sqlcipher3` brings another."
+    return DoctorResult("note", "engine", said, advice)
+
+
+def _check_account(app: AppContext) -> Iterator[DoctorResult]:
+    """Look the user up that calls without a token belong to."""
+    email = app.settings["user"]
+    if not app.database.exists():
+        if email:
+            yield DoctorResult(
+                "wrong", "account", f"nobody knows {email} yet", f"`rolltop user add {email}`"
+            )
+        return
+    wanted = email or accounts.DEFAULT_EMAIL
+    found = app.database.read_sync(db.SYSTEM, accounts.find_user_by_email, wanted)
+    if found is None and email:
+        yield DoctorResult(
+            "wrong", "account", f"the store knows no {email}", f"`rolltop user add {email}`"
+        )
+    else:
+        yield DoctorResult("ok", "account", wanted + ("" if found else ", made on first use"))
+    if app.database.read_sync(db.SYSTEM, accounts.has_valid_token):
+        yield DoctorResult("ok", "tokens", "there are some, so callers over HTTP need one")
+
+
+def _check_project(app: AppContext) -> Iterator[DoctorResult]:
+    """Name the project that tasks and pads are filed under by a server that is started here."""
+    by_folder = app.settings.source("project") == DEFAULT_SOURCE
+    why = "by the folder this was started in" if by_folder else "by the settings"
+    yield DoctorResult("ok", "project", f"{app.project or 'none'}, {why}")
+
+
+def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
+    """Look how the notes of the local user and their sync are doing."""
+    user_id = _find_local_user(app)
+    if user_id is None:
+        return
+    state = app.database.read_sync(Principal.for_user(user_id), sync.read_status, app.settings)
+    account, error = state.account, state.record.error
+    if not account.username:
+        yield DoctorResult("ok", "notes", f"{state.notes}, kept here only")
+        return
+    said = f"{state.notes} of {account.username}, sync {account.status}"
+    if account.status == "needs_accept":
+        advice = "`rolltop notes sync --dry-run` shows what it asks about."
+        yield DoctorResult("wrong", "notes", said, advice)
+    elif error in {"LOGIN_REQUIRED", "LOGIN_FAILED", "TOKEN_REJECTED"}:
+        yield DoctorResult("wrong", "notes", f"{said} ({error})", "`rolltop notes login`")
+    elif error:
+        yield DoctorResult("note", "notes", f"{said} ({error}); it is tried again")
+    else:
+        yield DoctorResult("ok", "notes", said)
+    if state.pending or state.refused:
+        waiting = f"{state.pending} changes wait to be sent, {state.refused} are not taken"
+        yield DoctorResult("note", "notes", waiting, "`rolltop notes sync` sends them now.")
+
+
+def _check_history(app: AppContext) -> Iterator[DoctorResult]:
+    """Tell since when the local user's changes can be shown and undone."""
+    user_id = _find_local_user(app)
+    if user_id is None:
+        return
+    since, texts_since = app.database.read_sync(Principal.for_user(user_id), history.kept_since)
+    if since is None:
+        return
+    said = f"kept since {since:{_MINUTE}}"
+    if texts_since is None:
+        yield DoctorResult("ok", "history", said)
+    else:
+        yield DoctorResult(
+            "note",
+            "history",
+            f"{said}, but some long texts only since {texts_since:{_MINUTE}}: they had reached "
+            "desk.history_bytes",
+            "A larger desk.history_bytes keeps more, 0 all for desk.history_days.",
+        )
+
+
+def _find_local_user(app: AppContext) -> str | None:
+    if not app.database.exists():
+        return None
+    return app.database.read_sync(db.SYSTEM, notebooks.local_user, app.settings)
+
+
+def _check_roots(app: AppContext) -> Iterator[DoctorResult]:
+    """Name the roots that a server which is started here reads."""
+    if app.roots.named:
+        yield DoctorResult("ok", "roots", app.describe_roots())
+    else:
+        yield DoctorResult(
+            "note",
+            "roots",
+            "none are set, and this folder is no project: a server that is started here reads the "
+            "folder that its client offers, if it does",
+            "Set DOCS_ROOT or CODE_ROOT, or name folders in [retrieval.roots].",
+        )
+
+
+def _check_tools(app: AppContext) -> Iterator[DoctorResult]:
+    tools = list_tools(app)
+    total = sum(tool["tokens"] for tool in tools)
+    mark: CheckStatus = "ok" if total <= _LISTING_LIMIT else "note"
+    advice = "" if mark == "ok" else "`--toolsets` and `--exclude-tools` make the list shorter."
+    yield DoctorResult(mark, "tools", f"{len(tools)}, which cost a client {total:,} tokens", advice)
+
+
+def list_tools(app: AppContext) -> list[dict[str, Any]]:
+    """Return each listed tool with its description, its schema and the tokens of these."""
+    described: list[dict[str, Any]] = []
+    for registered in app.registry.list_tools(Principal.for_user("")):
+        sent = {
+            "name": registered.name,
+            "description": registered.description,
+            "inputSchema": registered.parameters.listed_schema,
+        }
+        about = {
+            "toolset": registered.toolset.name,
+            "title": registered.title,
+            "tokens": pagination.count_tokens(sent),
+        }
+        described.append(sent | about)
+    return described

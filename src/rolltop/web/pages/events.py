@@ -1,0 +1,76 @@
+"""The journal as server-sent events, for pages that show what they list as it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import StreamingResponse
+
+from rolltop.core.journal import history
+from rolltop.core.principal import ALL_PROJECTS
+from rolltop.web.visit import PageFailure
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.responses import Response
+
+    from rolltop.core.tools import JsonObject
+    from rolltop.web.visit import PageRoute, Visit
+
+_WAIT_SECONDS: Final = 20
+MAX_STREAMS: Final = 64
+"""Of one process."""
+
+
+async def stream_changes(visit: Visit) -> Response:
+    """Send an event with its number after each change, until the visitor leaves."""
+    visit.require("desk_changes")
+    if visit.streams.count >= MAX_STREAMS:
+        raise PageFailure(503, "Too many pages are open")
+    given = visit.request.headers.get("last-event-id", "")
+    since = int(given) if given.isdecimal() and len(given) < 19 else None  # noqa: PLR2004  # digits of 2**63
+    if since is None:
+        since = await visit.app.database.read(visit.principal, history.last_sequence)
+    headers = {"x-accel-buffering": "no"}
+    return StreamingResponse(_events(visit, since), headers=headers, media_type="text/event-stream")
+
+
+async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
+    visit.streams.count += 1
+    try:
+        yield "retry: 2000\n\n"
+        while visit.is_logged_in:
+            page = await _wait_for_changes(visit, since)
+            if page is None:
+                break
+            if page["changes"]:
+                since = page["changes"][-1]["sequence"]
+                yield f"id: {since}\ndata: {since}\n\n"
+            else:
+                yield ": nothing yet\n\n"
+            await visit.identify()
+    except PageFailure:
+        return  # the page asks again, and is told why
+    finally:
+        visit.streams.count -= 1
+
+
+async def _wait_for_changes(visit: Visit, since: int) -> JsonObject | None:
+    """Return the changes after a number, none after a while; None when the server stops."""
+    waiting = asyncio.create_task(
+        visit.call(
+            "desk_changes", since=str(since), wait_seconds=_WAIT_SECONDS, project=ALL_PROJECTS
+        )
+    )
+    stopping = asyncio.create_task(visit.streams.ended.wait())
+    try:
+        await asyncio.wait({waiting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        return await waiting if waiting.done() else None
+    finally:
+        waiting.cancel()
+        stopping.cancel()
+
+
+ROUTES: Final[tuple[PageRoute, ...]] = (("/events", "GET", stream_changes),)

@@ -1,0 +1,86 @@
+"""The trash, the settings, the health of the server, and pages that follow the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM
+from rolltop.core.dispatch import dispatch
+from rolltop.core.principal import Principal
+from tests.server.processes import PATIENCE
+from tests.web.visitor import HOST, Site, Visitor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_was_deleted_is_listed_and_comes_back(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task = agent("add_task", title="a lost task")["data"]["task_id"]
+    agent("delete_task", task_id=task)
+    note = agent("note_save", text="a lost note")["id"]
+    agent("note_manage", action="trash", id=note, local_version=1)
+    pad = agent("scratch_create", metadata={"title": "a lost pad"})["scratchpad"]["scratch_id"]
+    agent("scratch_delete", scratch_id=pad)
+    page = ann.get("/trash")
+    for path in (f"/tasks/{task}", f"/notes/{note}/manage", f"/pads/{pad}/manage"):
+        (form,) = [form for form in page.forms if form.action == path]
+        action = "untrash" if "notes" in path else "restore"
+        assert ann.submit(form, action=action).status == 200
+    assert "lost" not in ann.get("/trash").text
+    assert agent("list_tasks")["data"]
+    assert agent("note_list")["total_items"] == 1
+    assert agent("scratch_list")["scratchpads"]
+
+
+def test_who_runs_the_server_sees_its_settings_without_secrets(tmp_path: Path) -> None:
+    site = Site(tmp_path, http__bearer_token="the-secret-one")  # noqa: S106  # none
+    ann = Visitor(site)
+    ann.submit(ann.get("/").form("/login"), token="the-secret-one")  # noqa: S106  # as above
+    page = ann.get("/settings")
+    assert "http.max_body" in page.text
+    assert str(tmp_path) in page.text
+    assert "the-secret-one" not in page.body
+    assert "All is in order" in ann.get("/doctor").text
+    site.close()
+
+
+def test_whom_a_token_of_the_store_lets_in_sees_no_settings(site: Site) -> None:
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    plain, _ = site.app.database.write_sync(SYSTEM, accounts.create_token, user.id, "laptop")
+    ann = Visitor(site)
+    page = ann.submit(ann.get("/").form("/login"), token=plain)
+    assert page.status == 200
+    assert "/doctor" not in page.links()
+    for path in ("/settings", "/doctor"):
+        assert (ann.get(path).status, str(site.app.settings["data_dir"]) in ann.get(path).text) == (
+            403,
+            False,
+        )
+
+
+def test_changes_are_told_as_they_come_and_the_server_can_stop(site: Site, ann: Visitor) -> None:
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    principal = Principal.for_user(user.id, actor="claude")
+    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
+
+    async def follow() -> list[str]:
+        told: asyncio.Queue[str] = asyncio.Queue()
+
+        async def send(message: Any) -> None:
+            told.put_nowait(message.get("body", b"").decode() or str(message.get("status", "")))
+
+        stream = asyncio.create_task(
+            site.serve("GET", "/events", {"Host": HOST, "Cookie": cookie}, send)
+        )
+        heard = [await asyncio.wait_for(told.get(), PATIENCE) for _ in range(2)]
+        await dispatch(site.app, "add_task", principal, {"title": "new"})
+        heard.append(await asyncio.wait_for(told.get(), PATIENCE))
+        site.routes.close_streams()
+        await asyncio.wait_for(stream, PATIENCE)
+        return heard
+
+    assert site.runner.run(follow()) == ["200", "retry: 2000\n\n", "id: 1\ndata: 1\n\n"]
+    assert Visitor(site).get("/events").status == 401
