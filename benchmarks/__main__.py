@@ -29,6 +29,7 @@ PARTS = (
     "encryption",
     "search_quality",
     "desk_search",
+    "page",
     "retrieval_quality",
 )
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"

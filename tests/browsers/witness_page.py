@@ -1,0 +1,281 @@
+"""The page for people in Chromium: for everybody, by keyboard, live, and against hostile texts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+
+from rolltop.core.accounts import ensure_default_user
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.page_sessions import create_link
+from tests.browsers.desk_story import tell_story
+from tests.browsers.witness_chromium import FLAGS
+from tests.server.processes import HttpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+HOSTILE = (
+    "\"'><script>window.broken=1</script><img src=x onerror=window.broken=1>"
+    "<svg onload=window.broken=1><a href=javascript:window.broken=1>x</a>"
+)
+WIDTHS = ((1280, "light"), (1280, "dark"), (360, "light"))
+
+
+class Desk:
+    """A server, an agent's calls over MCP, and links that let people in."""
+
+    def __init__(self, server: HttpServer, database: str) -> None:
+        self.server = server
+        self.origin = server.url.removesuffix("/mcp")
+        self._database = database
+
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        result = self.server.call(name, **arguments)
+        assert not result.get("isError"), result
+        return result["structuredContent"]
+
+    def link(self) -> str:
+        """Return a link that lets in, as `rolltop open` makes it."""
+        database = Database(self._database)
+        user = database.write_sync(SYSTEM, ensure_default_user)
+        secret = database.write_sync(SYSTEM, create_link, user.id)
+        database.close()
+        return f"{self.origin}/login?link={secret}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder = tmp_path_factory.mktemp("page")
+    tree = folder / "tree"
+    tree.mkdir()
+    (tree / "guide.md").write_text("# Start\n\ntext\n\n## Limits\n\nThe upload limit.\n")
+    settings = {"retrieval.roots": f"docs={tree}"}
+    with HttpServer(folder, **settings) as server:
+        yield Desk(server, f"sqlite:///{folder / 'data' / 'desk.db'}")
+
+
+@pytest.fixture(scope="module")
+def story(desk: Desk) -> dict[str, str]:
+    return tell_story(desk.call)
+
+
+@pytest.fixture
+def open_page(desk: Desk, browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Return what opens a tab of somebody who is logged in; no page may throw or load from afar."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def note_request(url: str) -> None:
+        if not url.startswith(desk.origin):
+            faults.append(f"asked for {url}")
+
+    def open_one(**options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: faults.append(f"dialog {dialog.message}"))
+        page.on("request", lambda request: note_request(request.url))
+        page.on(
+            "console",
+            lambda message: faults.append(message.text) if "Security" in message.text else None,
+        )
+        page.goto(desk.link())
+        page.wait_for_url(f"{desk.origin}/")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def paths(story: dict[str, str]) -> list[str]:
+    """Return a page of each kind."""
+    note, pad = f"/notes/{story['note']}", f"/pads/{story['pad']}"
+    return [
+        "/",
+        "/search?q=upload+limit",
+        "/tasks",
+        "/tasks/table",
+        f"/tasks/{story['task']}",
+        "/notes",
+        "/notes/new",
+        note,
+        f"{note}/edit",
+        f"{note}/versions?old=1&new=2",
+        "/pads",
+        pad,
+        f"{pad}/cells/{story['cell']}",
+        f"{pad}/new",
+        "/files?query=limit",
+        "/files/docs",
+        "/files/docs/guide.md?line=5",
+        "/journal",
+        "/journal/8",
+        "/undo?since=7&actor=unknown",
+        "/trash",
+        "/settings",
+        "/doctor",
+        "/tasks/00000000-0000-4000-8000-000000000000",
+    ]
+
+
+@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_window(
+    desk: Desk,
+    story: dict[str, str],
+    open_page: Callable[..., Page],
+    width: int,
+    scheme: str,
+) -> None:
+    page = open_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    found: list[str] = []
+    for path in paths(story):
+        page.goto(desk.origin + path)
+        for violation in Axe().run(page).response["violations"]:
+            nodes = [node["html"][:100] for node in violation["nodes"][:2]]
+            found.append(f"{path}: {violation['id']} {nodes}")
+        root = page.locator("html")
+        if root.evaluate("e => e.scrollWidth > e.clientWidth"):
+            found.append(f"{path}: wider than {width} px")
+    assert found == []
+
+
+def test_the_login_page_too_and_nothing_else_is_there(desk: Desk, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(f"{desk.origin}/tasks")
+    assert Axe().run(page).response["violations"] == []
+    expect(page.locator("main")).to_contain_text("rolltop open --at")
+    page.close()
+
+
+def test_with_the_keyboard_alone(desk: Desk, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    desk.call("note_save", text="Kingfishers\n\nThey dive for minnows.")
+
+    def press_until(selector: str, key: str = "Tab") -> None:
+        for _ in range(200):
+            page.keyboard.press(key)
+            if page.locator(selector).first.evaluate("e => e === document.activeElement"):
+                return
+        raise AssertionError(f"{key} never reaches {selector}")
+
+    press_until("a.skip")
+    press_until("header input[type=search]")
+    page.keyboard.type("minnows")
+    expect(page.locator("#results")).to_contain_text("Kingfishers")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/search"))
+    press_until("#results a")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/notes/"))
+    press_until("a[href$='/edit']")
+    page.keyboard.press("Enter")
+    press_until("textarea[name=text]")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nSeen by the river.")
+    press_until("button[value=save]")
+    page.keyboard.press("Enter")
+    expect(page.locator("article")).to_contain_text("Seen by the river")
+    press_until("a[aria-label^='Undo change']")
+    page.keyboard.press("Enter")
+    press_until("main form button")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/journal$"))
+    found = desk.call("note_list", q="minnows")["items"]
+    assert "Seen by" not in desk.call("note_get", id=found[0]["id"])["text"]
+
+
+def test_what_an_agent_writes_appears_and_what_is_typed_stays(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{desk.origin}/tasks")
+    field = page.get_by_label("New task")
+    field.fill("half typed")
+    added = desk.call("add_task", title="written while you look", priority=0)["data"]
+    expect(page.locator("[data-column=ready]")).to_contain_text("written while you look")
+    assert field.input_value() == "half typed"
+    desk.call("complete_task", task_id=added["task_id"])
+    expect(page.locator("[data-column=ready]")).not_to_contain_text("written while you look")
+
+
+def test_a_card_is_dragged_to_done(desk: Desk, open_page: Callable[..., Page]) -> None:
+    task = desk.call("add_task", title="drag me", priority=0)["data"]["task_id"]
+    page = open_page()
+    page.goto(f"{desk.origin}/tasks")
+    card = page.locator("li", has_text="drag me")
+    card.drag_to(page.locator("[data-column=done]"))
+    page.wait_for_url(re.compile(task))
+    assert desk.call("get_task", task_id=task)["data"]["status"] == "completed"
+
+
+def test_two_tabs_that_edit_one_note(desk: Desk, open_page: Callable[..., Page]) -> None:
+    note = desk.call("note_save", text="one\ntwo\n")["id"]
+    first, second = open_page(), open_page()
+    for page in (first, second):
+        page.goto(f"{desk.origin}/notes/{note}/edit")
+    first.locator("textarea[name=text]").fill("one\ntwo by Ann\n")
+    first.locator("button[value=save]").click()
+    expect(first.locator("article")).to_contain_text("by Ann")
+    second.locator("textarea[name=text]").fill("one\ntwo by Bob\n")
+    second.locator("button[value=save]").click()
+    expect(second.locator("main")).to_contain_text("changed while you wrote")
+    expect(second.locator("main")).to_contain_text("two by Ann")
+    assert Axe().run(second).response["violations"] == []
+    second.locator("button[value=save]").click()
+    expect(second.locator("article")).to_contain_text("by Bob")
+    assert desk.call("note_get", id=note)["text"] == "one\ntwo by Bob\n"
+
+
+def test_no_text_runs(desk: Desk, open_page: Callable[..., Page]) -> None:
+    title = HOSTILE[:200]
+    task = desk.call("add_task", title=title, description=HOSTILE, tags=[HOSTILE[:50]])["data"]
+    desk.call("update_task", task_id=task["task_id"], comment=HOSTILE)
+    note = desk.call("note_save", text=f"{HOSTILE}\n\n{HOSTILE}")["id"]
+    metadata = {"title": HOSTILE, "description": HOSTILE}
+    pad = desk.call("scratch_create", metadata=metadata)["scratchpad"]["scratch_id"]
+    cell = {"language": "html", "content": HOSTILE, "validate": True}
+    desk.call("scratch_append_cell", scratch_id=pad, cell=cell)
+    page = open_page()
+    for path in (
+        "/",
+        "/tasks",
+        f"/tasks/{task['task_id']}",
+        "/notes",
+        f"/notes/{note}",
+        f"/notes/{note}/edit",
+        "/pads",
+        f"/pads/{pad}",
+        "/journal",
+        "/search?q=broken",
+    ):
+        page.goto(desk.origin + path)
+        for link in page.locator("article a, main a[href^=javascript]").all():
+            link.click()
+        assert page.evaluate("window.broken") is None, path
+
+
+def test_logging_out_shows_nothing_more(desk: Desk, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("h1")).to_have_text("Log in")
+    page.go_back()
+    page.goto(f"{desk.origin}/tasks")
+    expect(page.locator("h1")).to_have_text("Log in")
