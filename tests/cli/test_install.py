@@ -297,3 +297,54 @@ def test_what_it_was_installed_from_is_named_as_installers_do(
         found = Mock(read_text=Mock(return_value=direct and json.dumps(direct)))
         monkeypatch.setattr("importlib.metadata.distribution", Mock(return_value=found))
         assert client_configs.install_source() == source
+
+
+HOOK_FILES = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+}
+HOOK_EVENTS = {
+    "claude-code": ["SessionStart", "PreCompact", "SessionEnd"],
+    "codex": ["SessionStart", "PreCompact"],
+    "gemini": ["SessionStart", "PreCompress", "SessionEnd"],
+}
+
+
+@pytest.mark.parametrize("client", HOOK_FILES)
+def test_hooks_are_set_beside_others_and_taken_out_again(
+    shell: Shell, client: str, program: Path
+) -> None:
+    config(shell, client)
+    path = shell.home / HOOK_FILES[client]
+    path.parent.mkdir(exist_ok=True)
+    other = {"hooks": [{"type": "command", "command": "notify"}]}
+    text = json.dumps({"theme": "dark", "hooks": {"SessionStart": [other]}}, indent=4)
+    path.write_text(text)
+    for _again in range(2):
+        outcome = shell("install", client, "--hooks", "--yes")
+        assert outcome.code == 0, outcome.err
+    assert f"{path}). Nothing was changed" in outcome.out
+    hooks = json.loads(path.read_text())["hooks"]
+    assert sorted(hooks) == sorted(HOOK_EVENTS[client])
+    assert hooks["SessionStart"][0] == other
+    [ours] = hooks["SessionStart"][1]["hooks"]
+    assert ours["command"] == f"{program} hook session-start --for {client}"
+    assert all(len(groups) == 1 for event, groups in hooks.items() if event != "SessionStart")
+    assert shell("uninstall", client, "--yes").code == 0
+    assert json.loads(path.read_text()) == json.loads(text)
+
+
+def test_hooks_that_are_the_first_in_a_file_leave_none(shell: Shell) -> None:
+    config(shell, "codex")
+    assert shell("install", "codex", "--hooks", "--yes").code == 0
+    assert shell("uninstall", "codex", "--yes").code == 0
+    assert json.loads((shell.home / HOOK_FILES["codex"]).read_text()).get("hooks", {}) == {}
+
+
+def test_hooks_in_another_form_and_clients_without_are_refused(shell: Shell) -> None:
+    config(shell, "gemini").write_text('{"hooks": {"SessionStart": {"command": "x"}}}')
+    refused = shell("install", "gemini", "--hooks", "--yes")
+    assert (refused.code, "another form" in refused.err) == (2, True)
+    config(shell, "cursor")
+    assert "runs no hooks" in shell("install", "cursor", "--hooks", "--yes").err

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),
     "install": ("rolltop.cli.install", "Let an MCP client start Rolltop."),
     "uninstall": ("rolltop.cli.install", "Take Rolltop out of an MCP client's configuration."),
+    "hook": ("rolltop.cli.hook", "Print what a client's hook tells its model or its user."),
     "completion": ("rolltop.cli.completion", "Print a script that completes commands in a shell."),
     "export": ("rolltop.cli.desk_files", "Write a user's whole desk as plain files."),
     "import": ("rolltop.cli.desk_files", "Add what an exported desk has, and newer notes."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ class Client:
     in_project: str = ""
     fields: Mapping[str, object] = field(default_factory=dict[str, object])
     knows_project: bool = True
+    hooks: ClientHooks | None = None
 
     def make_entry(
         self, environment: Mapping[str, str], old: Mapping[str, Any] | None = None
@@ -120,30 +122,125 @@ class Client:
         )
 
 
+@dataclass(frozen=True)
+class ClientHooks(Client):
+    """Where a client keeps what it runs by itself; `events` are its names of ours.
+
+    `timeout` is what a command may take, in the client's unit.
+    """
+
+    table: str = "hooks"
+    events: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: int = 10
+
+    def set_hooks(self, text: str) -> str:
+        """Return the configuration with our hooks beside others. Raises InvalidConfig."""
+        for ours, theirs in self.events.items():
+            command = shlex.join([*own_command(), "hook", ours, "--for", self.name])
+            hook = {"type": "command", "command": command, "timeout": self.timeout}
+            others = self._read_groups(text, ours)
+            text = self._set_groups(text, theirs, [*others, {"hooks": [hook]}])
+        return text
+
+    def has_hooks(self, text: str) -> bool:
+        """Return whether a configuration has hooks of ours. Raises InvalidConfig."""
+        return self.remove_hooks(text) != text
+
+    def remove_hooks(self, text: str) -> str:
+        """Return the configuration without our hooks. Raises InvalidConfig."""
+        for ours, theirs in self.events.items():
+            text = self._set_groups(text, theirs, self._read_groups(text, ours))
+        return text
+
+    def _read_groups(self, text: str, event: str) -> list[Any]:
+        """Return what others have the client run at an event of ours."""
+        table = self._parse(text).get(self.table, {})
+        known = cast("dict[str, Any]", table) if isinstance(table, dict) else None
+        groups = None if known is None else known.get(self.events[event], [])
+        if not isinstance(groups, list):
+            raise self._refusal("has hooks in another form")
+        end = f"hook {event} --for {self.name}"
+        return [group for group in cast("list[Any]", groups) if not _runs(group, end)]
+
+    def _set_groups(self, text: str, event: str, groups: Sequence[object]) -> str:
+        wanted = self._parse(text)
+        table: dict[str, Any] = wanted.setdefault(self.table, {})
+        if table.get(event, []) == groups:
+            return text
+        table[event] = groups
+        if groups:
+            return self._edit(lambda: jsonc.set_member(text, self.table, event, groups), wanted)
+        del table[event]
+        return self._edit(lambda: jsonc.remove_member(text, self.table, event), wanted)
+
+
+def _runs(group: object, end: str) -> bool:
+    """Whether one of a group's commands ends so."""
+    hooks: Any = cast("dict[str, Any]", group).get("hooks") if isinstance(group, dict) else None
+    return isinstance(hooks, list) and any(
+        isinstance(hook, dict) and str(cast("dict[str, Any]", hook).get("command")).endswith(end)
+        for hook in cast("list[object]", hooks)
+    )
+
+
 def clients() -> list[Client]:
     """Return the clients that can be set up, with the paths that they have on this platform."""
     home, support = Path.home(), _support_directory()
     claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
+    claude_settings = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
     zed = support if sys.platform == "win32" else _config_directory()
     stdio = {"type": "stdio"}
     desktop = support / "Claude" / "claude_desktop_config.json"
     code = support / "Code" / "User" / "mcp.json"
     settings = zed / ("Zed" if sys.platform == "win32" else "zed") / "settings.json"
+    gemini = home / ".gemini" / "settings.json"
+    starts = {"session-start": "SessionStart"}
+    ends = {"session-end": "SessionEnd"}
     return [
         Client(
-            "claude-code", "Claude Code", claude / ".claude.json", "mcpServers", ".mcp.json", stdio
+            "claude-code",
+            "Claude Code",
+            claude / ".claude.json",
+            "mcpServers",
+            ".mcp.json",
+            stdio,
+            hooks=ClientHooks(
+                "claude-code",
+                "Claude Code",
+                claude_settings / "settings.json",
+                events={**starts, "pre-compact": "PreCompact", **ends},
+            ),
         ),
         Client("claude-desktop", "Claude Desktop", desktop, knows_project=False),
         Client("cursor", "Cursor", home / ".cursor" / "mcp.json", "mcpServers", ".cursor/mcp.json"),
         Client("vscode", "VS Code", code, "servers", ".vscode/mcp.json", stdio),
-        Client("codex", "Codex", codex / "config.toml", "mcp_servers", ".codex/config.toml"),
+        Client(
+            "codex",
+            "Codex",
+            codex / "config.toml",
+            "mcp_servers",
+            ".codex/config.toml",
+            hooks=ClientHooks(
+                "codex",
+                "Codex",
+                codex / "hooks.json",
+                events={**starts, "pre-compact": "PreCompact"},
+            ),
+        ),
         Client(
             "gemini",
             "Gemini CLI",
-            home / ".gemini" / "settings.json",
+            gemini,
             "mcpServers",
             ".gemini/settings.json",
+            hooks=ClientHooks(
+                "gemini",
+                "Gemini CLI",
+                gemini,
+                events={**starts, "pre-compact": "PreCompress", **ends},
+                timeout=10_000,
+            ),
         ),
         Client(
             "zed", "Zed", settings, "context_servers", ".zed/settings.json", {"source": "custom"}

@@ -44,6 +44,13 @@ def configure(parser: ArgumentParser) -> None:
         parser.add_argument(
             "--print", action="store_true", help="print the entry and change nothing"
         )
+        with_hooks = [client.name for client in client_configs.clients() if client.hooks]
+        parser.add_argument(
+            "--hooks",
+            action="store_true",
+            help="also have it run `rolltop hook`, so that a session starts with what is open "
+            f"({', '.join(with_hooks)})",
+        )
         for name, variable in _VARIABLES.items():
             about = f"let it read this folder as the root {name} ({variable} in the entry)"
             parser.add_argument(f"--{name}", metavar="FOLDER", type=Path, help=about)
@@ -52,12 +59,32 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Change the configuration, or print the entry; return 1 if the answer was no."""
     if arguments.command == "uninstall":
-        client = _find_client(arguments.client)
-        return _change(client, "", client.remove_entry, sure=arguments.yes)
+        return _uninstall(_find_client(arguments.client), sure=arguments.yes)
     if arguments.print:
         _print_entry(arguments)
         return 0
     client = _find_client(arguments.client)
+    if arguments.hooks and client.hooks is None:
+        raise InvalidArgument(
+            f"{client.title} runs no hooks", hint="Leave --hooks out: the tools work without."
+        )
+    code = _install(client, arguments)
+    if code == 0 and arguments.hooks and client.hooks is not None:
+        hooks = client.hooks
+        code = _change(hooks, "runs Rolltop's hooks", hooks.set_hooks, sure=arguments.yes)
+    return code
+
+
+def _uninstall(client: Client, *, sure: bool) -> int:
+    code = _change(client, "", client.remove_entry, sure=sure)
+    hooks = client.hooks
+    if code or hooks is None:
+        return code
+    text = _read(hooks.path) or ""
+    return _change(hooks, "", hooks.remove_hooks, sure=sure) if hooks.has_hooks(text) else 0
+
+
+def _install(client: Client, arguments: Namespace) -> int:
     variables = _variables(arguments, client)
 
     def set_entry(text: str) -> str:

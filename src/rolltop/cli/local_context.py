@@ -50,9 +50,13 @@ def local_principal(app: AppContext) -> Principal:
 
 
 def call_tool(
-    app: AppContext, registered: RegisteredTool, arguments: object, report: ProgressCallback
+    app: AppContext,
+    registered: RegisteredTool,
+    arguments: object,
+    report: ProgressCallback,
+    actor: str = ACTOR,
 ) -> Answer:
-    """Return the answer of one call by the local user.
+    """Return the answer of one call by the local user, with the client that `actor` names.
 
     Raises:
         InvalidConfig: the settings name a user the store does not know.
@@ -64,7 +68,7 @@ def call_tool(
     user.check()
 
     async def call() -> Answer:
-        scope = await user.principal(ACTOR, needed=registered.toolset.needs_store)
+        scope = await user.principal(actor, needed=registered.toolset.needs_store)
         return await dispatch.dispatch(app, registered.name, scope, arguments, report=report)
 
     return asyncio.run(call())

@@ -1,0 +1,95 @@
+"""`rolltop hook`: what the hooks of a host print at the moments at which a model forgets.
+
+Hosts take it that a hook which ends with 2 forbids what it was told of, so none does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from rolltop.cli import client_configs, local_context, options
+from rolltop.core.context import ignore_progress
+from rolltop.core.errors import RolltopError
+from rolltop.core.principal import Principal
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
+
+    from rolltop.core.dispatch import Answer
+
+_EVENTS: Final = ("session-start", "pre-compact", "session-end")
+_MAX_NAMED: Final = 5
+"""Tasks in work that are named before a compaction and at a session's end; more are counted."""
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments."""
+    names = [client.name for client in client_configs.clients() if client.hooks]
+    parser.add_argument("event", metavar="EVENT", choices=_EVENTS, help=", ".join(_EVENTS))
+    parser.add_argument(
+        "--for",
+        dest="client",
+        metavar="CLIENT",
+        choices=names,
+        default=names[0],
+        help=f"whose hook it is: {', '.join(names)}",
+    )
+    options.add_identity(parser)
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print what the host wants at this event, if there is anything to say."""
+    try:
+        answer = _resume(arguments)
+    except RolltopError as failure:
+        print(f"rolltop: {failure.message}", file=sys.stderr)  # noqa: T201  # the host shows it
+        return 1
+    if answer.is_error:
+        print(f"rolltop: {answer.text}", file=sys.stderr)  # noqa: T201  # as above
+        return 1
+    if len(answer.structured) > 1:  # an empty desk names its project alone
+        options.print_line(_say(arguments.event, arguments.client, answer))
+    return 0
+
+
+def _resume(arguments: Namespace) -> Answer:
+    with local_context.open_context(options.read_settings(arguments)) as context:
+        tool = context.registry.find("desk_resume", Principal.for_user(""))
+        return local_context.call_tool(context, tool, {}, ignore_progress, actor=arguments.client)
+
+
+def _say(event: str, client: str, answer: Answer) -> str:
+    """Return the text of an event, in the form that the client takes it in."""
+    if event == "session-start":
+        text = f"Where the work stands, from Rolltop's desk_resume: {answer.text}"
+        said: dict[str, Any] = {"hookEventName": "SessionStart", "additionalContext": text}
+        return _encode({"hookSpecificOutput": said})
+    named = _name_tasks(answer.structured)
+    text = (
+        "Keep with Rolltop what is not there yet before it is forgotten: decisions and findings "
+        "with note_save, how far a task got with update_task and a comment. "
+        f"Keep these addresses in the summary: {named}."
+        if event == "pre-compact"
+        else f"Left on the desk: {named}. The next session goes on from desk_resume."
+    )
+    # Claude Code adds plain text to what it asks of the summary; others show a message to people.
+    return text if client == "claude-code" else _encode({"systemMessage": text})
+
+
+def _name_tasks(resumed: Mapping[str, Any]) -> str:
+    """Name the tasks in work, else those that are ready."""
+    for name, title in (("in_work", "in work"), ("ready", "ready")):
+        tasks = resumed.get(name, [])
+        if tasks:
+            shown = [f"{task['title']} ({task.get('uri', '')})" for task in tasks[:_MAX_NAMED]]
+            more = [f"{len(tasks) - _MAX_NAMED} more"] if len(tasks) > _MAX_NAMED else []
+            return f"{title} {', '.join([*shown, *more])}"
+    return "no open task"
+
+
+def _encode(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

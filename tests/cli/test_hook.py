@@ -1,0 +1,62 @@
+"""What a host's hooks are told, and that a failing one stands in no session's way."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+
+EVENTS = ("session-start", "pre-compact", "session-end")
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini"])
+def test_a_session_starts_with_where_the_work_stands(shell: Shell, client: str) -> None:
+    shell("call", "add_task", "title=Paint the fence")
+    outcome = shell("hook", "session-start", "--for", client)
+    assert outcome.code == 0, outcome.err
+    said = json.loads(outcome.out)["hookSpecificOutput"]
+    assert said["hookEventName"] == "SessionStart"
+    resumed = json.loads(said["additionalContext"].partition(": ")[2])
+    assert [task["title"] for task in resumed["ready"]] == ["Paint the fence"]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_empty_desk_says_nothing(shell: Shell, event: str) -> None:
+    outcome = shell("hook", event)
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_before_a_compaction_the_tasks_in_work_are_named(shell: Shell) -> None:
+    added = json.loads(shell("call", "add_task", "title=Paint the fence").out)
+    shell("call", "add_task", "title=Mow the lawn")
+    shell("call", "claim_task", f"task_id={added['data']['task_id']}")
+    said = shell("hook", "pre-compact").out
+    assert "note_save" in said
+    address = re.search(r"Paint the fence \((rolltop://task/[0-9a-f]+)\)", said)
+    assert address is not None
+    assert "Mow the lawn" not in said
+    assert "Paint the fence" in shell("call", "desk_read", f"uri={address[1]}").out
+    shown = json.loads(shell("hook", "pre-compact", "--for", "gemini").out)
+    assert shown == {"systemMessage": said.strip()}
+
+
+def test_at_a_sessions_end_what_is_left_is_told(shell: Shell) -> None:
+    for number in range(8):
+        added = json.loads(shell("call", "add_task", f"title=Step {number}").out)
+        shell("call", "claim_task", f"task_id={added['data']['task_id']}")
+    said = shell("hook", "session-end").out
+    assert said.count("rolltop://task/") == 5
+    assert "3 more" in said
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_failure_is_one_line_and_forbids_the_host_nothing(shell: Shell, event: str) -> None:
+    shell.set("DATABASE_URL", "sqlite:////dev/null/desk.db")
+    outcome = shell("hook", event)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert len(outcome.err.splitlines()) == 1
