@@ -347,4 +347,21 @@ def test_hooks_in_another_form_and_clients_without_are_refused(shell: Shell) -> 
     refused = shell("install", "gemini", "--hooks", "--yes")
     assert (refused.code, "another form" in refused.err) == (2, True)
     config(shell, "cursor")
-    assert "runs no hooks" in shell("install", "cursor", "--hooks", "--yes").err
+    for option in ("hooks", "skill"):
+        refused = shell("install", "cursor", f"--{option}", "--yes")
+        assert (refused.code, f"takes no {option}" in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize("client", HOOK_FILES)
+def test_the_skill_is_copied_renewed_and_taken_away(shell: Shell, client: str) -> None:
+    config(shell, client)
+    assert shell("install", client, "--skill", "--yes").code == 0
+    [path] = shell.home.glob("*/skills/rolltop/SKILL.md")
+    assert path.read_text().startswith("---\nname: rolltop\n")
+    path.write_text("an older one")
+    assert shell("install", client, "--skill", "--yes").code == 0
+    assert path.read_text().startswith("---\nname: rolltop\n")
+    for copy in path.parent.glob("*.bak"):
+        copy.unlink()
+    assert shell("uninstall", client, "--yes").code == 0
+    assert not path.parent.exists()

@@ -69,7 +69,7 @@ def test_a_request_whose_header_names_what_its_body_does_is_served_whatever_else
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        ("prompts/get", {"name": "plan_work", "arguments": {"goal": f"a goal{HALF}"}}),
+        ("prompts/get", {"name": "plan", "arguments": {"goal": f"a goal{HALF}"}}),
         ("prompts/get", {"name": "explain", "arguments": {"topic": f"\udfff{HALF}"}}),
         ("resources/read", {"uri": f"rolltop://thing/{HALF}"}),
         ("resources/read", {"uri": f"rolltop://file/docs/{HALF}.md"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -299,10 +300,39 @@ def test_the_output_setting_chooses_what_hosts_get(tmp_path: Path, era: str, out
         assert json.loads(text(answer))["said"].startswith("x for ")
 
 
+def test_the_skill_is_listed_got_and_read_as_its_hash_says(tmp_path: Path) -> None:
+    modern = {"_meta": modern_meta()}
+    with StdioServer(tmp_path) as server:
+        offered = server.request("server/discover", modern)["result"]["capabilities"]
+        assert offered["extensions"] == {"io.modelcontextprotocol/skills": {}}
+        answer = server.request("skills/list", modern)["result"]
+        assert (answer["resultType"], answer["cacheScope"]) == ("complete", "public")
+        [listed] = answer["skills"]
+        uri = {"uri": listed["uri"]}
+        assert server.request("skills/get", {**modern, **uri})["result"]["skill"] == listed
+        assert listed["frontmatter"]["name"] == listed["uri"].split("/")[-2]
+        [contents] = server.request("resources/read", {**modern, **uri})["result"]["contents"]
+        raw = contents["text"].encode()
+        digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+        assert listed["resources"] == [{**uri, "digest": digest, "size": len(raw)}]
+        [resource] = server.request("resources/list", modern)["result"]["resources"]
+        assert (resource["uri"], resource["mimeType"]) == (listed["uri"], contents["mimeType"])
+        for wrong in ({"uri": "skill://other/SKILL.md"}, {}):
+            refused = server.request("skills/get", {**modern, **wrong})
+            assert refused["error"]["code"] == -32602
+
+
+def test_without_the_tools_that_it_names_there_is_no_skill(tmp_path: Path) -> None:
+    modern = {"_meta": modern_meta()}
+    with StdioServer(tmp_path, toolsets="tasks") as server:
+        offered = server.request("server/discover", modern)["result"]["capabilities"]
+        assert "extensions" not in offered
+        assert server.request("skills/list", modern)["error"]["code"] == -32601
+
+
 @ERAS
 def test_resources_are_found_by_their_templates(tmp_path: Path, era: str) -> None:
     async def ask(client: Client) -> None:
-        assert (await client.list_resources()).resources == []
         listed = (await client.list_resource_templates()).resource_templates
         assert "rolltop://thing/{name}" in {template.uri_template for template in listed}
         read = await client.read_resource("rolltop://thing/a%20thing")
@@ -569,11 +599,29 @@ def test_a_file_of_long_lines_is_not_cut_in_silence(tmp_path: Path, text: str) -
 
 
 @ERAS
+def test_every_prompt_names_each_of_its_tools(tmp_path: Path, era: str) -> None:
+    async def texts(client: Client) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for prompt in (await client.list_prompts()).prompts:
+            given = {argument.name: "a" for argument in prompt.arguments or ()}
+            got = await client.get_prompt(prompt.name, given)
+            found[prompt.name] = str(got.messages[0].content)
+        return found
+
+    app = make_app(tmp_path)
+    tools = {p.name: p.tools for each in app.context.registry.toolsets for p in each.prompts}
+    for name, said in talk(app, era, texts).items():
+        assert [tool for tool in tools[name] if tool not in said] == []
+
+
+@ERAS
 def test_a_prompt_whose_tools_are_left_out_is_not_offered(tmp_path: Path, era: str) -> None:
     async def names(client: Client) -> set[str]:
         return {prompt.name for prompt in (await client.list_prompts()).prompts}
 
-    assert "plan_work" in talk(make_app(tmp_path / "all"), era, names)
+    offered = talk(make_app(tmp_path / "all"), era, names)
+    assert {"plan", "resume", "handover"} <= offered
     reading = talk(make_app(tmp_path / "reading", read_only=True), era, names)
-    assert "plan_work" not in reading
+    assert not {"plan", "handover"} & reading
+    assert "resume" in reading
     assert "digest_document" in reading

@@ -34,6 +34,7 @@ class Client:
 
     `in_project` is the file of a project that it reads as well. Most clients start servers in the
     project that is open, or tell its folder when asked; `knows_project` is False for the others.
+    `skills` is the folder of its user's skills.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Client:
     fields: Mapping[str, object] = field(default_factory=dict[str, object])
     knows_project: bool = True
     hooks: ClientHooks | None = None
+    skills: Path | None = None
 
     def make_entry(
         self, environment: Mapping[str, str], old: Mapping[str, Any] | None = None
@@ -211,6 +213,7 @@ def clients() -> list[Client]:
                 claude_settings / "settings.json",
                 events={**starts, "pre-compact": "PreCompact", **ends},
             ),
+            skills=claude_settings / "skills",
         ),
         Client("claude-desktop", "Claude Desktop", desktop, knows_project=False),
         Client("cursor", "Cursor", home / ".cursor" / "mcp.json", "mcpServers", ".cursor/mcp.json"),
@@ -227,6 +230,7 @@ def clients() -> list[Client]:
                 codex / "hooks.json",
                 events={**starts, "pre-compact": "PreCompact"},
             ),
+            skills=codex / "skills",
         ),
         Client(
             "gemini",
@@ -241,6 +245,7 @@ def clients() -> list[Client]:
                 events={**starts, "pre-compact": "PreCompress", **ends},
                 timeout=10_000,
             ),
+            skills=gemini.parent / "skills",
         ),
         Client(
             "zed", "Zed", settings, "context_servers", ".zed/settings.json", {"source": "custom"}

@@ -8,10 +8,13 @@ import secrets
 import shutil
 import sys
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import client_configs, options
+from rolltop.core import skill
 from rolltop.core.errors import InvalidArgument, InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
@@ -44,12 +47,13 @@ def configure(parser: ArgumentParser) -> None:
         parser.add_argument(
             "--print", action="store_true", help="print the entry and change nothing"
         )
-        with_hooks = [client.name for client in client_configs.clients() if client.hooks]
         parser.add_argument(
             "--hooks",
             action="store_true",
-            help="also have it run `rolltop hook`, so that a session starts with what is open "
-            f"({', '.join(with_hooks)})",
+            help="also have it run `rolltop hook`: a session starts with what is open",
+        )
+        parser.add_argument(
+            "--skill", action="store_true", help="also give it the skill of working with the desk"
         )
         for name, variable in _VARIABLES.items():
             about = f"let it read this folder as the root {name} ({variable} in the entry)"
@@ -64,24 +68,40 @@ def run(arguments: Namespace) -> int:
         _print_entry(arguments)
         return 0
     client = _find_client(arguments.client)
-    if arguments.hooks and client.hooks is None:
-        raise InvalidArgument(
-            f"{client.title} runs no hooks", hint="Leave --hooks out: the tools work without."
-        )
+    for option, has_place in (("hooks", client.hooks), ("skill", client.skills)):
+        if getattr(arguments, option) and has_place is None:
+            raise InvalidArgument(
+                f"{client.title} takes no {option} from files",
+                hint=f"Leave --{option} out: the tools work without.",
+            )
     code = _install(client, arguments)
-    if code == 0 and arguments.hooks and client.hooks is not None:
-        hooks = client.hooks
+    hooks, skill_file = client.hooks, _skill_file(client)
+    if code == 0 and arguments.hooks and hooks is not None:
         code = _change(hooks, "runs Rolltop's hooks", hooks.set_hooks, sure=arguments.yes)
+    if code == 0 and arguments.skill and skill_file is not None:
+        text = skill.read_skill()
+        code = _change(skill_file, "has the skill", lambda _old: text, sure=arguments.yes)
     return code
 
 
 def _uninstall(client: Client, *, sure: bool) -> int:
     code = _change(client, "", client.remove_entry, sure=sure)
-    hooks = client.hooks
-    if code or hooks is None:
-        return code
-    text = _read(hooks.path) or ""
-    return _change(hooks, "", hooks.remove_hooks, sure=sure) if hooks.has_hooks(text) else 0
+    hooks, skill_file = client.hooks, _skill_file(client)
+    if code == 0 and hooks is not None and hooks.has_hooks(_read(hooks.path) or ""):
+        code = _change(hooks, "", hooks.remove_hooks, sure=sure)
+    if code == 0 and skill_file is not None and skill_file.path.exists():
+        skill_file.path.unlink()
+        with suppress(OSError):  # copies of older ones are left there
+            skill_file.path.parent.rmdir()
+        options.print_line(f"Removed {skill_file.path}.")
+    return code
+
+
+def _skill_file(client: Client) -> Client | None:
+    """Return the client with its copy of the skill in place of its configuration."""
+    if client.skills is None:
+        return None
+    return replace(client, path=client.skills / skill.NAME / skill.FILE_NAME)
 
 
 def _install(client: Client, arguments: Namespace) -> int:

@@ -26,6 +26,7 @@ from mcp_types import (
 
 from rolltop import __version__
 from rolltop.core import logging
+from rolltop.core import skill as skill_file
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
@@ -47,6 +48,7 @@ from rolltop.server.error_middleware import (
 from rolltop.server.progress_reporter import ProgressReporter
 from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
+from rolltop.server.skills import EXTENSION, SkillHandlers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,12 +93,15 @@ def build_server(
     )
     server.middleware.extend([replace_lone_surrogates, restore_params, name_invalid_params])
     roots = ClientRoots(app, http=http)
-    tools, resources = _ToolHandlers(app, identify, roots), ResourceHandlers(app, identify, roots)
+    skill = SkillHandlers() if app.registry.has_tools(skill_file.TOOLS) else None
+    tools = _ToolHandlers(app, identify, roots)
+    resources = ResourceHandlers(app, identify, roots, skill)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),
         ("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen),
         *resources.routes(),
         *PromptHandlers(app).routes(),
+        *(skill.routes() if skill else []),
         *(subscriptions.legacy_routes() if resources.templates and not http else []),
     ]
     for method, params_type, handler in routes:
@@ -120,6 +125,8 @@ class _StaticListServer(Server[Any]):
         for part in (offered.tools, offered.prompts, offered.resources):
             if part is not None:
                 part.list_changed = False
+        if self.get_request_handler("skills/list"):
+            offered.extensions = {**(offered.extensions or {}), EXTENSION: {}}
         return offered
 
 

@@ -32,7 +32,7 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound
 from rolltop.core.tools import ResourceContents
-from rolltop.server import hosts
+from rolltop.server import hosts, skills
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rolltop.core.tools import ResourceTemplate
     from rolltop.server.client_roots import ClientRoots
     from rolltop.server.identity import PrincipalResolver
+    from rolltop.server.skills import SkillHandlers
 
     Context = ServerRequestContext[Any, Any]
 
@@ -98,9 +99,14 @@ class ResourceHandlers:
     """What the toolsets declare as references, as resources of the protocol."""
 
     def __init__(
-        self, app: AppContext, identify: PrincipalResolver, client_roots: ClientRoots
+        self,
+        app: AppContext,
+        identify: PrincipalResolver,
+        client_roots: ClientRoots,
+        skill: SkillHandlers | None,
     ) -> None:
         """Read the declarations; touch no store."""
+        self._skill = skill
         self._desk = app
         self._identify = identify
         self._client_roots = client_roots
@@ -130,9 +136,9 @@ class ResourceHandlers:
     async def list(
         self, _context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        """Return no resources: all are reached by templates, tools list what there is."""
+        """Return the skill: all else is reached by templates, and tools list what there is."""
         refuse_cursor(params)
-        return ListResourcesResult(resources=[])
+        return ListResourcesResult(resources=[self._skill.resource] if self._skill else [])
 
     async def list_templates(
         self, _context: Context, params: PaginatedRequestParams | None
@@ -153,7 +159,9 @@ class ResourceHandlers:
         )
 
     async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """Return the text of one resource of the caller's own."""
+        """Return the text of one resource of the caller's own, or the skill."""
+        if self._skill is not None and params.uri == skills.URI:
+            return ReadResourceResult(contents=[self._skill.contents])
         reference, variables = self._find(context, require_storable(params.uri, "uri"))
         call = await self._call(context, reference)
         try:

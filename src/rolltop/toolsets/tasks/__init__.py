@@ -76,7 +76,7 @@ TOOLSET: Final = Toolset(
     resource_templates=RESOURCE_TEMPLATES,
     prompts=(
         Prompt(
-            "plan_work",
+            "plan",
             "Plan work as tasks",
             "Break a goal into tasks with their order.",
             (PromptArgument("goal", "What is to be done.", required=True),),
