@@ -10,6 +10,7 @@ import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.cli import jsonc
@@ -26,6 +27,11 @@ else:
 SERVER_NAME: Final = "rolltop"
 _SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")
 _TOML: Final = ".toml"
+_CODEX_EVENTS: Final = MappingProxyType(
+    {"session-start": "SessionStart", "pre-compact": "PreCompact"}
+)
+_CLAUDE_EVENTS: Final = MappingProxyType({**_CODEX_EVENTS, "session-end": "SessionEnd"})
+_GEMINI_EVENTS: Final = MappingProxyType({**_CLAUDE_EVENTS, "pre-compact": "PreCompress"})
 
 
 @dataclass(frozen=True)
@@ -197,8 +203,13 @@ def clients() -> list[Client]:
     code = support / "Code" / "User" / "mcp.json"
     settings = zed / ("Zed" if sys.platform == "win32" else "zed") / "settings.json"
     gemini = home / ".gemini" / "settings.json"
-    starts = {"session-start": "SessionStart"}
-    ends = {"session-end": "SessionEnd"}
+    claude_hooks = ClientHooks(
+        "claude-code", "Claude Code", claude_settings / "settings.json", events=_CLAUDE_EVENTS
+    )
+    codex_hooks = ClientHooks("codex", "Codex", codex / "hooks.json", events=_CODEX_EVENTS)
+    gemini_hooks = ClientHooks(
+        "gemini", "Gemini CLI", gemini, events=_GEMINI_EVENTS, timeout=10_000
+    )
     return [
         Client(
             "claude-code",
@@ -207,12 +218,7 @@ def clients() -> list[Client]:
             "mcpServers",
             ".mcp.json",
             stdio,
-            hooks=ClientHooks(
-                "claude-code",
-                "Claude Code",
-                claude_settings / "settings.json",
-                events={**starts, "pre-compact": "PreCompact", **ends},
-            ),
+            hooks=claude_hooks,
             skills=claude_settings / "skills",
         ),
         Client("claude-desktop", "Claude Desktop", desktop, knows_project=False),
@@ -224,12 +230,7 @@ def clients() -> list[Client]:
             codex / "config.toml",
             "mcp_servers",
             ".codex/config.toml",
-            hooks=ClientHooks(
-                "codex",
-                "Codex",
-                codex / "hooks.json",
-                events={**starts, "pre-compact": "PreCompact"},
-            ),
+            hooks=codex_hooks,
             skills=codex / "skills",
         ),
         Client(
@@ -238,13 +239,7 @@ def clients() -> list[Client]:
             gemini,
             "mcpServers",
             ".gemini/settings.json",
-            hooks=ClientHooks(
-                "gemini",
-                "Gemini CLI",
-                gemini,
-                events={**starts, "pre-compact": "PreCompress", **ends},
-                timeout=10_000,
-            ),
+            hooks=gemini_hooks,
             skills=gemini.parent / "skills",
         ),
         Client(
