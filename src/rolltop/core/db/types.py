@@ -70,6 +70,13 @@ def canonical_id(value: str) -> str:
     return value if "-" in value else _with_dashes(value) or ""
 
 
+def id_range(digits: str) -> tuple[str, str]:
+    """Return the first and the last identifier that begin so: with up to 32 hexadecimal digits."""
+    given = digits.replace("-", "").lower()
+    first, last = (_with_dashes(given.ljust(_UUID_DIGITS, digit)) or "" for digit in "0f")
+    return first, last
+
+
 def _with_dashes(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it
     if value is None:
         return None

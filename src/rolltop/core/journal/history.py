@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
-from uuid import UUID
 
 from sqlalchemy import delete, func, literal, or_, select, update
 
 from rolltop.core.db.engine import batches
+from rolltop.core.db.types import id_range
 from rolltop.core.journal.tables import (
     journal,
     journal_contents,
@@ -147,12 +147,6 @@ def latest_entries(tx: Tx, things: Iterable[tuple[str, str]]) -> dict[tuple[str,
         rows = tx.execute(select(*_COLUMNS).where(mine, _j.sequence.in_(some)))
         entries |= {entry.thing: entry for entry in map(_entry_of, rows)}
     return entries
-
-
-def id_range(digits: str) -> tuple[str, str]:
-    """Return the first and the last identifier that begin with up to 32 hexadecimal digits."""
-    filled = [UUID(digits.ljust(32, digit)) for digit in "0f"]
-    return str(filled[0]), str(filled[1])
 
 
 def last_sequence(tx: Tx) -> int:

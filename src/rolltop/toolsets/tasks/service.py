@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import addresses
 from rolltop.core.arguments import value_preview
+from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
@@ -522,11 +523,8 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
             return identifier(given, name)
         digits = given.replace("-", "").lower()
         if len(digits) == _DIGITS_OF_ID:
-            return _format_id(digits)
-        first, last = (digits.ljust(_DIGITS_OF_ID, edge) for edge in "0f")
-        found = store.ids_between(
-            tx, owner, _format_id(first), _format_id(last), _MAX_CANDIDATES, trash=trash
-        )
+            return canonical_id(digits)
+        found = store.ids_between(tx, owner, *id_range(digits), _MAX_CANDIDATES, trash=trash)
         if len(found) > 1:
             raise InvalidArgument(
                 "Invalid ID format",
@@ -538,11 +536,6 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
         return found[0]
 
     return find_id
-
-
-def _format_id(digits: str) -> str:
-    """Return 32 hexadecimal digits as a UUID."""
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def identifier(text: str, name: str = "task_id") -> str:

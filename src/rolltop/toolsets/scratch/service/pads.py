@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from rolltop.core import fulltext
 from rolltop.core.db.engine import batches
+from rolltop.core.db.types import id_range
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import IndexDocument
 from rolltop.toolsets.scratch.models import (
@@ -351,7 +352,7 @@ def find_cell(tx: Tx, given: str) -> tuple[str, str]:
 
     Raises NotFound, or INVALID_ID for the beginning of several ids.
     """
-    found = cell_rows.ids_between(tx, *pad_rows.id_range(given), _MAX_CANDIDATES)
+    found = cell_rows.ids_between(tx, *id_range(given), _MAX_CANDIDATES)
     cell_id = _only_id("cell_id", given, found)
     if cell_id is None:
         raise NotFound(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,7 +22,7 @@ from sqlalchemy import (
 from rolltop.core.db import upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
-from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime, id_range
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.scratch.models import MAX_NAME_LENGTH, TRASH_RETENTION, PadOrder
 from rolltop.toolsets.scratch.models.records import Pad, SchemaEntry
@@ -118,12 +117,6 @@ def titles(tx: Tx, scratch_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         row.scratch_id: (str(row.metadata.get("title") or ""), row.namespace)
         for row in tx.execute(found)
     }
-
-
-def id_range(digits: str) -> tuple[str, str]:
-    """Return the first and the last UUID that starts so."""
-    whole = str(UUID(int=0))[len(digits) :]
-    return digits + whole, digits + whole.replace("0", "f")
 
 
 def ids_starting(tx: Tx, digits: str, limit: int, *, trashed: bool) -> list[str]:
