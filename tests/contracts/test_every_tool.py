@@ -259,12 +259,16 @@ def test_what_hosts_and_models_send_is_taken_as_the_plain_shape_is(
     def sample() -> dict[str, Any]:
         return plain_arguments(toolset, tool, SAMPLES[tool.name](stage))
 
+    if tool.is_read_only:
+        plain = sample()
+        expected = call(plain)
+        for name, sent in shapes(toolset, tool, plain):
+            assert call(sent) == expected, name
+        return
     names = [name for name, _ in shapes(toolset, tool, sample())]
     for name in names:
-        plain = sample()
-        again = plain if tool.is_read_only else sample()
-        (sent,) = (sent for way, sent in shapes(toolset, tool, again) if way == name)
-        assert call(sent) == call(plain), name
+        (sent,) = (sent for way, sent in shapes(toolset, tool, sample()) if way == name)
+        assert call(sent) == call(sample()), name
 
 
 @every_tool
