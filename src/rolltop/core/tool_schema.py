@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
+from rolltop.core.pagination import NextCall
+
 if TYPE_CHECKING:
     from rolltop.core.tools import JsonObject, Tool, Toolset
 
@@ -92,24 +94,29 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
     """Return what tools/list says of a tool's answers; None for nothing.
 
     A host gains by the shape of lists, whose entries a program may work through. Of a failure,
-    which is the same for a whole toolset, only its required fields are said.
+    which is the same for a whole toolset, only its required fields are said; of `next`, which is
+    sent as it is, nothing.
     """
     if not (tool.is_read_only and tool.accepts_cursor):
         return None
-    whole = _without_descriptions(_type_schema(tool.output))
+    whole = _shorten(_type_schema(tool.output))
     definitions = whole.pop("$defs", {})
+    definitions.pop(NextCall.__name__, None)
     failure = {"required": _type_schema(toolset.error_output)["required"]}
     published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
     return {**published, "$defs": definitions} if definitions else published
 
 
-def _without_descriptions(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
+def _shorten(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
+    """Return a schema without descriptions and without the fields of `next`."""
     if isinstance(schema, list):
-        return [_without_descriptions(part) for part in cast("list[Any]", schema)]
+        return [_shorten(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
+    if schema == {"$ref": f"#/$defs/{NextCall.__name__}"}:
+        return {"type": "object"}
     return {
-        key: _without_descriptions(part)
+        key: _shorten(part)
         for key, part in cast("JsonObject", schema).items()
         if key != "description" or not isinstance(part, str)
     }
