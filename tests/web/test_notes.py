@@ -167,3 +167,14 @@ def test_anothers_note_is_not_there(site: Site, ann: Visitor, other: str) -> Non
     for action in ("trash", "restore", "delete_permanently"):
         assert ann.submit(form, action=action, version="1", restore="1").status in {400, 404}
     assert site.agent(other)("note_get", id=note_id)["text"] == "of Bob"
+
+
+def test_what_is_linked_is_shown_from_both_ends(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="How it was measured")
+    task = agent("add_task", title="Measure it")["data"]
+    agent("desk_link", **{"from": task["uri"], "relation": "evidence", "to": note["uri"]})
+    page = ann.get(f"/tasks/{task['task_id']}")
+    assert f"/notes/{note['id'][:8]}" in page.links()
+    assert "How it was measured" in page.text
+    assert f"/tasks/{task['task_id'][:8]}" in ann.get(f"/notes/{note['id']}").links()

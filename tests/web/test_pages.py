@@ -13,6 +13,7 @@ from tests.web.visitor import Page, Site, Visitor
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
 HOSTILE = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{123456*654321}}</textarea></pre>"
@@ -127,3 +128,15 @@ def test_another_users_things_are_nowhere(site: Site, ann: Visitor) -> None:
         page = ann.get(path)
         assert "of Bob" not in page.text, path
         assert f"rolltop://task/{task['task_id'][:8]}@" not in page.text, path
+
+
+def test_pages_are_there_without_the_toolsets_of_others(tmp_path: Path) -> None:
+    site = Site(tmp_path, toolsets=("tasks",))
+    ann = Visitor(site)
+    home = ann.log_in()
+    assert "/tasks" in home.links()
+    assert not {"/notes", "/pads", "/files", "/journal"} & set(home.links())
+    task_id = site.agent()("add_task", title="alone")["data"]["task_id"]
+    assert "alone" in ann.get(f"/tasks/{task_id}").text
+    assert [ann.get(path).status for path in ("/", "/tasks", "/notes")] == [200, 200, 404]
+    site.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.principal import ALL_PROJECTS
 
@@ -20,9 +20,11 @@ _MAX_LAST_WRITES: Final = 12
 async def show_home(visit: Visit) -> Response:
     """Show the first screen."""
     project = visit.argument("project") or ALL_PROJECTS
-    now = await visit.call("desk_resume", project=project, max_tokens=_RESUME_TOKENS)
-    history = await visit.call("desk_history", project=project)
-    changes: list[dict[str, Any]] = history["changes"]
+    now: JsonObject = {}
+    changes: list[JsonObject] = []
+    if visit.offers("desk_resume", "desk_history"):
+        now = await visit.call("desk_resume", project=project, max_tokens=_RESUME_TOKENS)
+        changes = (await visit.call("desk_history", project=project))["changes"]
     clients: dict[str, str] = {}
     for change in changes:
         clients.setdefault(change["by"], change["at"])

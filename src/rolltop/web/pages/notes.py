@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
 from rolltop.web.markdown import render_markdown
 from rolltop.web.visit import PageFailure, ToolFailure
@@ -37,8 +38,8 @@ async def show_note(visit: Visit) -> Response:
     """Show a note, or one of its earlier versions."""
     note = await _get_note(visit, _number(visit.argument("version")))
     html = await visit.app.run_in_thread(render_markdown, note["text"])
-    history = await visit.call("desk_history", uri=f"rolltop://note/{note['id']}")
-    return visit.render("note", note=note, html=html, changes=history["changes"])
+    background = await read_background(visit, f"rolltop://note/{note['id']}")
+    return visit.render("note", note=note, html=html, **background)
 
 
 async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:

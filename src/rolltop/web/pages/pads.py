@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.web.background import read_background
 from rolltop.web.visit import PageFailure, ToolFailure
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ async def show_pad(visit: Visit) -> Response:
         if (found := cell.get("validation")) and (found["errors"] or found["warnings"])
     ]
     diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
-    history = await visit.call("desk_history", uri=f"rolltop://pad/{pad['scratch_id']}")
+    background = await read_background(visit, f"rolltop://pad/{pad['scratch_id']}")
     metadata: JsonObject = pad.get("metadata") or {}
     return visit.render(
         "pad",
@@ -55,7 +56,7 @@ async def show_pad(visit: Visit) -> Response:
         cursor=page.get("next_cursor", ""),
         diagnostics=diagnostics,
         schemas=metadata.get("schemas") or {},
-        changes=history["changes"],
+        **background,
     )
 
 

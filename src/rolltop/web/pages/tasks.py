@@ -9,6 +9,7 @@ from rolltop.core.errors import NotFound
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.toolsets.tasks import TOOLSET
 from rolltop.toolsets.tasks.store import overview
+from rolltop.web.background import read_background
 from rolltop.web.visit import PageFailure, ToolFailure
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ async def _render_task(
     fields: Mapping[str, str],
     conflict: ToolFailure | None = None,
 ) -> Response:
-    history = await visit.call("desk_history", uri=f"rolltop://task/{task['task_id']}")
+    background = await read_background(visit, f"rolltop://task/{task['task_id']}")
     titles = await _find_titles(visit, [*task.get("blocked_by", ()), task.get("parent_id")])
     return visit.render(
         "task",
@@ -115,8 +116,8 @@ async def _render_task(
         task=task,
         fields=fields,
         titles=titles,
-        changes=history["changes"],
         conflict=conflict,
+        **background,
     )
 
 
