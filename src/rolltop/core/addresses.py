@@ -158,6 +158,14 @@ def shorten_address(uri: str) -> str:
     return f"{before}{slash}{short_id(record_id)}"
 
 
+def show_address(uri: str) -> str:
+    """Return an address with a whole id, or one of the web, as answers show it."""
+    if not uri.startswith(SCHEME):
+        return uri
+    address = parse_address(uri)
+    return replace(address, id=short_id(address.id)).text
+
+
 def short_id(record_id: str) -> str:
     """Return the part of an id that addresses show; all of one that is no UUID."""
     return record_id[:SHORT_ID_LENGTH] if _UUID.fullmatch(record_id) else record_id

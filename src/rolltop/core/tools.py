@@ -182,6 +182,9 @@ class Toolset:
     `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
     `undo` is the `module:function` that takes back what the journal says of the kinds
     `journal_kinds`: `function(app, tx, entries, texts)`, of one operation, raises UndoConflict.
+    `evidence` maps the kinds of addresses that may prove something to the `module:function` that
+    resolves them: `await function(call, address, strictly=…)` returns a record's whole id and a
+    sha256, and raises NotFound, or InvalidArgument for what proves nothing.
     `close(app)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
     `check_settings(settings)` raises InvalidConfig if settings contradict each other.
@@ -202,6 +205,7 @@ class Toolset:
     service: str = ""
     undo: str = ""
     journal_kinds: tuple[str, ...] = ()
+    evidence: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: tuple[Setting, ...] = ()
     jobs: tuple[Job, ...] = ()
     close: Callable[..., None] | None = None

@@ -98,6 +98,16 @@ class Writes(RuleBasedStateMachine):
             task = self.tasks[which % len(self.tasks)]
             self.call("update_task", task_id=task, title=title, description=text, tags=tags)
 
+    @rule(which=NUMBER, required=st.booleans(), criteria=TAGS, number=st.integers(0, 2))
+    def prove_task(self, which: int, criteria: list[str], number: int, *, required: bool) -> None:
+        if self.tasks:
+            task = self.tasks[which % len(self.tasks)]
+            evidence = [f"https://example.org/{one}" for one in range(number)]
+            evidence += [f"rolltop://note/{one}" for one in self.notes[:1]]
+            given = {"acceptance": criteria, "evidence": evidence, "requires_evidence": required}
+            self.call("update_task", task_id=task, **given)
+            self.call("complete_task", task_id=task)
+
     @rule(
         which=NUMBER,
         tool=st.sampled_from(["complete_task", "reopen_task", "delete_task", "claim_task"]),

@@ -103,7 +103,7 @@ def test_the_job_empties_the_trash(desk: AppContext, mine: Caller, clock: Clock)
     mine.ok("restore_task", task_id=task)
     mine.ok("delete_task", task_id=task)
     clock.advance(days=30)
-    assert [job.name for job in TOOLSET.jobs] == ["tasks.purge_trash"]
+    assert [job.name for job in TOOLSET.jobs] == ["tasks.purge_trash", "tasks.reopen_changed"]
     wait_for(TOOLSET.jobs[0].run(desk))
     clock.advance(days=-1)
     assert mine.code("restore_task", task_id=task) == "NOT_FOUND"

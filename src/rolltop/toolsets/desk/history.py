@@ -7,14 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core import cursor as cursors
-from rolltop.core.addresses import RECORD_KINDS, Address, AddressText, parse_address, short_id
+from rolltop.core.addresses import (
+    RECORD_KINDS,
+    Address,
+    AddressText,
+    parse_address,
+    short_id,
+    show_address,
+)
 from rolltop.core.arguments import parse_timestamp, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
-from rolltop.toolsets.desk.links import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,8 +124,8 @@ def _describe_link(entry: Entry) -> JsonObject:
         isinstance(row[end], str) for end in ("source", "target")
     ):
         return {"summary": f"link {verb}"}  # an address so long that it lies elsewhere
-    summary = f"{verb}: {row['relation']} {show(row['target'])}"
-    return {"uri": show(row["source"]), "summary": summary}
+    summary = f"{verb}: {row['relation']} {show_address(row['target'])}"
+    return {"uri": show_address(row["source"]), "summary": summary}
 
 
 def short_operation(operation: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_address, short_id
+from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_address, show_address
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.evidence import MAX_URI_LENGTH, WEB_ADDRESS
 from rolltop.core.journal import undo
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.desk.models import JsonObject, Relation
     from rolltop.toolsets.tasks.service import TaskService
 
-MAX_WEB_ADDRESS_LENGTH: Final = 2048
-_WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _MAX_TITLE: Final = 80
 _SHARE: Final = 4
 """The part of a budget, one in so many, that links may take of what is read."""
@@ -66,7 +64,7 @@ class End:
 def parse_end(text: str, name: str) -> End:
     """Parse an end of a link. Raises InvalidArgument."""
     given = require_storable(text, name).strip()
-    if _WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_WEB_ADDRESS_LENGTH:
+    if WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_URI_LENGTH:
         return End(given, given, None)
     try:
         return End.of(parse_address(given))
@@ -108,7 +106,7 @@ def describe_links(tx: Tx, app: AppContext, end: End) -> list[JsonObject]:
         found += [("relates", full_address("task", task_id)) for task_id in linking]
     titles = _read_titles(tx, app, [uri for _relation, uri in found])
     return [
-        {"relation": relation, "uri": show(uri), **({"title": title} if title else {})}
+        {"relation": relation, "uri": show_address(uri), **({"title": title} if title else {})}
         for relation, uri in dict.fromkeys(found)
         for title in [titles.get(uri, "")]
     ]
@@ -129,19 +127,11 @@ def fit_links(described: Sequence[JsonObject], budget: int) -> JsonObject:
     )
 
 
-def show(uri: str) -> str:
-    """Return an end as answers show it."""
-    if _WEB_ADDRESS.fullmatch(uri):
-        return uri
-    address = parse_address(uri)
-    return replace(address, id=short_id(address.id)).text
-
-
 def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]:
     """Map addresses of notes, pads and tasks to their titles."""
     ids, found = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list)), dict[str, str]()
     for uri in uris:
-        if not _WEB_ADDRESS.fullmatch(uri):
+        if not WEB_ADDRESS.fullmatch(uri):
             address = parse_address(uri)
             ids[address.kind][address.id].append(uri)
     for kind, toolset in (("task", TASKS), ("pad", SCRATCH), ("note", NOTES)):

@@ -149,6 +149,7 @@ class OpenTask(TypedDict):
     why: NotRequired[str]
     blocked_by: NotRequired[list[ThingRef]]
     changed: NotRequired[str]
+    problem: NotRequired[str]
 
 
 class TouchedThing(TypedDict):

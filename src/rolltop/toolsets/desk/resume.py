@@ -240,6 +240,18 @@ class _Reader:
         return titles
 
 
+def add_broken_evidence(overview: Overview, tasks: Sequence[tuple[str, str, str]]) -> None:
+    """Add tasks, by id, title and what became of their evidence, to what is broken."""
+    known = {str(item.get("uri")): item for some in overview.items.values() for item in some}
+    for task_id, title, state in tasks:
+        uri, problem = record_address("task", task_id), f"evidence {state}"
+        if str(uri) in known:
+            known[str(uri)]["problem"] = problem
+        else:
+            item: JsonObject = {"uri": uri, "title": title, "problem": problem}
+            overview.items.setdefault("broken", []).append(item)
+
+
 def _since_last_call(heads: Sequence[Entry], tx: Tx) -> list[Entry]:
     """Return what others did since the caller's client last wrote, else in the last 24 hours."""
     last = next((head.sequence for head in heads if _is_own(head, tx.scope)), None)

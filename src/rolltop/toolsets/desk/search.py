@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
-from rolltop.core.addresses import full_address, parse_address, record_address
+from rolltop.core.addresses import full_address, parse_address, record_address, show_address
 from rolltop.core.arguments import parse_timestamp, require_storable
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import FoundText, TextQuery
@@ -166,7 +166,7 @@ async def _mark_superseded(call: CallContext, ranked: list[RankedText]) -> list[
     score = ranked[0].score
     for at in rank_below(ranked, above):
         score = min(score, ranked[at].score)
-        by = links.show(superseders[at][0].source) if at in superseders else ""
+        by = show_address(superseders[at][0].source) if at in superseders else ""
         marked.append(replace(ranked[at], score=score, superseded_by=by))
     return marked
 

@@ -10,7 +10,13 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.addresses import RECORD_KINDS, full_address, parse_address, record_address
+from rolltop.core.addresses import (
+    RECORD_KINDS,
+    full_address,
+    parse_address,
+    record_address,
+    show_address,
+)
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     )
     from rolltop.toolsets.desk.opened import Opened
     from rolltop.toolsets.desk.undo import Undone
+    from rolltop.toolsets.tasks.service import TaskService
 
     Opener = Callable[[CallContext, Address], Awaitable[Opened]]
 
@@ -107,9 +114,9 @@ class DeskService:
             if one.is_record:
                 self._app.notify_changed(call.principal, one.thing)
         return {
-            "uri": links.show(start.uri),
+            "uri": show_address(start.uri),
             "relation": relation,
-            "to": links.show(end.uri),
+            "to": show_address(end.uri),
             "linked": not remove,
         }
 
@@ -147,6 +154,10 @@ class DeskService:
         """Answer desk_resume. Raises InvalidArgument."""
         wanted = resume.parse_project(self._app, call.principal, project)
         overview = await call.read(resume.read_overview, self._app, wanted)
+        if TASKS.name in {each.name for each in self._app.registry.toolsets}:
+            tasks: TaskService = self._app.load_service(TASKS.service)
+            broken = await tasks.list_broken_evidence(call, wanted, resume.MAX_OPEN)
+            resume.add_broken_evidence(overview, broken)
         return resume.fit_answer(overview, call, project)
 
     async def search(

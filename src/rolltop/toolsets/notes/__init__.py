@@ -93,6 +93,7 @@ TOOLSET: Final = Toolset(
     tools=TOOLS,
     undo="rolltop.toolsets.notes.undo:take_back",
     journal_kinds=("note",),
+    evidence={"note": "rolltop.toolsets.notes.evidence:resolve_note"},
     error_codes={code: text for code, (_category, text) in _CODES.items()},
     shape_error=_shape_error,
     error_output=NoteErrorAnswer,

@@ -45,6 +45,7 @@ TOOLSET: Final = Toolset(
     summary="Exact and ranked search over trees of documents and code, and reading them.",
     guidance=("Before opening files, repo_smart_search or repo_search finds the place.",),
     tools=TOOLS,
+    evidence={"file": "rolltop.toolsets.retrieval.service.evidence:resolve_file"},
     error_codes={
         "CONFIG_INVALID": "There is no root; details.reason is MISSING_ROOT.",
         "QUERY_EMPTY": "The query is white space only.",

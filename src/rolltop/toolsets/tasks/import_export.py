@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.evidence import Evidence
 from rolltop.core.pagination import format_timestamp
 from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
 from rolltop.toolsets.tasks import input_checks
 from rolltop.toolsets.tasks.models import (
     LOWEST_PRIORITY,
     MAX_AUTHOR_LENGTH,
+    MAX_LIST_LENGTH,
     PLACES_OF_COMMENT,
     Comment,
 )
@@ -81,6 +83,10 @@ def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
 def render_task(task: StoredTask) -> bytes:
     """Render a task as a Markdown file in UTF-8."""
     fields = {"id": task.id, **task.data}
+    if task.acceptance:
+        fields["acceptance"] = list(task.acceptance)
+    if task.evidence:
+        fields["evidence"] = [vars(one) for one in task.evidence]
     del fields["task_id"], fields["uri"]
     text = fields.pop("description", "")
     if task.deleted_at:
@@ -214,6 +220,15 @@ def _entries(value: object) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
+def _evidence(value: object) -> tuple[Evidence, ...]:
+    found: list[Evidence] = []
+    for given in _entries(value):
+        entry = cast("dict[str, Any]", given if isinstance(given, dict) else {"uri": given})
+        uri = require_storable(str(entry.get("uri", "")), "evidence")
+        found.append(Evidence(uri, require_storable(str(entry.get("sha256", "")), "sha256")))
+    return tuple(found[:MAX_LIST_LENGTH])
+
+
 def _comments(value: object) -> tuple[Comment, ...]:
     found: dict[int, Comment] = {}
     for given in _entries(value):
@@ -243,6 +258,14 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "parent_id": _identifier,
     "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier, "blocked_by"))),
     "links": lambda value: _text_list(value, input_checks.link, "links"),
+    "acceptance": lambda value: tuple(
+        input_checks.check_each(
+            input_checks.criterion, [str(one) for one in _entries(value)], "acceptance"
+        )
+    ),
+    "evidence": _evidence,
+    "requires_evidence": bool,
+    "reopen_on_change": bool,
     "deleted_at": parse_timestamp,
     "comments": _comments,
 }

@@ -14,6 +14,7 @@ from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
 from rolltop.toolsets.tasks.models import (
     MAX_COMMENT_LENGTH,
+    MAX_CRITERION_LENGTH,
     MAX_DESCRIPTION_LENGTH,
     MAX_LINK_LENGTH,
     MAX_LIST_LENGTH,
@@ -107,6 +108,17 @@ def link(text: str) -> str:
     return trimmed
 
 
+def criterion(text: str) -> str:
+    """Return a trimmed criterion of 1 to 500 characters."""
+    trimmed = require_storable(text, "acceptance").strip()
+    if not 1 <= len(trimmed) <= MAX_CRITERION_LENGTH:
+        raise InvalidArgument(
+            f"A criterion has 1 to {MAX_CRITERION_LENGTH} characters; got {value_preview(text)}",
+            hint="Send acceptance as a list of short criteria.",
+        )
+    return trimmed
+
+
 def project(text: str) -> str:
     """Return a trimmed project's name."""
     trimmed = require_storable(text, "project").strip()
@@ -147,6 +159,10 @@ def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
         ),
         "links": lambda texts: tuple(dict.fromkeys(check_each(link, texts, "links"))),
         "project": lambda text: project(text) if text else None,
+        "acceptance": lambda texts: tuple(check_each(criterion, texts, "acceptance")),
+        "evidence": tuple,
+        "requires_evidence": bool,
+        "reopen_on_change": bool,
     }
     present = {name: value for name, value in vars(task_input).items() if value is not None}
     return {name: checks[name](value) for name, value in present.items()}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from rolltop.core import cursor
-from rolltop.core.addresses import record_address
+from rolltop.core.addresses import record_address, show_address
+from rolltop.core.evidence import Evidence, State
 from rolltop.core.pagination import NextCall, VerbatimText, format_timestamp
+
+SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
 
 JsonObject = dict[str, Any]
 StatusFilter = Literal["all", "pending", "completed"]
@@ -24,7 +28,8 @@ LOWEST_PRIORITY: Final = 4
 MAX_TAG_LENGTH: Final = 50
 MAX_LINK_LENGTH: Final = 500
 MAX_LIST_LENGTH: Final = 50
-"""The most tags, links or blockers of one task, and tasks of one call."""
+"""The most tags, links, criteria, evidence or blockers of one task, and tasks of one call."""
+MAX_CRITERION_LENGTH: Final = 500
 MAX_COMMENT_LENGTH: Final = 2000
 MAX_COMMENTS_SHOWN: Final = 50
 PLACES_OF_COMMENT: Final = 4096
@@ -53,6 +58,18 @@ class TaskInput:
     blocked_by: list[str] | None = None
     links: list[str] | None = None
     project: str | None = None
+    acceptance: list[str] | None = None
+    evidence: Sequence[str | Evidence] | None = None
+    requires_evidence: bool | None = None
+    reopen_on_change: bool | None = None
+
+
+@dataclass(frozen=True)
+class CheckedEvidence:
+    """The evidence of a task at a version, as it was found to prove what it should."""
+
+    version: int
+    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True)
@@ -165,7 +182,8 @@ class Task:
     """One task as its owner sees it now; what is in the trash shows neither here nor in it.
 
     `tags` and `blocked_by` are sorted. `claimed_until` is set while a claim runs, `lapsed_at`
-    after one ran out unfinished, and `claimed_by` in both cases.
+    after one ran out unfinished, and `claimed_by` in both cases. What became of the `evidence`,
+    each and in all, is known only where it was looked at.
     """
 
     id: str
@@ -185,6 +203,12 @@ class Task:
     lapsed_at: datetime | None = None
     claimed_by: str | None = None
     project: str | None = None
+    acceptance: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    requires_evidence: bool = False
+    reopen_on_change: bool = False
+    evidence_state: State | None = field(default=None, compare=False)
+    evidence_states: tuple[State | None, ...] = field(default=(), compare=False)
 
     @property
     def sort_key(self) -> TaskSortKey:
@@ -205,6 +229,9 @@ class Task:
             "links": list(self.links) or None,
             "claim": self._claim,
             "released": self._release_reason,
+            "requires_evidence": self.requires_evidence or None,
+            "reopen_on_change": self.reopen_on_change or None,
+            "evidence": self.evidence_state,
         }
         return {
             "task_id": self.id,
@@ -216,6 +243,17 @@ class Task:
             "version": self.version,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    @property
+    def details(self) -> JsonObject:
+        """The task as get_task shows it: with its criteria and all of its evidence."""
+        states = self.evidence_states or (None,) * len(self.evidence)
+        evidence = [
+            {"uri": show_address(one.uri), **({"state": state} if state else {})}
+            for one, state in zip(self.evidence, states, strict=True)
+        ]
+        more = {"acceptance": list(self.acceptance), "evidence": evidence}
+        return {**self.data, **{name: value for name, value in more.items() if value}}
 
     @property
     def _claim(self) -> JsonObject | None:
@@ -270,8 +308,15 @@ class ClaimData(TypedDict):
     by: NotRequired[str]
 
 
+class EvidenceData(TypedDict):
+    """What proves that a task is done; `state` says that it is another now, or gone."""
+
+    uri: str
+    state: NotRequired[State]
+
+
 class TaskData(TypedDict):
-    """A task as the tools answer it."""
+    """A task as the tools answer it; get_task has all of its evidence, others what became of it."""
 
     task_id: str
     uri: NotRequired[str]
@@ -290,6 +335,10 @@ class TaskData(TypedDict):
     links: NotRequired[list[str]]
     claim: NotRequired[ClaimData]
     released: NotRequired[str]
+    acceptance: NotRequired[list[str]]
+    requires_evidence: NotRequired[Literal[True]]
+    reopen_on_change: NotRequired[Literal[True]]
+    evidence: NotRequired[State | list[EvidenceData]]
     omitted: NotRequired[list[str]]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import addresses
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import CallContext
+from rolltop.core.db import SYSTEM
 from rolltop.core.db.types import canonical_id, id_range
-from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.lazy_imports import lazy
-from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE
-from rolltop.toolsets.tasks import claims, errors, input_checks, store
+from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
+from rolltop.toolsets.tasks import claims, errors, evidence, input_checks, store
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
     Claim,
@@ -36,15 +39,15 @@ from rolltop.toolsets.tasks.models import (
     format_timestamp,
     hash_token,
 )
-from rolltop.toolsets.tasks.store import comments, graph
+from rolltop.toolsets.tasks.store import comments, graph, titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
-    from rolltop.core.principal import Principal
     from rolltop.toolsets.tasks import ranking
+    from rolltop.toolsets.tasks.models import CheckedEvidence
 else:
     ranking = lazy("rolltop.toolsets.tasks.ranking")
 
@@ -63,6 +66,8 @@ _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
 _MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
+MAX_LOOKED_AT: Final = 200
+"""Tasks with evidence that are looked at, the last changed first."""
 
 
 def resolve_owner(principal: Principal, user_id: str | None) -> str:
@@ -263,19 +268,46 @@ class TaskService:
             len(blocked),
         )
 
+    async def list_broken_evidence(
+        self, call: CallContext, project: str, limit: int
+    ) -> list[tuple[str, str, str]]:
+        """List id and title of tasks whose evidence is another now or gone, and which it is.
+
+        No project stands for all.
+        """
+        wanted = TaskFilters(own_project=project or None)
+        found = await call.read(store.with_evidence, call.principal.user_id, wanted, MAX_LOOKED_AT)
+        marked = await evidence.mark_tasks(call, found)
+        broken = [(one.id, one.title, one.evidence_state) for one in marked if one.evidence_state]
+        return broken[:limit]
+
+    async def reopen_changed(self, app: AppContext) -> None:
+        """Reopen the completed tasks of all users that ask for it, whose evidence changed."""
+        for owner in await app.database.read(SYSTEM, store.owners_to_reopen):
+            caller = Principal.for_user(owner, actor="rolltop").during("reopen_task")
+            call = CallContext(app, caller, "reopen_task", 0)
+            filters, most = TaskFilters(), MAX_LOOKED_AT
+            found = await call.read(store.with_evidence, owner, filters, most, to_reopen=True)
+            for task in await evidence.mark_tasks(call, found):
+                if task.evidence_state:
+                    why = f"reopened: evidence {task.evidence_state}"
+                    with suppress(RolltopError):  # somebody was faster
+                        await call.write(self.reopen_task, task.id, None, task.version, why)
+                        app.notify_changed(caller, addresses.full_address("task", task.id))
+
     def find_titles(self, tx: Tx, task_ids: Sequence[str], project: str) -> dict[str, str | None]:
         """Map the caller's tasks, in the trash too, to their titles; None if another project's.
 
         No project stands for all.
         """
-        return store.read_titles(tx, tx.scope.user_id, task_ids, project)
+        return titles.read_titles(tx, tx.scope.user_id, task_ids, project)
 
     def find_linking(self, tx: Tx, address: str) -> list[str]:
         """List the caller's tasks with a link to a thing, or to a place in it.
 
         The address has the whole id of a record, and no version and lines.
         """
-        linking = store.read_links(tx, tx.scope.user_id, addresses.shorten_address(address))
+        linking = titles.read_links(tx, tx.scope.user_id, addresses.shorten_address(address))
         return [
             task_id
             for task_id, links in linking
@@ -357,12 +389,14 @@ class TaskService:
         user_id: str | None = None,
         if_version: int | None = None,
         token: str | None = None,
+        checked: CheckedEvidence | None = None,
         *,
         force: bool = False,
     ) -> Task:
         """Return the task, completed now or before.
 
         Raises:
+            EvidenceRequired: it takes evidence, which is to be checked first, or again.
             NotFound: it is not the caller's.
             Conflict: it is not at `if_version`, or another holds it, or the token's claim ran out
                 or is another's.
@@ -372,7 +406,7 @@ class TaskService:
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = ClaimAccess.by(token, force=force)
         takeover = claims.find_takeover(tx, owner, wanted_id, access) if force else None
-        done = store.complete_task(tx, owner, wanted_id, if_version, access)
+        done = store.complete_task(tx, owner, wanted_id, if_version, access, checked)
         task = _get_or_raise(tx, owner, wanted_id)
         if done:
             if takeover is not None:
@@ -382,16 +416,25 @@ class TaskService:
         claims.require_access(tx, owner, task, access)
         if task.status == "completed":
             return task
+        if task.requires_evidence and (checked is None or checked.version != task.version):
+            raise evidence.EvidenceRequired(task)
         raise errors.concurrent_change(tx, owner, task)
 
     def reopen_task(
-        self, tx: Tx, task_id: str, user_id: str | None = None, if_version: int | None = None
+        self,
+        tx: Tx,
+        task_id: str,
+        user_id: str | None = None,
+        if_version: int | None = None,
+        why: str = "",
     ) -> Task:
-        """Return the task, pending; one that was completed loses its claim."""
+        """Return the task, pending; one that was completed loses its claim. `why` is noted."""
         owner = resolve_owner(tx.scope, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         done = store.reopen_task(tx, owner, wanted_id, if_version)
         task = _get_or_raise(tx, owner, wanted_id)
+        if done and why:
+            claims.add_comment(tx, owner, wanted_id, task.version, [why])
         if not done:
             errors.require_version(task, if_version)
             if task.status == "completed":
@@ -498,7 +541,7 @@ class TaskService:
     def matching_ids(self, tx: Tx, prefix: str) -> list[str]:
         """Return ids of the caller's newest tasks whose id or title begins so, in any case."""
         start = prefix.strip().casefold()
-        newest = store.newest_titles(tx, tx.scope.user_id, _MAX_TITLES_READ)
+        newest = titles.newest_titles(tx, tx.scope.user_id, _MAX_TITLES_READ)
         found = (
             task_id
             for task_id, title in newest

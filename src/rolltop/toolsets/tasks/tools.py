@@ -17,6 +17,7 @@ from rolltop.core.argument_names import PARAMETER_SYNONYMS, canonical_names
 from rolltop.core.arguments import Parameters, QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, count_fitting, fits_budget
 from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.tools import Alias, ArgumentErrorCode, ResourceTemplate, Tool
@@ -28,6 +29,7 @@ from rolltop.toolsets.tasks.models import (
     MAX_LIST_LENGTH,
     MAX_PAGE_SIZE,
     PLACES_OF_COMMENT,
+    SERVICE,
     Comment,
     CommentPart,
     FilterInput,
@@ -46,12 +48,16 @@ from rolltop.toolsets.tasks.models import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rolltop.toolsets.tasks import evidence as proofs
     from rolltop.toolsets.tasks.service import TaskService
+else:
+    proofs = lazy("rolltop.toolsets.tasks.evidence")
 
-SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
 _REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
-_LONG_FIELDS: Final = frozenset({"description", "tags", "blocked_by", "links"})
+_LONG_FIELDS: Final = frozenset(
+    {"description", "tags", "blocked_by", "links", "acceptance", "evidence"}
+)
 """The fields of a task that are not repeated on each page of its comments."""
 _AROUND_COMMENT: Final = 160
 """Tokens: what stands around a comment in an answer takes about as much; no budget is smaller."""
@@ -60,6 +66,9 @@ Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0
 DueAt = Annotated[str | None, Field(description="ISO date or time")]
 Links = Annotated[list[str] | None, Field(description="rolltop:// or https://")]
 Project = Annotated[str | None, Field(description="* is all")]
+Proof = Annotated[list[str] | None, Field(description="addresses, one for each of acceptance")]
+Requires = Annotated[bool | None, Field(description="to complete it")]
+Reopens = Annotated[bool | None, Field(description="if evidence changes")]
 Token = Annotated[str | None, Field(description="from claim_task")]
 
 
@@ -74,6 +83,10 @@ async def add_task(  # each is a field
     blocked_by: Annotated[list[str] | None, Field(description="ids to finish first")] = None,
     links: Links = None,
     project: str | None = None,
+    acceptance: list[str] | None = None,
+    evidence: Proof = None,
+    requires_evidence: Requires = None,
+    reopen_on_change: Reopens = None,
     tasks: Annotated[
         list[JsonObject] | None,
         Field(description="a plan of such tasks; blocked_by may hold indexes of earlier ones"),
@@ -82,8 +95,9 @@ async def add_task(  # each is a field
 ) -> JsonObject:
     """Add a task or a plan to the durable task list."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
-    given = TaskInput(*fields)
+    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change)
     if tasks is None:
+        given = await proofs.resolve_input(call, given)
         added = await call.write_once(_task_answer, _service(call).add_task, given, user_id)
         return _write_answer(call, added, user_id)
     if given != TaskInput():
@@ -91,7 +105,7 @@ async def add_task(  # each is a field
             "tasks goes without other fields", hint="Put the fields into each entry of tasks."
         )
     answer = partial(_plan_answer, call, user_id)
-    entries = _parse_entries(tasks)
+    entries = [await proofs.resolve_input(call, one) for one in _parse_entries(tasks)]
     several = await call.write_once(answer, _service(call).add_tasks, entries, user_id)
     for task in several:
         _notify(call, task.id, user_id)
@@ -199,7 +213,7 @@ async def list_tasks(
     def cursor_after(index: int) -> str:
         return cursors.encode(kind, [found[index].sort_key.text])
 
-    items = [task.data for task in found]
+    items = [task.data for task in await proofs.mark_tasks(call, found)]
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)
 
 
@@ -210,7 +224,7 @@ async def _search(call: CallContext, filters: FilterInput, user_id: str | None, 
     )
     envelope: JsonObject = {"success": True, "hint": hint} if hint else {"success": True}
     return Page(
-        [task.data for task in found],
+        [task.data for task in await proofs.mark_tasks(call, found)],
         lambda data: {**envelope, "data": data},
         lambda index: cursors.encode(kind, [places[index + 1]]),
         more,
@@ -229,7 +243,7 @@ async def get_task(call: CallContext, task_id: str, user_id: str | None = None) 
         for part in _split_comment(comment, left if comment.version == version else 0, call.budget)
     ]
     # Of a first page the task itself is the first item: it is shown whole before any comment.
-    head, places = task.data, [part.place for part in parts]
+    head, places = (await proofs.mark_task(call, task)).details, [part.place for part in parts]
     if call.cursor is None:
         newest = comments[0].version + 1 if comments else 0
         places = [newest * PLACES_OF_COMMENT, *places]
@@ -285,11 +299,17 @@ async def complete_task(
     if_version: int | None = None,
 ) -> JsonObject:
     """Complete a task; safe to repeat."""
-    service = _service(call)
-    done = await call.write(
-        service.complete_task, task_id, user_id, if_version, token, force=bool(force)
-    )
-    return _write_answer(call, done, user_id)
+    service, checked = _service(call), None
+    while True:
+        try:
+            done = await call.write(
+                *(service.complete_task, task_id, user_id, if_version, token, checked),
+                force=bool(force),
+            )
+        except proofs.EvidenceRequired as required:
+            checked = await proofs.check_evidence(call, required.task)
+        else:
+            return _write_answer(call, done, user_id)
 
 
 async def update_task(  # each is a field
@@ -304,6 +324,10 @@ async def update_task(  # each is a field
     blocked_by: list[str] | None = None,
     links: list[str] | None = None,
     project: str | None = None,
+    acceptance: list[str] | None = None,
+    evidence: list[str] | None = None,
+    requires_evidence: bool | None = None,
+    reopen_on_change: bool | None = None,
     comment: Annotated[str | None, Field(description="progress, kept dated")] = None,
     token: str | None = None,
     force: bool = False,  # as the model sends it
@@ -312,11 +336,13 @@ async def update_task(  # each is a field
 ) -> JsonObject:
     """Change the given fields of a task; "", [] and priority -1 clear."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
+    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change)
+    given = await proofs.resolve_input(call, given)
     task = await call.write_once(
         _task_answer,
         _service(call).update_task,
         task_id,
-        TaskInput(*fields),
+        given,
         user_id,
         if_version,
         token,
@@ -354,6 +380,7 @@ async def next_task(
     service = _service(call)
     found = await call.read(service.next_task, user_id, project, tag)
     if found is not None:
+        found = await proofs.mark_task(call, found)
         return {"success": True, "data": found.data}
     waiting = await call.read(service.count_waiting, user_id, project, tag)
     answer: JsonObject = {"success": True, "data": None}

@@ -8,7 +8,6 @@ and a restoration brings them back without touching another row.
 
 from __future__ import annotations
 
-import json
 import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,6 @@ from sqlalchemy import (
     Integer,
     Select,
     String,
-    Text,
     Update,
     bindparam,
     case,
@@ -29,17 +27,19 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
     tuple_,
-    type_coerce,
     update,
 )
 
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
+from rolltop.core.evidence import Evidence
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.tasks.models import (
     TRASH_RETENTION,
+    CheckedEvidence,
     ClaimAccess,
     Task,
     TaskFilters,
@@ -63,6 +63,7 @@ Condition = ColumnElement[bool]
 _STORED_COLUMNS: Final = (
     *("id", "title", "description", "status", "created_at", "updated_at", "version"),
     *("priority", "due_at", "links", "claimed_until", "claimed_by", "project"),
+    *("acceptance", "evidence", "requires_evidence", "reopen_on_change"),
 )
 _SEPARATOR: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
@@ -111,7 +112,7 @@ _GET_DELETED: Final = CompiledStatement(
         tasks.c.id == bindparam("wanted", type_=Identifier), tasks.c.deleted_at.is_not(None)
     )
 )
-_NEWEST_FIRST: Final = (tasks.c.created_at.desc(), tasks.c.id.desc())
+NEWEST_FIRST: Final = (tasks.c.created_at.desc(), tasks.c.id.desc())
 _SOME_TASKS: Final = CompiledStatement(
     _SELECT_TASKS.where(tasks.c.id.in_(bindparam("some", expanding=True, type_=Identifier)))
 )
@@ -195,23 +196,32 @@ def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[lis
     return begun, blocked
 
 
-def read_titles(tx: Tx, owner: str, task_ids: Sequence[str], project: str) -> dict[str, str | None]:
-    """Map the owner's tasks, in the trash too, to their titles; None if another project's."""
-    found = select(tasks.c.id, tasks.c.title, tasks.c.project).where(
-        tasks.c.user_id == owner, tasks.c.id.in_(task_ids)
+def with_evidence(
+    tx: Tx, owner: str, filters: TaskFilters, limit: int, *, to_reopen: bool = False
+) -> list[Task]:
+    """Return the owner's tasks that have evidence, the last changed first.
+
+    With `to_reopen` those completed ones that are reopened where it changes.
+    """
+    given = _filter_values(tx, filters)
+    has_evidence = text("evidence IS NOT NULL")
+    mine = select(tasks.c.id).where(
+        *(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None), has_evidence),
+        *_filter_conditions(frozenset(given)),
     )
-    return {
-        row.id: row.title if not project or row.project in {None, project} else None
-        for row in tx.execute(found)
-    }
+    if to_reopen:
+        mine = mine.where(tasks.c.status == "completed", tasks.c.reopen_on_change)
+    newest = mine.order_by(tasks.c.updated_at.desc()).limit(limit)
+    found = tx.execute(newest, {"owner": owner, **given}).scalars()
+    return read_tasks(tx, owner, list(found))
 
 
-def read_links(tx: Tx, owner: str, start: str) -> list[tuple[str, list[str]]]:
-    """Return the owner's visible tasks with links among which one may begin so, by id."""
-    written = json.dumps(start, ensure_ascii=False)[:-1]
-    has_one = type_coerce(tasks.c.links, Text).contains(written, autoescape=True)
-    found = select(tasks.c.id, tasks.c.links).where(*visible_conditions(owner), has_one)
-    return [(row.id, row.links) for row in tx.execute(found.order_by(*_NEWEST_FIRST))]
+def owners_to_reopen(tx: Tx) -> list[str]:
+    """List the users who have completed tasks that are reopened where their evidence changes."""
+    completed = select(tasks.c.user_id).where(
+        text("evidence IS NOT NULL"), tasks.c.status == "completed", tasks.c.reopen_on_change
+    )
+    return list(tx.execute(completed.distinct()).scalars())
 
 
 def count_waiting(
@@ -242,17 +252,6 @@ def existing_ids(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
     """Return those of the ids that are tasks of the owner outside the trash."""
     found = select(tasks.c.id).where(*visible_conditions(owner), tasks.c.id.in_(list(task_ids)))
     return set(tx.execute(found).scalars())
-
-
-def newest_titles(tx: Tx, owner: str, limit: int) -> list[tuple[str, str]]:
-    """Return id and title of the owner's newest tasks."""
-    rows = tx.execute(
-        select(tasks.c.id, tasks.c.title)
-        .where(*visible_conditions(owner))
-        .order_by(*_NEWEST_FIRST)
-        .limit(limit)
-    )
-    return [(row.id, row.title) for row in rows]
 
 
 def is_claim_holder(tx: Tx, owner: str, task_id: str, claim_hash: str) -> bool:
@@ -344,7 +343,7 @@ def _page_statement(given: frozenset[str]) -> CompiledStatement:
     """Read a page of tasks by the filters that are given."""
     most = bindparam("most", type_=Integer)
     chosen = _SELECT_TASKS.where(*_filter_conditions(given))
-    return CompiledStatement(chosen.order_by(*_NEWEST_FIRST).limit(most))
+    return CompiledStatement(chosen.order_by(*NEWEST_FIRST).limit(most))
 
 
 @cache
@@ -353,7 +352,7 @@ def _texts_statement(given: frozenset[str]) -> Select[Any, Any, Any]:
     return (
         select(tasks.c.id, tasks.c.title, tasks.c.description)
         .where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None), *_filter_conditions(given))
-        .order_by(*_NEWEST_FIRST)
+        .order_by(*NEWEST_FIRST)
     )
 
 
@@ -409,10 +408,21 @@ def _task_of_row(row: Sequence[Any], now: datetime) -> Task:
         "tags": _split_values(values["tags"]),
         "blocked_by": tuple(str(uuid.UUID(text)) for text in _split_values(values["blocked_by"])),
         "links": tuple(values["links"] or ()),
+        **proof_values(values),
         "claimed_until": until if runs else None,
         "lapsed_at": None if runs else until,
     }
     return Task(**values)
+
+
+def proof_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row's criteria and evidence as a Task holds them."""
+    return {
+        "acceptance": tuple(row["acceptance"] or ()),
+        "evidence": tuple(Evidence(*one) for one in row["evidence"] or ()),
+        "requires_evidence": bool(row["requires_evidence"]),
+        "reopen_on_change": bool(row["reopen_on_change"]),
+    }
 
 
 def _split_values(joined: str | None) -> tuple[str, ...]:
@@ -429,7 +439,7 @@ def insert_task(tx: Tx, owner: str, fields: Mapping[str, Any]) -> Task | None:
         "created_at": tx.now,
         "updated_at": tx.now,
         "version": 1,
-        **_column_values(fields),
+        **column_values(fields),
     }
     bound = [literal(value, tasks.c[name].type) for name, value in values.items()]
     # The lock keeps the user until the row that refers to it is written.
@@ -445,22 +455,34 @@ def insert_task(tx: Tx, owner: str, fields: Mapping[str, Any]) -> Task | None:
 
 def update_fields(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
     """Change fields of a task that is held."""
-    tx.execute(_update_statement(tx, owner, task_id).values(**_column_values(fields)))
+    tx.execute(_update_statement(tx, owner, task_id).values(**column_values(fields)))
     _write_child_rows(tx, owner, task_id, fields)
 
 
-def complete_task(
-    tx: Tx, owner: str, task_id: str, if_version: int | None, access: ClaimAccess
+def complete_task(  # what may hold it back
+    tx: Tx,
+    owner: str,
+    task_id: str,
+    if_version: int | None,
+    access: ClaimAccess,
+    checked: CheckedEvidence | None,
 ) -> bool:
-    """Complete a pending task; whether it was one that the claim's holder or nobody holds."""
+    """Complete a pending task; whether it was one that the claim's holder or nobody holds.
+
+    One that requires evidence is completed at the version only at which that was checked.
+    """
+    values: dict[str, Any] = {"status": "completed"}
+    is_free = or_(tasks.c.requires_evidence.is_(None), ~tasks.c.requires_evidence)
+    if checked is not None:
+        values |= column_values({"evidence": checked.evidence})
+        is_free = tasks.c.version == checked.version
     conditions = [
         tasks.c.status == "pending",
+        is_free,
         *_version_condition(if_version),
         *_access_conditions(tx, access),
     ]
-    return _has_changed_row(
-        tx, _update_statement(tx, owner, task_id, *conditions).values(status="completed")
-    )
+    return _has_changed_row(tx, _update_statement(tx, owner, task_id, *conditions).values(**values))
 
 
 def reopen_task(tx: Tx, owner: str, task_id: str, if_version: int | None) -> bool:
@@ -554,11 +576,13 @@ def _has_changed_row(tx: Tx, statement: Update) -> bool:
     return tx.execute(statement.returning(tasks.c.id)).first() is not None
 
 
-def _column_values(fields: Mapping[str, Any]) -> dict[str, Any]:
+def column_values(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that are columns of `tasks`, as they are stored."""
     columns = {name: value for name, value in fields.items() if name not in _CHILD_COLUMNS}
-    if "links" in columns:
-        columns["links"] = list(columns["links"]) or None
+    for name in {"links", "acceptance"} & columns.keys():
+        columns[name] = list(columns[name]) or None
+    if "evidence" in columns:
+        columns["evidence"] = [[one.uri, one.sha256] for one in columns["evidence"]] or None
     return columns
 
 

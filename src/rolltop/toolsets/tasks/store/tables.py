@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -49,6 +50,10 @@ tasks: Final = Table(
     Column("deleted_at", UTCDateTime),
     Column("project", String(MAX_PROJECT_LENGTH)),
     Column("claimed_by", String(MAX_AUTHOR_LENGTH)),
+    Column("acceptance", JSONText),
+    Column("evidence", JSONText),  # pairs of an address and a sha256
+    Column("requires_evidence", Boolean),
+    Column("reopen_on_change", Boolean),
     UniqueConstraint("user_id", "id"),  # what the edges refer to, so that none joins two users
     CheckConstraint("status IN ('pending', 'completed')", name="status"),
     CheckConstraint("length(title) >= 1", name="title"),
@@ -56,6 +61,13 @@ tasks: Final = Table(
     Index(None, "user_id", "created_at", "id"),
     Index(None, "user_id", "status", "created_at", "id"),
     Index(None, "parent_id", "user_id", "created_at", "id"),
+    Index(
+        None,
+        "user_id",
+        "updated_at",
+        sqlite_where=text("evidence IS NOT NULL"),
+        postgresql_where=text("evidence IS NOT NULL"),
+    ),
     Index(
         None,
         "deleted_at",

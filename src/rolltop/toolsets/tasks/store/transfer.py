@@ -11,6 +11,7 @@ from sqlalchemy import insert, select, update
 from rolltop.core.db import upsert
 from rolltop.core.db.engine import batches
 from rolltop.toolsets.tasks.models import Comment, Task
+from rolltop.toolsets.tasks.store import column_values, proof_values
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 _BATCH_SIZE: Final = 200
 _COLUMNS: Final = (
     *("id", "title", "status", "created_at", "updated_at", "version", "description", "priority"),
-    *("due_at", "project", "deleted_at", "parent_id", "links"),
+    *("due_at", "project", "deleted_at", "parent_id", "links", "acceptance", "evidence"),
+    *("requires_evidence", "reopen_on_change"),
 )
 
 
@@ -59,9 +61,8 @@ def insert_all(tx: Tx, new: Sequence[StoredTask]) -> None:
     rows = [
         {
             "user_id": tx.scope.user_id,
-            **{name: getattr(task, name) for name in _COLUMNS},
+            **column_values({name: getattr(task, name) for name in _COLUMNS}),
             "parent_id": None,
-            "links": list(task.links) or None,
         }
         for task in new
     ]
@@ -106,7 +107,11 @@ def _read(tx: Tx, *conditions: ColumnElement[bool], limit: int | None = None) ->
     comments = _children(tx, task_comments, ids)
     found: list[StoredTask] = []
     for row in rows:
-        values: dict[str, Any] = {**row, "links": tuple(row["links"] or ())}
+        values: dict[str, Any] = {
+            **row,
+            "links": tuple(row["links"] or ()),
+            **proof_values({**row}),
+        }
         noted = sorted(comments[row["id"]], key=lambda one: one["version"])
         names = ("version", "created_at", "author", "text")
         values |= {

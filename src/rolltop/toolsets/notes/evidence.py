@@ -1,0 +1,20 @@
+"""Notes as evidence of tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rolltop.core.evidence import hash_lines
+from rolltop.toolsets.notes import edits, note_view
+
+if TYPE_CHECKING:
+    from rolltop.core.addresses import Address
+    from rolltop.core.context import CallContext
+
+
+async def resolve_note(call: CallContext, address: Address, *, strictly: bool) -> tuple[str, str]:  # noqa: ARG001  # any note counts
+    """Return a note's id and the hash of its text or lines. Raises NotFound, also in the trash."""
+    view = await call.read(note_view.get_view, call.app.settings, address.id, None)
+    if view.content.trash:
+        raise edits.note_not_found(view.id)
+    return view.id, hash_lines(view.content.text, address.lines)

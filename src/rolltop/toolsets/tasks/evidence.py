@@ -1,0 +1,70 @@
+"""What proves that tasks are done: asked for at the completion, and looked at again by lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.evidence import Evidence, find_state, resolve_evidence, worst_state
+from rolltop.toolsets.tasks import errors, input_checks
+from rolltop.toolsets.tasks.models import CheckedEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rolltop.core.context import CallContext
+    from rolltop.core.evidence import State
+    from rolltop.toolsets.tasks.models import Task, TaskInput
+
+
+class EvidenceRequired(Exception):
+    """A task completes only once its evidence was looked at."""
+
+    def __init__(self, task: Task) -> None:
+        """Take the task as it is."""
+        super().__init__()
+        self.task = task
+
+
+async def resolve_input(call: CallContext, given: TaskInput) -> TaskInput:
+    """Return a task's fields, its evidence resolved. Raises InvalidArgument and NotFound."""
+    if not given.evidence:
+        return given
+    uris = input_checks.check_each(str, [str(one) for one in given.evidence], "evidence")
+    return replace(given, evidence=[await resolve_evidence(call, uri) for uri in uris])
+
+
+async def check_evidence(call: CallContext, task: Task) -> CheckedEvidence:
+    """Return the evidence of a task's criteria as it is now.
+
+    Raises Conflict for a criterion without evidence that resolves: the first evidence is that of
+    the first, and so on. A task without criteria needs one.
+    """
+    needed = max(len(task.acceptance), 1)
+    hint = "update_task with evidence: an address for each of acceptance, in its order."
+    if len(task.evidence) < needed:
+        lacking = task.acceptance[len(task.evidence)] if task.acceptance else ""
+        which = f"Criterion {len(task.evidence) + 1} ({lacking})" if lacking else "The task"
+        raise errors.conflict(task, f"{which} has no evidence", hint)
+    found: list[Evidence] = []
+    for number, kept in enumerate(task.evidence, 1):
+        try:
+            found.append(await resolve_evidence(call, kept.uri, strictly=True))
+        except (NotFound, InvalidArgument) as refused:
+            message = f"Evidence {number} does not resolve: {refused.message}"
+            raise errors.conflict(task, message, hint) from None
+    return CheckedEvidence(task.version, tuple(found))
+
+
+async def mark_tasks(call: CallContext, tasks: Iterable[Task]) -> list[Task]:
+    """Return tasks with what became of their evidence."""
+    return [await mark_task(call, task) for task in tasks]
+
+
+async def mark_task(call: CallContext, task: Task) -> Task:
+    """Return a task with what became of its evidence."""
+    if not task.evidence:
+        return task
+    states: list[State | None] = [await find_state(call, kept) for kept in task.evidence]
+    return replace(task, evidence_states=tuple(states), evidence_state=worst_state(states))

@@ -1,0 +1,206 @@
+"""Tasks that take evidence: when they complete, what becomes of it later, and what reopens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.toolsets.tasks import jobs
+from rolltop.workspace import Roots
+from tests.desks import call_tool, make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from rolltop.core.principal import Principal
+
+    Call = Callable[..., Any]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    written = folder / "log.md"
+    written.write_text("# Log\n\nall tests pass\nend\n")
+    return written
+
+
+@pytest.fixture
+def desk(database: Database, file: Path) -> AppContext:
+    return make_desk(database, roots=Roots.open({"docs": file.parent}, base=file.parent))
+
+
+@pytest.fixture
+def call(desk: AppContext, me: Principal) -> Call:
+    """Return what a call that must succeed answered."""
+
+    def called(tool: str, /, **arguments: Any) -> Any:
+        answer = call_tool(desk, me, tool, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    return called
+
+
+def cell(call: Call, content: str) -> dict[str, str]:
+    made = call("scratch_create", cells=[{"language": "json", "content": content}])["scratchpad"]
+    found = made["cells"][0]
+    return {"scratch_id": made["scratch_id"], "cell_id": found["cell_id"], "uri": found["uri"]}
+
+
+LINES = "rolltop://file/docs/log.md#L3-3"
+
+
+def test_a_task_completes_once_each_criterion_has_evidence_that_resolves(
+    desk: AppContext, me: Principal, call: Call
+) -> None:
+    task = call(
+        "add_task",
+        title="Ship it",
+        acceptance=["tests pass", "numbers are JSON", "it is announced"],
+        requires_evidence=True,
+    )["data"]["task_id"]
+
+    def refused() -> str:
+        answer = call_tool(desk, me, "complete_task", task_id=task)
+        assert answer.code == "CONFLICT"
+        assert answer.structured["data"]["status"] == "pending"
+        return answer.structured["error"]
+
+    assert "Criterion 1 (tests pass) has no evidence" in refused()
+    broken = cell(call, "[1,")
+    call("update_task", task_id=task, evidence=[LINES, broken["uri"]])
+    assert "Criterion 3 (it is announced) has no evidence" in refused()
+    call("update_task", task_id=task, evidence=[LINES, broken["uri"], "https://example.org/1"])
+    assert "Evidence 2 does not resolve" in refused()
+    assert "does not validate" in refused()
+    where = {name: broken[name] for name in ("scratch_id", "cell_id")}
+    call("scratch_edit_cell", **where, edits=[{"old": "[1,", "new": "[1]"}])
+    done = call("complete_task", task_id=task)["data"]
+    assert done["status"] == "completed"
+    shown = call("get_task", task_id=task)["data"]
+    assert shown["acceptance"] == ["tests pass", "numbers are JSON", "it is announced"]
+    assert [one["uri"] for one in shown["evidence"]] == [
+        LINES,
+        broken["uri"],
+        "https://example.org/1",
+    ]
+    assert not any("state" in one for one in shown["evidence"])
+    assert call("complete_task", task_id=task)["data"] == done
+
+
+def test_without_criteria_one_evidence_is_needed(
+    desk: AppContext, me: Principal, call: Call
+) -> None:
+    task = call("add_task", title="a", requires_evidence=True)["data"]["task_id"]
+    refused = call_tool(desk, me, "complete_task", task_id=task)
+    assert "has no evidence" in refused.structured["error"]
+    assert "update_task" in refused.structured["hint"]
+    note = call("note_save", text="done")["uri"]
+    call("update_task", task_id=task, evidence=[note])
+    assert call("complete_task", task_id=task)["data"]["status"] == "completed"
+
+
+def test_a_task_that_requires_none_completes_as_ever(call: Call) -> None:
+    task = call("add_task", title="a", acceptance=["b"], evidence=[LINES])["data"]["task_id"]
+    assert call("complete_task", task_id=task)["data"]["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("uri", "code"),
+    [
+        ("nothing", "INVALID_ARGUMENT"),
+        ("rolltop://note/00000000", "NOT_FOUND"),
+        ("rolltop://file/docs/none.md", "NOT_FOUND"),
+        ("rolltop://file/docs/log.md#L4-5", "NOT_FOUND"),
+        ("rolltop://file/elsewhere/log.md", "NOT_FOUND"),
+        ("rolltop://file/docs/..%2Fsecret", "NOT_FOUND"),
+        ("rolltop://pad/00000000", "INVALID_ARGUMENT"),
+        ("ftp://example.org/", "INVALID_ARGUMENT"),
+    ],
+)
+def test_what_is_no_evidence_is_refused(
+    desk: AppContext, me: Principal, call: Call, uri: str, code: str
+) -> None:
+    answer = call_tool(desk, me, "add_task", title="a", evidence=[uri])
+    assert answer.code == code, answer.text
+    assert "evidence" in answer.text
+    assert call("list_tasks")["data"] == []
+
+
+def state_of(call: Call, task: str) -> list[str | None]:
+    """What each list says of a task's evidence."""
+    listed = [one for one in call("list_tasks")["data"] if one["task_id"] == task]
+    found = [one for one in call("list_tasks", q="proved")["data"] if one["task_id"] == task]
+    broken = call("desk_resume").get("broken", [])
+    told = [one["problem"].removeprefix("evidence ") for one in broken]
+    details = [one.get("state") for one in call("get_task", task_id=task)["data"]["evidence"]]
+    return [listed[0].get("evidence"), found[0].get("evidence"), *(told or [None]), *details]
+
+
+def test_evidence_that_changes_or_vanishes_is_told_in_every_list(call: Call, file: Path) -> None:
+    note = call("note_save", text="one\ntwo\n")
+    pair = cell(call, "[1]")
+    task = call("add_task", title="proved", evidence=[f"{note['uri']}#L1-1", LINES, pair["uri"]])[
+        "data"
+    ]["task_id"]
+    call("complete_task", task_id=task)
+    assert state_of(call, task) == [None] * 6
+    call("note_save", id=note["id"], local_version=1, text="one\nother\n")
+    file.write_text("# Log\n\nall tests pass\nmore\n")
+    assert state_of(call, task) == [None] * 6  # other lines
+    file.write_text("# Log\n\ntests fail\n")
+    assert state_of(call, task) == ["changed"] * 3 + [None, "changed", None]
+    call("scratch_delete", scratch_id=pair["scratch_id"])
+    assert state_of(call, task) == ["missing"] * 3 + [None, "changed", "missing"]
+    file.write_text("# Log\n\nall tests pass\n")
+    call("scratch_restore", scratch_id=pair["scratch_id"])
+    assert state_of(call, task) == [None] * 6
+    call("note_manage", action="trash", id=note["id"], local_version=2)
+    assert state_of(call, task) == ["missing"] * 3 + ["missing", None, None]
+
+
+def test_a_task_is_reopened_where_its_evidence_changes(
+    desk: AppContext, call: Call, file: Path
+) -> None:
+    ids: list[str] = []
+    for reopens in (True, False):
+        given = {"title": "a", "evidence": [LINES], "reopen_on_change": reopens}
+        ids.append(call("add_task", **given)["data"]["task_id"])
+        call("complete_task", task_id=ids[-1])
+    asyncio.run(jobs.reopen_changed(desk))
+    assert {one["status"] for one in call("list_tasks")["data"]} == {"completed"}
+    file.write_text("# Log\n\ntests fail\n")
+    asyncio.run(jobs.reopen_changed(desk))
+    first, second = (call("get_task", task_id=one)["data"] for one in ids)
+    assert (first["status"], second["status"]) == ("pending", "completed")
+    assert [one["text"] for one in first["comments"]] == ["reopened: evidence changed"]
+    assert call("desk_history")["changes"][0]["summary"] == "status completed → pending"
+    asyncio.run(jobs.reopen_changed(desk))
+    assert call("get_task", task_id=ids[0])["data"] == first
+
+
+def test_evidence_is_undone_with_its_task(call: Call) -> None:
+    task = call("add_task", title="a", acceptance=["b"])["data"]["task_id"]
+    call("update_task", task_id=task, evidence=[LINES], requires_evidence=True)
+    operation = call("desk_history")["changes"][0]["operation"]
+    call("desk_undo", operation=operation)
+    shown = call("get_task", task_id=task)["data"]
+    assert shown["acceptance"] == ["b"]
+    assert not {"evidence", "requires_evidence"} & shown.keys()
+    call("update_task", task_id=task, acceptance=[], evidence=[])
+    assert "acceptance" not in call("get_task", task_id=task)["data"]
+
+
+def test_nobody_proves_anything_by_anothers_notes(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    note = call_tool(desk, them, "note_save", text="theirs").structured["uri"]
+    refused = call_tool(desk, me, "add_task", title="a", evidence=[note])
+    assert refused.code == "NOT_FOUND"
