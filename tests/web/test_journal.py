@@ -67,6 +67,19 @@ def test_a_whole_turn_of_one_client_is_taken_back_at_once(site: Site, ann: Visit
     assert left == {"kept", "codex 0", "codex 1", "codex 2"}
 
 
+def test_an_undo_takes_back_no_more_than_was_shown(site: Site, ann: Visitor) -> None:
+    claude = site.agent()
+    for number in range(2):
+        claude("add_task", title=f"seen {number}")
+    form = ann.get("/undo?since=1&actor=claude").form("/undo")
+    claude("add_task", title="unseen")
+    page = ann.submit(form)
+    assert (page.status, "Nothing was undone" in page.text) == (409, True)
+    assert len(claude("list_tasks")["data"]) == 3
+    assert ann.submit(page.form("/undo")).status == 200
+    assert [task["title"] for task in claude("list_tasks")["data"]] == ["seen 0"]
+
+
 def test_an_undo_that_later_work_depends_on_says_why_not(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     task = agent("add_task", title="first")["data"]["task_id"]

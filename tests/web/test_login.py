@@ -8,7 +8,7 @@ import pytest
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM
-from tests.web.visitor import Site, Visitor
+from tests.web.visitor import HOST, Site, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,6 +56,12 @@ def test_a_link_lets_in_once(site: Site) -> None:
     page = bob.get(link)
     assert (page.status, "The link is used" in page.text) == (401, True)
     assert bob.get("/").status == 401
+
+
+def test_who_asks_for_headers_alone_does_not_use_up_the_link(site: Site) -> None:
+    link = site.link()
+    assert site.ask("HEAD", link, {"Host": HOST})[0] == 401
+    assert Visitor(site).get(link).status == 200
 
 
 def test_the_cookie_is_for_this_site_alone_and_no_script_reads_it(ann: Visitor) -> None:

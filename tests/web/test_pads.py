@@ -50,6 +50,21 @@ def test_a_cell_is_edited_with_its_version_and_keeps_its_checks(site: Site, ann:
     assert (saved["content"], saved["tags"], saved["validation"]["errors"]) == ("[]", ["x"], 1)
 
 
+def test_a_refused_cell_keeps_the_version_that_was_read(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})
+    path = f"/pads/{pad_id}/cells/{cell_id}"
+    form = ann.get(path).form(path)
+    cell = {"language": "md", "content": "by the agent"}
+    agent("scratch_replace_cell", scratch_id=pad_id, cell_id=cell_id, cell=cell)
+    refused = ann.submit(form, language="x" * 500, content="by hand")
+    assert refused.status == 400
+    page = ann.submit(refused.form(path), language="md")
+    assert (page.status, "by the agent" in page.text) == (409, True)
+    read = agent("scratch_read", scratch_id=pad_id)["scratchpad"]
+    assert read["cells"][0]["content"] == "by the agent"
+
+
 def test_cells_and_pads_are_added_and_deleted(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "old"})

@@ -83,8 +83,10 @@ def test_a_change_that_an_agent_was_faster_with_is_a_conflict_that_keeps_the_tex
     path = f"/tasks/{task_id}"
     form = ann.get(path).forms[-1]
     agent("update_task", task_id=task_id, title="by the agent")
-    page = ann.submit(form, title="by hand", action="save")
+    page = ann.submit(form, title="by hand", comment="why so", action="save")
     assert page.status == 409
+    assert "Saving again writes yours over it" in page.text
+    assert page.forms[-1].fields["comment"] == "why so"
     assert "by the agent" in page.text
     again = page.forms[-1]
     assert again.fields["title"] == "by hand"
@@ -99,6 +101,9 @@ def test_a_claimed_task_is_changed_only_on_purpose(site: Site, ann: Visitor) -> 
     path = f"/tasks/{task_id}"
     form = ann.get(path).form(path)
     assert ann.submit(form, action="complete").status == 409
+    page = ann.submit(ann.get(path).forms[-1], title="by hand", action="save")
+    assert page.status == 409
+    assert ("by hand" in page.body, "Saving again" in page.text) == (True, False)
     assert ann.submit(form, action="complete", force="1").status == 200
     assert agent("get_task", task_id=task_id)["data"]["status"] == "completed"
 

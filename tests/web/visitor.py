@@ -114,7 +114,12 @@ class Site:
         return call
 
     def ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        receive: Callable[[], Awaitable[Any]] | None = None,
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         """Return status, headers and body of one request."""
         sent: list[Any] = []
@@ -122,7 +127,7 @@ class Site:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        self.runner.run(self.serve(method, path, headers, send, body))
+        self.runner.run(self.serve(method, path, headers, send, body, receive))
         start = sent[0]
         given = [(k.decode().lower(), v.decode()) for k, v in start["headers"]]
         return start["status"], given, b"".join(part.get("body", b"") for part in sent[1:])
@@ -134,8 +139,9 @@ class Site:
         headers: Mapping[str, str],
         send: Callable[[Any], Awaitable[None]],
         body: bytes = b"",
+        receive: Callable[[], Awaitable[Any]] | None = None,
     ) -> None:
-        """Serve one request; `send` gets what is answered."""
+        """Serve one request; `send` gets what is answered, `receive` gives the body in parts."""
         parts = urlsplit(path)
         plain = unquote(parts.path)
         scope = {
@@ -153,12 +159,12 @@ class Site:
         }
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def receive() -> Any:
+        async def receive_body() -> Any:
             if waiting:
                 return waiting.pop()
             return await asyncio.Event().wait()  # nobody leaves
 
-        await self.routes(scope, receive, send)
+        await self.routes(scope, receive or receive_body, send)
 
 
 class Visitor:
@@ -185,6 +191,11 @@ class Visitor:
         page = self._ask("POST", form.action, headers, text.encode())
         return self.get(page.headers["location"]) if page.status == 303 else page
 
+    def own_headers(self) -> dict[str, str]:
+        """Return the headers of a request of this browser."""
+        cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
+        return {"Host": HOST, **(cookie if self.cookies else {})}
+
     def log_in(self) -> Page:
         """Follow a link that lets in; return the first screen."""
         assert self.get(self.site.link()).status == 200
@@ -197,8 +208,7 @@ class Visitor:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> Page:
-        cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
-        given = {"Host": HOST, **(cookie if self.cookies else {}), **(headers or {})}
+        given = {**self.own_headers(), **(headers or {})}
         status, sent, answer = self.site.ask(method, path, given, body)
         for name, value in sent:
             if name == "set-cookie":

@@ -69,6 +69,9 @@ class WebPage:
         self._sessions = sessions
         self._renderer = Renderer()
         self._streams = Streams()
+        self._static = {
+            one.name: one for one in resources.files("rolltop.web").joinpath("static").iterdir()
+        }
         routes = [Route("/static/{name}", self._show_static)]
         for path, method, handler in login.ROUTES:
             routes.append(Route(path, self._endpoint(handler, is_public=True), methods=[method]))
@@ -109,15 +112,18 @@ class WebPage:
                     return await handler(visit)
                 return await login.show_login(visit)
             except PageFailure as failure:
-                return visit.render("failure", failure.status, failure=failure)
+                response = visit.render("failure", failure.status, failure=failure)
+                if failure.status == 413:  # noqa: PLR2004  # the rest of the form is not read
+                    response.headers["connection"] = "close"
+                return response
 
         return serve
 
     async def _show_static(self, request: Request) -> Response:
         name: str = request.path_params["name"]
         kind = _TYPES.get(name.rpartition(".")[2])
-        found = resources.files("rolltop.web").joinpath("static", name)
-        if kind is None or "/" in name or not found.is_file():
+        found = self._static.get(name)
+        if kind is None or found is None:
             return await _answer_not_found_json()
         headers = {"cache-control": "max-age=3600"}
         return Response(found.read_bytes(), media_type=kind, headers=headers)

@@ -9,6 +9,7 @@ import secrets
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from rolltop.core.dispatch import UnknownTool, dispatch
@@ -32,7 +33,11 @@ CSRF_FIELD: Final = "csrf"
 _COOKIE: Final = "rolltop_page"
 _SECRET_BYTES: Final = 32
 _MAX_LOGIN_BYTES: Final = 16_384
+MAX_FORM_BYTES: Final = 4 * 1024 * 1024
+"""A text of 1 MiB whose every byte is written as %XX, and its other fields."""
 _MAX_FIELDS: Final = 1000
+_MAX_DIGITS: Final = 18
+"""Of a number that the store can keep."""
 _STATUSES: Final = {
     "REPO_INVALID": 404,
     "FOUND": 404,
@@ -65,6 +70,20 @@ class Login(Protocol):
     async def close(self, secret: str) -> None:
         """End a session."""
         ...
+
+
+def parse_number(text: str) -> int | None:
+    """Return the number that a visitor sent; None for none.
+
+    Raises:
+        PageFailure: it is no number, or a longer one than there can be.
+
+    """
+    if not text:
+        return None
+    if len(text) > _MAX_DIGITS or not text.isdecimal():
+        raise PageFailure(400, f"{text[:_MAX_DIGITS]} is no number that is known here")
+    return int(text)
 
 
 class Streams:
@@ -202,21 +221,11 @@ class Visit:
             PageFailure: it is too large, or was not made by a page of this session.
 
         """
-        limit: int = self.app.settings["http.max_body"] if self.is_logged_in else _MAX_LOGIN_BYTES
-        body = bytearray()
-        async for chunk in self.request.stream():
-            body += chunk
-            if len(body) > limit:
-                raise PageFailure(413, f"A form may have at most {limit} bytes")
+        body = await self._read_body()
         try:
-            text = bytes(body).decode("ascii")
-            pairs = parse_qsl(
-                text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
-            )
+            self.form = await self.app.run_in_thread(_parse_form, body)
         except ValueError:
             raise PageFailure(400, "That is no form of this page") from None
-        # Browsers send every line break as CR LF, whatever it was.
-        self.form = {name: value.replace("\r\n", "\n") for name, value in pairs}
         origin = self.request.headers.get("origin", "")
         is_ours = not origin or urlsplit(origin).netloc == self.request.headers.get("host")
         if not is_ours or not hmac.compare_digest(
@@ -225,6 +234,23 @@ class Visit:
             raise PageFailure(
                 403, "The form is not of this session", "Load the page again and repeat the step."
             )
+
+    async def _read_body(self) -> bytes:
+        limit = _MAX_LOGIN_BYTES
+        if self.is_logged_in:
+            limit = min(self.app.settings["http.max_body"], MAX_FORM_BYTES)
+        too_large = PageFailure(413, f"A form may have at most {limit} bytes")
+        if (parse_number(self.request.headers.get("content-length", "")) or 0) > limit:
+            raise too_large
+        body = bytearray()
+        try:
+            async for chunk in self.request.stream():
+                if len(body) + len(chunk) > limit:
+                    raise too_large
+                body += chunk
+        except ClientDisconnect:
+            raise PageFailure(400, "The form ended early") from None
+        return bytes(body)
 
     def begin_session(self, secret: str) -> None:
         """Let the answer carry the cookie of another session."""
@@ -256,3 +282,11 @@ class Visit:
                 samesite="strict",
             )
         return response
+
+
+def _parse_form(body: bytes) -> dict[str, str]:
+    """Return a form's fields. Called on a thread. Raises ValueError."""
+    text = body.decode("ascii")
+    pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
+    # Browsers send every line break as CR LF, whatever it was.
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}

@@ -21,6 +21,7 @@ _FILTERS: Final = ("query", "repo", "file_glob", "regex")
 
 async def show_files(visit: Visit) -> Response:
     """Show the roots, and what an exact search of them finds."""
+    visit.require("repo_search")
     filters = {name: visit.argument(name) for name in _FILTERS}
     found = None
     if filters["query"]:

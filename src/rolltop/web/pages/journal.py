@@ -9,7 +9,7 @@ from rolltop.core.journal.history import EntryFilter
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.toolsets.desk.history import describe
 from rolltop.web.diff import compare_texts
-from rolltop.web.visit import PageFailure
+from rolltop.web.visit import PageFailure, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PAGE_SIZE: Final = 50
 _MAX_SCANNED_PAGES: Final = 20
 _FILTERS: Final = ("actor", "tool", "project", "since", "uri")
+_UNDO_FIELDS: Final = ("operation", "since", "actor")
 
 
 async def show_journal(visit: Visit) -> Response:
@@ -51,7 +52,8 @@ async def _list_changes(
 
 async def show_change(visit: Visit) -> Response:
     """Show what one entry of the journal changed, field by field."""
-    sequence: int = visit.request.path_params["sequence"]
+    visit.require("desk_history")
+    sequence = parse_number(visit.request.path_params["sequence"])
     found = await visit.app.database.read(visit.principal, _read_change, sequence)
     if found is None:
         raise PageFailure(404, f"The journal has no entry {sequence} of yours")
@@ -59,8 +61,8 @@ async def show_change(visit: Visit) -> Response:
     return visit.render("change", change=change, fields=fields)
 
 
-def _read_change(tx: Tx, sequence: int) -> tuple[JsonObject, list[JsonObject]] | None:
-    found = history.read_entries(tx, EntryFilter(sequences=[sequence]), limit=1)
+def _read_change(tx: Tx, sequence: int | None) -> tuple[JsonObject, list[JsonObject]] | None:
+    found = history.read_entries(tx, EntryFilter(sequences=[sequence or 0]), limit=1)
     if not found:
         return None
     texts = history.read_texts(tx, history.text_digests(found))
@@ -91,27 +93,52 @@ def _field_text(value: object, texts: Mapping[str, str]) -> str:
 
 async def show_undo(visit: Visit) -> Response:
     """Show what an undo would take back; nothing is changed yet."""
-    wanted = {name: visit.argument(name) for name in ("operation", "since", "actor")}
+    wanted = {name: visit.argument(name) for name in _UNDO_FIELDS}
+    return await _render_undo(visit, wanted, await _list_undone(visit, wanted))
+
+
+async def _list_undone(visit: Visit, wanted: Mapping[str, str]) -> list[JsonObject]:
+    """Return what a client did since then, newest first; none for one operation."""
+    if not wanted["since"]:
+        return []
+    page = await visit.call(
+        "desk_history", since=wanted["since"], actor=wanted["actor"], project=ALL_PROJECTS
+    )
+    return page["changes"]
+
+
+async def _render_undo(
+    visit: Visit, wanted: Mapping[str, str], changes: list[JsonObject], *, moved_on: bool = False
+) -> Response:
     tried = await visit.call("desk_undo", **wanted, dry_run=True)
-    changes: list[JsonObject] = []
-    if wanted["since"]:
-        page = await visit.call(
-            "desk_history", since=wanted["since"], actor=wanted["actor"], project=ALL_PROJECTS
-        )
-        changes = page["changes"]
-    return visit.render("undo", wanted=wanted, tried=tried, changes=changes)
+    return visit.render(
+        "undo",
+        409 if moved_on else 200,
+        wanted=wanted,
+        tried=tried,
+        changes=changes,
+        newest=_newest(changes),
+        moved_on=moved_on,
+    )
+
+
+def _newest(changes: list[JsonObject]) -> str:
+    return str(changes[0]["sequence"]) if changes else ""
 
 
 async def undo(visit: Visit) -> Response:
-    """Take it back."""
-    wanted = {name: visit.form.get(name, "") for name in ("operation", "since", "actor")}
+    """Take it back; if the client did more since it was shown, show that instead."""
+    wanted = {name: visit.form.get(name, "") for name in _UNDO_FIELDS}
+    changes = await _list_undone(visit, wanted)
+    if visit.form.get("newest", "") != _newest(changes):
+        return await _render_undo(visit, wanted, changes, moved_on=True)
     await visit.call("desk_undo", **wanted)
     return visit.redirect("/journal")
 
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
     ("/journal", "GET", show_journal),
-    ("/journal/{sequence:int}", "GET", show_change),
+    ("/journal/{sequence}", "GET", show_change),
     ("/undo", "GET", show_undo),
     ("/undo", "POST", undo),
 )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
+from rolltop.web.form_texts import read_list, restore_line_breaks
 from rolltop.web.markdown import render_markdown
-from rolltop.web.visit import PageFailure, ToolFailure
+from rolltop.web.visit import PageFailure, ToolFailure, parse_number
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -36,7 +37,7 @@ async def show_notes(visit: Visit) -> Response:
 
 async def show_note(visit: Visit) -> Response:
     """Show a note, or one of its earlier versions."""
-    note = await _get_note(visit, _number(visit.argument("version")))
+    note = await _get_note(visit, parse_number(visit.argument("version")))
     html = await visit.app.run_in_thread(render_markdown, note["text"])
     background = await read_background(visit, f"rolltop://note/{note['id']}")
     return visit.render("note", note=note, html=html, **background)
@@ -44,10 +45,6 @@ async def show_note(visit: Visit) -> Response:
 
 async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:
     return await visit.call("note_get", id=visit.request.path_params["id"], local_version=version)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
 
 
 async def show_editor(visit: Visit) -> Response:
@@ -64,18 +61,20 @@ async def save_note(visit: Visit) -> Response:
     """Preview a note, or save it: a conflict shows both sides, and what either changes."""
     note = await _get_note(visit) if "id" in visit.request.path_params else None
     form = visit.form
-    text = _line_breaks_as_in(form.get("text", ""), note["text"] if note else "")
+    text, tags = form.get("text", ""), read_list(form.get("tags", ""), note["tags"] if note else ())
+    if note is not None:
+        text = await visit.app.run_in_thread(restore_line_breaks, text, note["text"])
     values = {"text": text, "tags": form.get("tags", ""), "version": form.get("version", "")}
     if form.get("action") == "preview":
         html = await visit.app.run_in_thread(render_markdown, text)
         return visit.render("note_editor", note=note, values=values, html=html, failure=None)
     arguments: dict[str, Any] = {
         "text": text,
-        "tags": [tag.strip() for tag in values["tags"].splitlines() if tag.strip()],
+        "tags": tags,
         "confirm_shrink": bool(form.get("confirm_shrink")),
     }
     if note is not None:
-        arguments |= {"id": note["id"], "local_version": _number(values["version"]) or 0}
+        arguments |= {"id": note["id"], "local_version": parse_number(values["version"]) or 0}
     try:
         saved = await visit.call_exactly("note_save", arguments)
     except ToolFailure as failure:
@@ -88,20 +87,13 @@ async def save_note(visit: Visit) -> Response:
     return visit.redirect(f"/notes/{saved['id']}")
 
 
-def _line_breaks_as_in(text: str, original: str) -> str:
-    """Return what a form sent, whose lines end in LF, with the line ends that the note has."""
-    if text == original.replace("\r\n", "\n").replace("\r", "\n"):
-        return original
-    return text.replace("\n", "\r\n") if "\r\n" in original else text
-
-
 async def show_versions(visit: Visit) -> Response:
     """List a note's versions; with two numbers, show what changed from one to the other."""
     note = await _get_note(visit)
     history = await visit.call(
         "note_manage", action="history", id=note["id"], cursor=visit.argument("cursor")
     )
-    old, new = _number(visit.argument("old")), _number(visit.argument("new"))
+    old, new = parse_number(visit.argument("old")), parse_number(visit.argument("new"))
     lines = None
     if old and new:
         texts = [(await _get_note(visit, version))["text"] for version in (old, new)]
@@ -119,8 +111,8 @@ async def manage_note(visit: Visit) -> Response:
         "note_manage",
         action=action,
         id=note_id,
-        local_version=_number(form.get("version", "")),
-        version=_number(form.get("restore", "")),
+        local_version=parse_number(form.get("version", "")),
+        version=parse_number(form.get("restore", "")),
     )
     is_gone = action in {"trash", "delete_permanently"}
     return visit.redirect("/notes" if is_gone else f"/notes/{note_id}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.web.background import read_background
-from rolltop.web.visit import PageFailure, ToolFailure
+from rolltop.web.form_texts import restore_line_breaks
+from rolltop.web.visit import PageFailure, ToolFailure, parse_number
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -105,20 +106,22 @@ async def _get_cell(visit: Visit) -> JsonObject:
 async def save_cell(visit: Visit) -> Response:
     """Write a cell; its tags, metadata, schema and checks stay."""
     current, form = await _get_cell(visit), visit.form
-    content = form.get("content", "")
+    version = form.get("version", "")
+    content = await visit.app.run_in_thread(
+        restore_line_breaks, form.get("content", ""), current.get("content", "")
+    )
     cell: dict[str, Any] = {"language": form.get("language", "").strip(), "content": content}
     cell |= {name: current[name] for name in ("validate", "json_schema") if name in current}
     arguments: JsonObject = {"scratch_id": current["scratch_id"], "cell": cell}
     tool = "scratch_append_cell"
     if "cell_id" in current:
-        version = form.get("version", "")
-        arguments |= {"cell_id": current["cell_id"]}
-        arguments["if_version"] = int(version) if version.isdecimal() else 0
+        arguments |= {"cell_id": current["cell_id"], "if_version": parse_number(version) or 0}
         tool = "scratch_replace_cell"
     try:
         await visit.call_exactly(tool, arguments)
     except ToolFailure as failure:
-        version = str(current.get("version", ""))
+        if failure.code == "CONFLICT":  # the page shows what is there now
+            version = str(current.get("version", ""))
         values = {"language": cell["language"], "content": content, "version": version}
         return visit.render(
             "cell_editor", failure.status, cell=current, values=values, failure=failure

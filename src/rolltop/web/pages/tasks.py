@@ -10,7 +10,8 @@ from rolltop.core.principal import ALL_PROJECTS
 from rolltop.toolsets.tasks import TOOLSET
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
-from rolltop.web.visit import PageFailure, ToolFailure
+from rolltop.web.form_texts import read_list, restore_line_breaks
+from rolltop.web.visit import PageFailure, ToolFailure, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,6 +118,7 @@ async def _render_task(
         fields=fields,
         titles=titles,
         conflict=conflict,
+        is_stale=conflict is not None and visit.form.get("version") != str(task["version"]),
         **background,
     )
 
@@ -143,7 +145,7 @@ async def change_task(visit: Visit) -> Response:
     action = form.get("action", "save")
     arguments: JsonObject = {"task_id": task_id}
     if form.get("version"):
-        arguments["if_version"] = int(form["version"]) if form["version"].isdecimal() else 0
+        arguments["if_version"] = parse_number(form["version"])
     if form.get("force"):
         arguments["force"] = True
     match action:
@@ -156,29 +158,33 @@ async def change_task(visit: Visit) -> Response:
             return visit.redirect("/tasks" if action == "delete" else f"/tasks/{task_id}")
         case "save":
             try:
-                await visit.call_exactly("update_task", {**arguments, **_changes(form)})
+                changes = _changes(form, await _get_task(visit))
+                await visit.call_exactly("update_task", {**arguments, **changes})
             except ToolFailure as failure:
                 if failure.code != "CONFLICT":
                     raise
-                fields = {name: form.get(name, "") for name in (*_TEXTS, *_LISTS)}
+                fields = {name: form.get(name, "") for name in (*_TEXTS, *_LISTS, "comment")}
                 return await _render_task(visit, await _get_task(visit), fields, failure)
         case _:
             raise PageFailure(400, "No button of this page does that")
     return visit.redirect(f"/tasks/{task_id}")
 
 
-def _changes(form: Mapping[str, str]) -> dict[str, Any]:
+def _changes(form: Mapping[str, str], task: JsonObject) -> dict[str, Any]:
     """Return the fields of a form as a tool takes them: those that are empty are cleared."""
     changes: dict[str, Any] = {}
     for name in _TEXTS:
         if name in form:
-            changes[name] = form[name].strip() if name != "description" else form[name]
+            changes[name] = form[name].strip()
+    if "description" in form:
+        old = task.get("description", "")
+        changes["description"] = restore_line_breaks(form["description"], old)
     if "priority" in changes:
-        text = changes["priority"]
-        changes["priority"] = int(text) if text.isdecimal() else -1
+        number = parse_number(changes["priority"])
+        changes["priority"] = -1 if number is None else number
     for name in _LISTS:
         if name in form:
-            changes[name] = [line.strip() for line in form[name].splitlines() if line.strip()]
+            changes[name] = read_list(form[name], task.get(name, ()))
     if form.get("comment", "").strip():
         changes["comment"] = form["comment"].strip()
     return changes

@@ -5,16 +5,22 @@
 const TYPING_PAUSE = 150;
 const CHANGES_PAUSE = 300;
 
+const shown = new Map(); // by id, the number of the request whose answer it shows
+let sent = 0;
+
 // Put the parts with these ids of the page at `url` in the place of ours.
 async function refresh(url, ids) {
+  const number = ++sent;
   const response = await fetch(url, { headers: { accept: "text/html" } });
   if (!response.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of ids) {
+    if (number < (shown.get(id) ?? 0)) continue; // a newer answer was faster
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
     // What somebody is at with the keyboard, or has opened, stays until it is left.
     if (!ours || !theirs || ours.contains(document.activeElement)) continue;
     if (ours.querySelector("details[open]")) continue;
+    shown.set(id, number);
     ours.replaceWith(document.importNode(theirs, true));
   }
   showLocalTimes();

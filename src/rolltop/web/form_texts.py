@@ -1,0 +1,45 @@
+"""Texts as forms bring them back: what nobody changed stays as it is stored."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.text.diff import diff_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+
+
+def restore_line_breaks(text: str, original: str) -> str:
+    """Return what a form sent, whose lines end in LF, with the line ends of `original`.
+
+    Lines that are new end as the first line of the original does.
+    """
+    breaks = _LINE_BREAK.findall(original)
+    if not breaks or set(breaks) == {"\n"}:
+        return text
+    before, after = _LINE_BREAK.split(original), text.split("\n")
+    ends = [breaks[0]] * len(after)
+    old = new = 0
+    for hunk in (*diff_lines(before, after), None):
+        kept = breaks[old : hunk.start if hunk else None]
+        ends[new : new + len(kept)] = kept
+        if hunk is not None:
+            old, new = hunk.end, hunk.new_end
+    return "".join(
+        line + end for line, end in zip(after, [*ends[: len(after) - 1], ""], strict=True)
+    )
+
+
+def read_list(text: str, original: Sequence[str] = ()) -> list[str]:
+    """Return the lines of a form's field; those that were there already are not trimmed."""
+    if text == _LINE_BREAK.sub("\n", "\n".join(original)):
+        return list(original)
+    return [
+        line if line in original else line.strip()
+        for line in text.split("\n")
+        if line.strip() or line in original
+    ]
