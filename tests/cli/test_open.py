@@ -36,6 +36,7 @@ def ask(url: str, method: str = "GET", cookie: str = "") -> tuple[int, str, str]
 
 def test_the_page_is_served_by_itself_and_the_link_lets_in(shell: Shell) -> None:
     assert shell("call", "add_task", "title=Water the plants").code == 0
+    (shell.data / "open.html").write_text("as a browser was led here before")
     with subprocess.Popen(
         [sys.executable, "-m", "rolltop", "open", "--no-browser"],
         stdout=subprocess.PIPE,
@@ -57,17 +58,23 @@ def test_the_page_is_served_by_itself_and_the_link_lets_in(shell: Shell) -> None
         process.send_signal(signal.SIGTERM)
         rest, err = process.communicate(timeout=30)
     assert (process.returncode, rest) == (0, "")
+    assert not (shell.data / "open.html").exists()
     assert err == "The page is there until Ctrl-C.\n"
 
 
-def test_a_browser_gets_the_link_and_the_terminal_does_not(shell: Shell, tmp_path: Path) -> None:
+def test_a_browser_gets_the_link_and_neither_terminal_nor_processes_do(
+    shell: Shell, tmp_path: Path
+) -> None:
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf "%s\\n" "$1" > {tmp_path}/opened\n')
     browser.chmod(0o700)
     shell.set("BROWSER", f"{browser} %s")
     outcome = shell("open", "--at", "http://localhost:8765")
     assert (outcome.code, outcome.out) == (0, "")
-    assert (tmp_path / "opened").read_text().startswith("http://localhost:8765/login?link=")
+    file = shell.data / "open.html"
+    assert (tmp_path / "opened").read_text() == f"{file.as_uri()}\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "0;url=http://localhost:8765/login?link=" in file.read_text()
 
 
 @pytest.mark.parametrize("url", ["http://example.org", "https://127.0.0.1", "desk", "http://"])

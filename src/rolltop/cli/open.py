@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import socket
 import sys
 import webbrowser
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from rolltop.cli import local_context, options
-from rolltop.core.errors import InvalidConfig
+from rolltop.cli import local_context, options, plain_files
+from rolltop.core.errors import InvalidArgument, InvalidConfig
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.settings import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from pathlib import Path
 
     from rolltop.core import db, page_sessions
     from rolltop.core.settings import Settings
@@ -28,10 +30,15 @@ else:
 
 _EPILOG: Final = (
     "The page is served on this machine alone until Ctrl-C ends it. The link lets in once, within"
-    " 10 minutes."
+    " 10 minutes. The browser is led to it by a file in the data directory; one that may not read"
+    " there needs the link itself: --no-browser."
 )
 _SERVING: Final = "The page is there until Ctrl-C."
 _LOOPBACK: Final = "127.0.0.1"
+_LINK_FILE: Final = "open.html"
+_REDIRECT: Final = (
+    '<!doctype html><meta http-equiv="refresh" content="0;url={}"><title>Rolltop</title>'
+)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -51,13 +58,18 @@ def run(arguments: Namespace) -> int:
     """Serve the page and open it; return the exit code. Raises InvalidConfig, StartupError."""
 
     def show(link: str) -> None:
-        if arguments.no_browser or not webbrowser.open(link):
+        if arguments.no_browser or not _open_browser(link, link_file):
             print(link, flush=True)  # noqa: T201  # the command's answer
 
+    def clean() -> None:
+        with suppress(OSError):
+            link_file.unlink()
+
     settings = options.read_settings(arguments)
+    link_file: Path = settings["data_dir"] / _LINK_FILE
     if arguments.at is None:
         print(_SERVING, file=sys.stderr)  # noqa: T201  # to the person who typed it
-        return http.open_page(_on_loopback(settings), show)
+        return http.open_page(_on_loopback(settings), show, clean)
     origin = urlsplit(str(arguments.at))
     if origin.scheme != "http" or not host_check.is_loopback(origin.hostname or ""):
         raise InvalidConfig(
@@ -66,6 +78,20 @@ def run(arguments: Namespace) -> int:
         )
     show(f"http://{origin.netloc}/login?link={_create_link(settings)}")
     return 0
+
+
+def _open_browser(link: str, file: Path) -> bool:
+    """Let a browser follow a link, if there is one.
+
+    It gets a file that leads there: anybody on this machine may read a command's arguments.
+    After `--at` the file stays until the next time; its link is used by then, or has run out.
+    """
+    try:
+        file.unlink(missing_ok=True)
+        plain_files.write_file(file, _REDIRECT.format(html.escape(link)).encode())
+    except (OSError, InvalidArgument):
+        return False
+    return webbrowser.open(file.absolute().as_uri())
 
 
 def _on_loopback(settings: Settings) -> Settings:

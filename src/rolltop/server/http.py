@@ -73,18 +73,24 @@ def serve_http(settings: Settings) -> int:
     return serve(app.build_server_app(settings, http=True))
 
 
-def open_page(settings: Settings, opened: Callable[[str], None]) -> int:
+def open_page(settings: Settings, opened: Callable[[str], None], ended: Callable[[], None]) -> int:
     """Serve the page for people alone, until a signal comes; `opened` gets the link that lets in.
+
+    `ended` is called before the process exits.
 
     Raises:
         InvalidConfig: a setting is wrong.
         StartupError: the address is taken, or the store is refused.
 
     """
-    return serve(app.build_server_app(settings, http=True), opened)
+    return serve(app.build_server_app(settings, http=True), opened, ended)
 
 
-def serve(app: ServerApp, opened: Callable[[str], None] | None = None) -> int:
+def serve(
+    app: ServerApp,
+    opened: Callable[[str], None] | None = None,
+    ended: Callable[[], None] | None = None,
+) -> int:
     """Serve an application that is already put together; with `opened`, its page alone."""
     settings = app.context.settings
     exposed = _is_exposed(settings)
@@ -101,6 +107,8 @@ def serve(app: ServerApp, opened: Callable[[str], None] | None = None) -> int:
     code = asyncio.run(_serve(app, authentication, login, listening, opened))
     if settings["http.socket"] is not None:
         settings["http.socket"].unlink(missing_ok=True)
+    if ended is not None:
+        ended()
     exit_now(code)
 
 
