@@ -318,7 +318,9 @@ def test_hooks_are_set_beside_others_and_taken_out_again(
     config(shell, client)
     path = shell.home / HOOK_FILES[client]
     path.parent.mkdir(exist_ok=True)
-    other = {"hooks": [{"type": "command", "command": "notify"}]}
+    config(shell, client)
+    notify = {"type": "command", "command": "notify"}
+    other = {"hooks": [notify]}
     text = json.dumps({"theme": "dark", "hooks": {"SessionStart": [other]}}, indent=4)
     path.write_text(text)
     outcome = shell("install", client, "--hooks", "--yes")
@@ -331,8 +333,27 @@ def test_hooks_are_set_beside_others_and_taken_out_again(
     [ours] = hooks["SessionStart"][1]["hooks"]
     assert ours["command"] == f"{program} hook session-start --for {client}"
     assert all(len(groups) == 1 for event, groups in hooks.items() if event != "SessionStart")
+    hooks["SessionStart"][1]["hooks"].append(notify)  # a group that the user has made of ours
+    path.write_text(json.dumps({"theme": "dark", **json.loads(path.read_text()), "hooks": hooks}))
+    shared = {"hooks": [other, {"hooks": [notify]}]}
     assert shell("uninstall", client, "--yes").code == 0
-    assert json.loads(path.read_text()) == json.loads(text)
+    assert json.loads(path.read_text())["hooks"] == {"SessionStart": shared["hooks"]}
+
+
+def test_hooks_work_on_the_desk_that_the_entry_names(shell: Shell, program: Path) -> None:
+    path = config(shell, "claude-code")
+    entry = {
+        "command": "x",
+        "args": ["serve", "--user", "me@x.y", "--toolsets", "desk", "--set=a=b"],
+    }
+    entry["env"] = {"ROLLTOP_DATA_DIR": "/srv/my desk"}
+    path.write_text(json.dumps({"mcpServers": {"rolltop": entry}}))
+    assert shell("install", "claude-code", "--hooks", "--yes").code == 0
+    hooks = json.loads((shell.home / HOOK_FILES["claude-code"]).read_text())["hooks"]
+    assert hooks["SessionEnd"][0]["hooks"][0]["command"] == (
+        f"env 'ROLLTOP_DATA_DIR=/srv/my desk' {program} hook session-end --for claude-code"
+        " --user me@x.y --set=a=b"
+    )
 
 
 def test_hooks_that_are_the_first_in_a_file_leave_none(shell: Shell) -> None:
@@ -358,7 +379,9 @@ def test_the_skill_is_copied_renewed_and_taken_away(shell: Shell, client: str) -
     assert shell("install", client, "--skill", "--yes").code == 0
     [path] = shell.home.glob("*/skills/rolltop/SKILL.md")
     assert path.read_text().startswith("---\nname: rolltop\n")
-    path.write_text("an older one")
+    path.write_text("my own")
+    assert "left as it is" in shell("uninstall", client, "--yes").out
+    assert path.read_text() == "my own"
     assert shell("install", client, "--skill", "--yes").code == 0
     assert path.read_text().startswith("---\nname: rolltop\n")
     for copy in path.parent.glob("*.bak"):

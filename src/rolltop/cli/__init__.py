@@ -59,9 +59,21 @@ _OUTPUT_LOST_HINT: Final = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 done, 1 failed, 2 wrong usage or configuration."""
-    _prepare_output()
+    """Return the exit code: 0 done, 1 failed, 2 wrong usage or configuration.
+
+    A hook ends with 1 where others end with 2, by which it would forbid what it was told of.
+    """
     given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] != ["hook"]:
+        return _run(given)
+    try:
+        return min(_run(given), FAILURE)
+    except SystemExit as ended:
+        return FAILURE if ended.code else SUCCESS
+
+
+def _run(given: list[str]) -> int:
+    _prepare_output()
     name = next((n for n in (" ".join(given[:2]), *given[:1]) if n in COMMANDS), None)
     if name is None:
         _explain(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -27,6 +28,7 @@ else:
 SERVER_NAME: Final = "rolltop"
 _SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")
 _TOML: Final = ".toml"
+_DESK_OPTIONS: Final = frozenset({"--user", "--project", "--config", "--set"})
 _CODEX_EVENTS: Final = MappingProxyType(
     {"session-start": "SessionStart", "pre-compact": "PreCompact"}
 )
@@ -74,6 +76,10 @@ class Client:
         table = self._parse(text).get(self.table)
         entry = cast("dict[str, Any]", table).get(SERVER_NAME) if isinstance(table, dict) else None
         return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
+
+    def read_entry(self, text: str) -> ClientEntry:
+        """Return what the entry of Rolltop's own name starts. Raises InvalidConfig."""
+        return _entry(self, self.path, {"command": "", **(self.find_entry(text) or {})})
 
     def set_entry(self, text: str, entry: Mapping[str, Any]) -> str:
         """Return the configuration with this entry. Raises InvalidConfig."""
@@ -141,18 +147,31 @@ class ClientHooks(Client):
     events: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: int = 10
 
-    def set_hooks(self, text: str) -> str:
-        """Return the configuration with our hooks beside others. Raises InvalidConfig."""
+    def set_hooks(self, text: str, entry: ClientEntry) -> str:
+        """Return the configuration with our hooks beside others. Raises InvalidConfig.
+
+        They work in the store and for the user of the server that the entry starts.
+        """
+        variables = [f"{name}={value}" for name, value in entry.environment.items()]
+        prefix = ["env", *variables] if variables else []
+        options = [*_hook_options(entry.args)]
         for ours, theirs in self.events.items():
-            command = shlex.join([*own_command(), "hook", ours, "--for", self.name])
-            hook = {"type": "command", "command": command, "timeout": self.timeout}
+            command = [*prefix, *own_command(), "hook", ours, "--for", self.name, *options]
+            hook = {
+                "type": "command",
+                "command": shlex.join(command),
+                "timeout": self.timeout,
+            }
             others = self._read_groups(text, ours)
             text = self._set_groups(text, theirs, [*others, {"hooks": [hook]}])
         return text
 
     def has_hooks(self, text: str) -> bool:
-        """Return whether a configuration has hooks of ours. Raises InvalidConfig."""
-        return self.remove_hooks(text) != text
+        """Return whether a configuration has hooks of ours."""
+        try:
+            return self.remove_hooks(text) != text
+        except InvalidConfig:
+            return False
 
     def remove_hooks(self, text: str) -> str:
         """Return the configuration without our hooks. Raises InvalidConfig."""
@@ -161,14 +180,15 @@ class ClientHooks(Client):
         return text
 
     def _read_groups(self, text: str, event: str) -> list[Any]:
-        """Return what others have the client run at an event of ours."""
+        """Return what the client runs at an event of ours, without ours."""
         table = self._parse(text).get(self.table, {})
         known = cast("dict[str, Any]", table) if isinstance(table, dict) else None
         groups = None if known is None else known.get(self.events[event], [])
         if not isinstance(groups, list):
             raise self._refusal("has hooks in another form")
-        end = f"hook {event} --for {self.name}"
-        return [group for group in cast("list[Any]", groups) if not _runs(group, end)]
+        ours = re.compile(rf"\bhook {event} --for {self.name}\b")
+        left = (_without_command(group, ours) for group in cast("list[Any]", groups))
+        return [group for group in left if group is not None]
 
     def _set_groups(self, text: str, event: str, groups: Sequence[object]) -> str:
         wanted = self._parse(text)
@@ -182,13 +202,32 @@ class ClientHooks(Client):
         return self._edit(lambda: jsonc.remove_member(text, self.table, event), wanted)
 
 
-def _runs(group: object, end: str) -> bool:
-    """Whether one of a group's commands ends so."""
-    hooks: Any = cast("dict[str, Any]", group).get("hooks") if isinstance(group, dict) else None
-    return isinstance(hooks, list) and any(
-        isinstance(hook, dict) and str(cast("dict[str, Any]", hook).get("command")).endswith(end)
-        for hook in cast("list[object]", hooks)
-    )
+def _without_command(group: object, ours: re.Pattern[str]) -> object | None:
+    """Return a group of hooks without the commands that match; None where nothing else is in it."""
+    table = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
+    hooks: object = table.get("hooks")
+    if not isinstance(hooks, list):
+        return group
+    listed = cast("list[object]", hooks)
+    left = [hook for hook in listed if not ours.search(_command_of(hook))]
+    return group if len(left) == len(listed) else {**table, "hooks": left} if left else None
+
+
+def _command_of(hook: object) -> str:
+    return str(cast("dict[str, Any]", hook).get("command")) if isinstance(hook, dict) else ""
+
+
+def _hook_options(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield of a server's options those that say whose desk it is."""
+    waiting = False
+    for argument in arguments:
+        if waiting:
+            yield argument
+        name, equals, _value = argument.partition("=")
+        is_kept = not waiting and name in _DESK_OPTIONS
+        if is_kept:
+            yield argument
+        waiting = is_kept and not equals
 
 
 def clients() -> list[Client]:

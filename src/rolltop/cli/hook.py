@@ -48,6 +48,8 @@ def run(arguments: Namespace) -> int:
     except RolltopError as failure:
         print(f"rolltop: {failure.message}", file=sys.stderr)  # noqa: T201  # the host shows it
         return 1
+    if answer is None:
+        return 0
     if answer.is_error:
         print(f"rolltop: {answer.text}", file=sys.stderr)  # noqa: T201  # as above
         return 1
@@ -56,8 +58,12 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _resume(arguments: Namespace) -> Answer:
+def _resume(arguments: Namespace) -> Answer | None:
+    """Return the answer of desk_resume; None where there is no store yet."""
     with local_context.open_context(options.read_settings(arguments)) as context:
+        path = context.database.path
+        if path is not None and not path.exists():
+            return None
         tool = context.registry.find("desk_resume", Principal.for_user(""))
         return local_context.call_tool(context, tool, {}, ignore_progress, actor=arguments.client)
 
@@ -85,7 +91,9 @@ def _name_tasks(resumed: Mapping[str, Any]) -> str:
     for name, title in (("in_work", "in work"), ("ready", "ready")):
         tasks = resumed.get(name, [])
         if tasks:
-            shown = [f"{task['title']} ({task.get('uri', '')})" for task in tasks[:_MAX_NAMED]]
+            shown = [
+                f"{_encode(task['title'])} ({task.get('uri', '')})" for task in tasks[:_MAX_NAMED]
+            ]
             more = [f"{len(tasks) - _MAX_NAMED} more"] if len(tasks) > _MAX_NAMED else []
             return f"{title} {', '.join([*shown, *more])}"
     return "no open task"

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -77,7 +78,10 @@ def run(arguments: Namespace) -> int:
     code = _install(client, arguments)
     hooks, skill_file = client.hooks, _skill_file(client)
     if code == 0 and arguments.hooks and hooks is not None:
-        code = _change(hooks, "runs Rolltop's hooks", hooks.set_hooks, sure=arguments.yes)
+        entry = client.read_entry(_read(client.path) or "")
+        code = _change(
+            hooks, "runs Rolltop's hooks", partial(hooks.set_hooks, entry=entry), sure=arguments.yes
+        )
     if code == 0 and arguments.skill and skill_file is not None:
         text = skill.read_skill()
         code = _change(skill_file, "has the skill", lambda _old: text, sure=arguments.yes)
@@ -90,6 +94,9 @@ def _uninstall(client: Client, *, sure: bool) -> int:
     if code == 0 and hooks is not None and hooks.has_hooks(_read(hooks.path) or ""):
         code = _change(hooks, "", hooks.remove_hooks, sure=sure)
     if code == 0 and skill_file is not None and skill_file.path.exists():
+        if _read(skill_file.path) != skill.read_skill():
+            options.print_line(f"{skill_file.path} was changed, so it was left as it is.")
+            return code
         skill_file.path.unlink()
         with suppress(OSError):  # copies of older ones are left there
             skill_file.path.parent.rmdir()

@@ -61,9 +61,11 @@ def test_a_task_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None
     task = call(desk, me, "add_task", title="Write", description="a\nb\n")["data"]["task_id"]
     call(desk, me, "update_task", task_id=task, title="Read", priority=1)
     call(desk, me, "update_task", task_id=task, description="a\nc\nd\n")
-    call(desk, me, "complete_task", task_id=task)
+    token = call(desk, me, "claim_task", task_id=task)["data"]["claim"]["token"]
+    call(desk, me, "complete_task", task_id=task, token=token)
     call(desk, me, "delete_task", task_id=task)
-    assert said(desk, me) == [
+    assert not [line for line in said(desk, me) if "hash" in line]
+    assert [line for line in said(desk, me) if "claim" not in line] == [
         "add_task task: created",
         "update_task task: title Write → Read, priority none → 1",
         "update_task task: +2 −1 lines",
@@ -71,8 +73,8 @@ def test_a_task_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None
         "delete_task task: deleted",
     ]
     assert {one.ref for one in entries(desk, me)} == {task}
-    assert [one.sequence for one in entries(desk, me)] == [1, 2, 3, 4, 5]
-    assert [one.version_after for one in entries(desk, me)] == [1, 2, 3, 4, 5]
+    assert [one.sequence for one in entries(desk, me)] == [1, 2, 3, 4, 5, 6]
+    assert [one.version_after for one in entries(desk, me)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_note_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None:
@@ -133,6 +135,13 @@ def test_an_entry_says_who_and_when_and_in_which_operation(database: Database) -
     assert first.operation == second.operation != third.operation
     assert (first.client, first.project) == ("claude-code (ab12)", "rolltop")
     assert first.at == second.at <= third.at
+
+
+def test_a_number_of_any_length_is_a_place_in_the_feed(desk: AppContext, me: Principal) -> None:
+    call(desk, me, "add_task", title="a")
+    for tool in ("desk_changes", "desk_history"):
+        assert call(desk, me, tool, since="9" * 5000)["changes"] == []
+        assert len(call(desk, me, tool, since="0")["changes"]) == 1
 
 
 def test_each_tenant_has_numbers_and_texts_of_its_own(

@@ -35,6 +35,7 @@ PAGE_SIZE: Final = 50
 MAX_WAIT: Final = 50
 """Seconds that desk_changes waits."""
 _POLL_INTERVAL: Final = 1.0
+_MAX_DIGITS: Final = 18  # of a number that both databases hold
 _SHORT_OPERATION: Final = 8  # hexadecimal digits
 
 
@@ -43,7 +44,8 @@ def parse_since(since: str | None, wanted: EntryFilter) -> EntryFilter:
     if since is None:
         return wanted
     if since.isdecimal():
-        return replace(wanted, after=min(int(since), 1 << 62))
+        after = int(since) if len(since) <= _MAX_DIGITS else 1 << 62
+        return replace(wanted, after=after)
     try:
         return replace(wanted, since=parse_timestamp(since))
     except InvalidArgument:

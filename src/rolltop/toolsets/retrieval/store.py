@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 # The toolset package, which index workers skip importing: tools, settings and their schemas.
+MAX_INTEGER: Final = (1 << 63) - 1
+"""The largest number that an index holds."""
 PACKAGE: Final = __name__.rpartition(".")[0]
 _Item = TypeVar("_Item")
 _GIVEN_UP: Final = ".damaged"

@@ -55,6 +55,15 @@ def planted(forest: Forest) -> Forest:
     return plant(forest)
 
 
+def test_a_file_of_a_far_year_is_found_as_any_other(forest: Forest) -> None:
+    forest.put("code/old.py", "def take_masts():\n    return 1\n")
+    os.utime(forest.top / "code" / "old.py", (15_000_000_000, 15_000_000_000))  # the year 2445
+    for query in ("take_masts", "storm"):
+        forest.ok("repo_smart_search", query=query)
+    [place] = forest.ok("repo_smart_search", query="take_masts")["result"]
+    assert place["path"] == "old.py"
+
+
 def test_a_place_is_a_range_of_lines_and_says_why(planted: Forest) -> None:
     answer = planted.ok("repo_smart_search", query="take_masts_7")
     best = answer["result"][0]

@@ -18,6 +18,7 @@ from rolltop.documents import outline
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.store import (
     GONE,
+    MAX_INTEGER,
     Connection,
     IndexFile,
     Row,
@@ -263,7 +264,9 @@ def _put(db: Connection, file: IndexedFile, change: int) -> list[int]:
         db.execute_many("DELETE FROM spans WHERE id = ?", ((one,) for one in ids))
         db.execute("DELETE FROM files WHERE id = ?", (number,))
     first = db.number("SELECT next FROM totals")
-    db.execute(_INSERT_FILE, (first, kept, len(file.chunks), *file.stamp, change))
+    # Files of later years than 2262 are never kept, but ranked all the same.
+    stamp = (min(part, MAX_INTEGER) for part in file.stamp)
+    db.execute(_INSERT_FILE, (first, kept, len(file.chunks), *stamp, change))
     db.execute(
         "UPDATE totals SET next = ?, chunks = chunks + ?",
         (first + max(1, len(file.chunks)), len(file.chunks) - len(lengths)),

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from rolltop.toolsets.retrieval.store import MAX_INTEGER
 from rolltop.workspace import PathError, file_stat, is_binary
 from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
 from rolltop.workspace.file_stat import is_open_for_writing
@@ -22,7 +23,6 @@ MAX_BYTES: Final = 8 << 20
 BEGINNING: Final = 1 << 20
 
 _ATTEMPTS: Final = 3
-_MAX_INTEGER: Final = (1 << 63) - 1
 
 # Marks text that belongs to no known state of a file: it may be displayed, not indexed.
 _NO_STATE: Final = (-1, 0, 0, 0)
@@ -69,7 +69,7 @@ def read_text(
 
 def is_stable(stamp: Stamp) -> bool:
     """Report whether the next change would show in the file's times."""
-    is_in_range = min(stamp) >= 0 and max(stamp) <= _MAX_INTEGER
+    is_in_range = min(stamp) >= 0 and max(stamp) <= MAX_INTEGER
     return is_in_range and file_stat.is_stable(stamp[1], stamp[2])
 
 

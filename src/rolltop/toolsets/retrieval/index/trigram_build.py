@@ -18,6 +18,7 @@ from rolltop.toolsets.retrieval.index.trigram_file import (
     TrigramFile,
 )
 from rolltop.toolsets.retrieval.store import (
+    MAX_INTEGER,
     PACKAGE,
     Busy,
     Damaged,
@@ -49,7 +50,6 @@ _ASKED_BYTES: Final = 16 << 20
 _ASKED_FILES: Final = 8_000
 # A larger file always counts as changed.
 _MAX_FILE_BYTES: Final = 32 << 20
-_MAX_INTEGER: Final = (1 << 63) - 1
 _HEAD_BYTES: Final = 8192
 
 # The name of a root, and files to be read in it.
@@ -129,11 +129,7 @@ def read(roots: Roots, root: Root, entry: FileStat) -> FileEntry | bool:
     try:
         with roots.open_entry(root, entry) as file:
             state = state_of(os.fstat(file.fileno()))
-            if (
-                not is_stable_state(state)
-                or state[0] > _MAX_FILE_BYTES
-                or max(state) > _MAX_INTEGER
-            ):
+            if not is_stable_state(state) or state[0] > _MAX_FILE_BYTES or max(state) > MAX_INTEGER:
                 return False
             if is_open_for_writing(file.fileno()):
                 return True

@@ -132,7 +132,13 @@ task_comments: Final = Table(
 
 keep_journal(
     tasks,
-    Journaled("task", "id", moving=frozenset({"version", "updated_at"}), version="version"),
+    Journaled(
+        "task",
+        "id",
+        moving=frozenset({"version", "updated_at"}),
+        computed=frozenset({"claim_hash"}),  # a lease comes and goes with it
+        version="version",
+    ),
 )
 for _table in (task_tags, task_blockers, task_comments):
     keep_journal(_table, Journaled("task", "task_id"))
