@@ -342,11 +342,11 @@ def test_hooks_are_set_beside_others_and_taken_out_again(
 
 def test_hooks_work_on_the_desk_that_the_entry_names(shell: Shell, program: Path) -> None:
     path = config(shell, "claude-code")
-    entry = {
+    entry: dict[str, Any] = {
         "command": "x",
         "args": ["serve", "--user", "me@x.y", "--toolsets", "desk", "--set=a=b"],
+        "env": {"ROLLTOP_DATA_DIR": "/srv/my desk"},
     }
-    entry["env"] = {"ROLLTOP_DATA_DIR": "/srv/my desk"}
     path.write_text(json.dumps({"mcpServers": {"rolltop": entry}}))
     assert shell("install", "claude-code", "--hooks", "--yes").code == 0
     hooks = json.loads((shell.home / HOOK_FILES["claude-code"]).read_text())["hooks"]

@@ -204,13 +204,12 @@ class ClientHooks(Client):
 
 def _without_command(group: object, ours: re.Pattern[str]) -> object | None:
     """Return a group of hooks without the commands that match; None where nothing else is in it."""
-    table = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
-    hooks: object = table.get("hooks")
-    if not isinstance(hooks, list):
-        return group
-    listed = cast("list[object]", hooks)
-    left = [hook for hook in listed if not ours.search(_command_of(hook))]
-    return group if len(left) == len(listed) else {**table, "hooks": left} if left else None
+    table: object = cast("dict[str, Any]", group).get("hooks") if isinstance(group, dict) else None
+    hooks = cast("list[object]", table) if isinstance(table, list) else []
+    left = [hook for hook in hooks if not ours.search(_command_of(hook))]
+    if len(left) == len(hooks):
+        return cast("object", group)
+    return {**cast("dict[str, Any]", group), "hooks": left} if left else None
 
 
 def _command_of(hook: object) -> str:
