@@ -101,14 +101,19 @@ def test_a_pad_s_life_is_told_by_pad_and_cell(desk: AppContext, me: Principal) -
     call(desk, me, "scratch_edit_cell", **given, cell_id=first, edits=[{"old": "a", "new": "c"}])
     call(desk, me, "scratch_delete_cell", **given, cell_id=first)
     call(desk, me, "scratch_delete", **given)
-    assert said(desk, me) == [
+    lines = said(desk, me)
+    # PostgreSQL moves the rows of one statement in an order of its own.
+    assert set(lines[6].removeprefix("scratch_delete_cell pad: ").split(", ")) == {
+        "position 1 → 0",
+        "position 2 → 1",
+    }
+    assert lines[:6] + lines[7:] == [
         "scratch_create pad: created",
         "scratch_create cell: created",
         "scratch_create cell: created",
         "scratch_append_cell cell: created",
         "scratch_edit_cell cell: +1 −1 lines",
         "scratch_delete_cell cell: deleted for good",
-        "scratch_delete_cell pad: position 1 → 0, position 2 → 1",
         "scratch_delete pad: deleted",
     ]
 
