@@ -39,6 +39,13 @@ def make_desk(
     )
 
 
+def answer_of(desk: AppContext, scope: Principal, name: str, /, **arguments: Any) -> Any:
+    """Return what a call that must succeed answers."""
+    answer = call_tool(desk, scope, name, **arguments)
+    assert not answer.is_error, answer.text
+    return answer.structured
+
+
 def call_tool(desk: AppContext, scope: Principal, name: str, /, **arguments: Any) -> Answer:
     """Return the answer of one call, made the way the server makes it."""
     return asyncio.run(dispatch(desk, name, scope, arguments))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.principal import Principal
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, make_desk
 from tests.torture.writer import say
 
 if TYPE_CHECKING:
@@ -31,10 +32,7 @@ def write_for_ever(url: str, name: str) -> None:
     desk, me = make_desk(database), Principal.for_user(owner, actor=name)
     chance, made = random.Random(name), 0  # noqa: S311  # no secret
 
-    def call(tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = call_tool(desk, me, tool, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
+    call = partial(answer_of, desk, me)
 
     def make() -> str:
         title = f"{name} {made}"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import client_configs, local_context, options
 from rolltop.core.context import ignore_progress
-from rolltop.core.errors import RolltopError
 from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
@@ -43,15 +42,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print what the host wants at this event, if there is anything to say."""
-    try:
-        answer = _resume(arguments)
-    except RolltopError as failure:
-        print(f"rolltop: {failure.message}", file=sys.stderr)  # noqa: T201  # the host shows it
-        return 1
+    answer = _resume(arguments)
     if answer is None:
         return 0
     if answer.is_error:
-        print(f"rolltop: {answer.text}", file=sys.stderr)  # noqa: T201  # as above
+        print(f"rolltop: {answer.text}", file=sys.stderr)  # noqa: T201  # the host shows it
         return 1
     if len(answer.structured) > 1:  # an empty desk names its project alone
         options.print_line(_say(arguments.event, arguments.client, answer))

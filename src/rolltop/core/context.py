@@ -122,6 +122,10 @@ class AppContext:
         why = "" if self.settings["retrieval.roots"] else " (the project it was started in)"
         return ", ".join(f"{root.name} is {root.path}" for root in self.roots.named) + why
 
+    def has_toolset(self, name: str) -> bool:
+        """Return whether this server has the toolset."""
+        return any(toolset.name == name for toolset in self.registry.toolsets)
+
     def close(self) -> None:
         """Close the toolsets, then the database."""
         for toolset in self.registry.toolsets:

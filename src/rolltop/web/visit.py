@@ -72,6 +72,11 @@ class Login(Protocol):
         ...
 
 
+def find_number(text: str) -> int | None:
+    """Return the number that a text is; None for another text and for more than there can be."""
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
 def parse_number(text: str) -> int | None:
     """Return the number that a visitor sent; None for none.
 
@@ -81,9 +86,10 @@ def parse_number(text: str) -> int | None:
     """
     if not text:
         return None
-    if len(text) > _MAX_DIGITS or not text.isdecimal():
+    number = find_number(text)
+    if number is None:
         raise PageFailure(400, f"{text[:_MAX_DIGITS]} is no number that is known here")
-    return int(text)
+    return number
 
 
 class Streams:

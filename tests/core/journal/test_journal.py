@@ -20,7 +20,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.tables import journal, journal_contents
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk import jobs
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +37,7 @@ def desk(database: Database) -> AppContext:
 
 
 def call(desk: AppContext, who: Principal, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    answer = call_tool(desk, who, tool, **arguments)
-    assert not answer.is_error, answer.text
-    return answer.structured
+    return answer_of(desk, who, tool, **arguments)
 
 
 def entries(desk: AppContext, who: Principal) -> list[Entry]:

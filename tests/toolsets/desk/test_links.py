@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from rolltop.core.journal import history
 from rolltop.toolsets.desk.ranking import rank_below, rank_texts
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +36,7 @@ def desk(database: Database, tmp_path: Path) -> AppContext:
 @pytest.fixture
 def call(desk: AppContext, me: Principal) -> Call:
     """Return what a call that must succeed answered."""
-
-    def called(tool: str, /, **arguments: Any) -> Any:
-        answer = call_tool(desk, me, tool, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
-
-    return called
+    return partial(answer_of, desk, me)
 
 
 def things(call: Call) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rolltop.core import token_counter
 from rolltop.core.dispatch import ToolSelection
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +32,7 @@ class Reader:
 
     def call(self, name: str, **arguments: Any) -> Any:
         """Return what a call that must succeed answered."""
-        answer = call_tool(self.desk, self.scope, name, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
+        return answer_of(self.desk, self.scope, name, **arguments)
 
     def read(self, uri: str, **arguments: Any) -> Any:
         """Return what is at an address."""

@@ -14,7 +14,7 @@ from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.notes.models import BackendState
 from rolltop.toolsets.notes.store import notebooks
 from tests.contracts.statements import kept_to
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -35,9 +35,7 @@ class Client:
 
     def call(self, name: str, **arguments: Any) -> Any:
         """Return what a call that must succeed answered."""
-        answer = call_tool(self.desk, self.scope, name, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
+        return answer_of(self.desk, self.scope, name, **arguments)
 
     def resume(self, **arguments: Any) -> Any:
         """Return where the work stands."""

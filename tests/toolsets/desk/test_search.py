@@ -16,7 +16,7 @@ from rolltop.core.principal import Principal
 from rolltop.toolsets.desk.ranking import rank_texts
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,7 @@ class Searcher:
 
     def call(self, name: str, **arguments: Any) -> Any:
         """Return what a call that must succeed answered."""
-        answer = call_tool(self.desk, self.scope, name, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
+        return answer_of(self.desk, self.scope, name, **arguments)
 
     def search(self, query: str, **arguments: Any) -> Any:
         return self.call("desk_search", query=query, **arguments)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.toolsets.tasks import jobs
 from rolltop.workspace import Roots
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +40,7 @@ def desk(database: Database, file: Path) -> AppContext:
 @pytest.fixture
 def call(desk: AppContext, me: Principal) -> Call:
     """Return what a call that must succeed answered."""
-
-    def called(tool: str, /, **arguments: Any) -> Any:
-        answer = call_tool(desk, me, tool, **arguments)
-        assert not answer.is_error, answer.text
-        return answer.structured
-
-    return called
+    return partial(answer_of, desk, me)
 
 
 def cell(call: Call, content: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import CursorResult, Table
 
+    from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
     from rolltop.core.journal.tables import Journaled
@@ -73,6 +74,13 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
             step.remove(made)
     for thing in dict.fromkeys(step.thing for step in steps):
         touch(tx, thing)
+
+
+def take_back_rows(
+    _app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]
+) -> None:
+    """Take back what was done to things that are rows and nothing beside. Raises UndoConflict."""
+    take_back(tx, entries, texts)
 
 
 def touch(tx: Tx, thing: Thing) -> None:

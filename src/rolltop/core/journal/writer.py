@@ -14,6 +14,7 @@ import uuid
 import zlib
 from base64 import b64encode
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select, text
@@ -55,21 +56,6 @@ _TAKE_POSTGRESQL: Final = text(
 )
 _ZLIB_LEVEL: Final = 1
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_content: Final = insert("sqlite", journal_contents)
-_KEEP_CONTENT: Final = CompiledStatement(
-    _content.on_conflict_do_update(
-        index_elements=["user_id", "sha256"],
-        set_={"used_at": _content.excluded.used_at},
-        where=_content.excluded.used_at > journal_contents.c.used_at,
-    )
-)
-_counter: Final = insert("sqlite", journal_counters)
-_COUNT: Final = CompiledStatement(
-    _counter.on_conflict_do_update(
-        index_elements=["user_id"],
-        set_={"sequence": journal_counters.c.sequence + _counter.excluded.sequence},
-    ).returning(journal_counters.c.sequence)
-)
 _INSERT_ENTRY: Final = CompiledStatement(journal.insert())
 _INSERT_AT_ONCE: Final = text(
     """
@@ -269,11 +255,34 @@ def _insert_entries(
         lists = {"entries": _encode(entries), "contents": _encode(data)}
         tx.execute(_INSERT_AT_ONCE, {**shared, **lists, "added": len(entries)})
         return
-    _KEEP_CONTENT.run_each(tx, [{**one, "user_id": owner, "used_at": tx.now} for one in kept])
-    ((last,),) = _COUNT.rows(tx, {"user_id": owner, "sequence": len(entries)})
+    _keep_content().run_each(tx, [{**one, "user_id": owner, "used_at": tx.now} for one in kept])
+    ((last,),) = _count().rows(tx, {"user_id": owner, "sequence": len(entries)})
     first = last - len(entries)
     _INSERT_ENTRY.run_each(
         tx, [{**shared, **one, "sequence": first + one["sequence"]} for one in entries]
+    )
+
+
+@cache
+def _keep_content() -> CompiledStatement:
+    content = insert("sqlite", journal_contents)
+    return CompiledStatement(
+        content.on_conflict_do_update(
+            index_elements=["user_id", "sha256"],
+            set_={"used_at": content.excluded.used_at},
+            where=content.excluded.used_at > journal_contents.c.used_at,
+        )
+    )
+
+
+@cache
+def _count() -> CompiledStatement:
+    counter = insert("sqlite", journal_counters)
+    total = journal_counters.c.sequence + counter.excluded.sequence
+    return CompiledStatement(
+        counter.on_conflict_do_update(
+            index_elements=["user_id"], set_={"sequence": total}
+        ).returning(journal_counters.c.sequence)
     )
 
 

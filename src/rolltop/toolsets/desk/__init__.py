@@ -65,7 +65,7 @@ TOOLSET: Final = Toolset(
     error_output=DeskErrorAnswer,
     with_continuation=add_continuation,
     service=SERVICE,
-    undo="rolltop.toolsets.desk.links:take_back",
+    undo="rolltop.core.journal.undo:take_back_rows",
     journal_kinds=("link",),
     settings=(
         Setting(

@@ -10,7 +10,6 @@ from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_ad
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import MAX_URI_LENGTH, WEB_ADDRESS
-from rolltop.core.journal import undo
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
 from rolltop.toolsets.desk.models import Link
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
     from rolltop.toolsets.desk.models import JsonObject, Relation
     from rolltop.toolsets.tasks.service import TaskService
 
@@ -100,7 +98,7 @@ def describe_links(tx: Tx, app: AppContext, end: End) -> list[JsonObject]:
         else (_SEEN_FROM_TARGET[link.relation], link.source)
         for link in store.links_at(tx, [store.key_of(end.thing)])
     ]
-    if _has_toolset(app, TASKS.name):
+    if app.has_toolset(TASKS.name):
         tasks: TaskService = app.load_service(TASKS.service)
         linking = tasks.find_linking(tx, end.thing)
         found += [("relates", full_address("task", task_id)) for task_id in linking]
@@ -135,7 +133,7 @@ def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]
             address = parse_address(uri)
             ids[address.kind][address.id].append(uri)
     for kind, toolset in (("task", TASKS), ("pad", SCRATCH), ("note", NOTES)):
-        if ids[kind] and _has_toolset(app, toolset.name):
+        if ids[kind] and app.has_toolset(toolset.name):
             service: Any = app.load_service(toolset.service)
             titles = cast("dict[str, str | None]", service.find_titles(tx, list(ids[kind]), ""))
             for record_id, title in titles.items():
@@ -153,12 +151,3 @@ def find_superseders(tx: Tx, things: Sequence[str]) -> dict[int, list[Link]]:
         for at in places[link.target_key]:
             superseded[at].append(link)
     return superseded
-
-
-def take_back(_app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
-    """Give the links that one operation changed their state before it. Raises UndoConflict."""
-    undo.take_back(tx, entries, texts)
-
-
-def _has_toolset(app: AppContext, name: str) -> bool:
-    return any(toolset.name == name for toolset in app.registry.toolsets)

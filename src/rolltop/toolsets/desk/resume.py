@@ -95,14 +95,14 @@ class _Reader:
 
     def __init__(self, tx: Tx, app: AppContext, project: str) -> None:
         self._tx, self._app, self._project = tx, app, project
-        self._toolsets = {each.name for each in app.registry.toolsets}
         self.items: Lists = {}
         self.unread: dict[str, int] = {}
         self._by_thing: dict[Thing, JsonObject] = {}
 
     def _service(self, toolset: Toolset) -> Any | None:  # noqa: ANN401  # the caller names the class
         """Return a toolset's service, if this server has the toolset."""
-        return self._app.load_service(toolset.service) if toolset.name in self._toolsets else None
+        has_it = self._app.has_toolset(toolset.name)
+        return self._app.load_service(toolset.service) if has_it else None
 
     def _add(self, name: str, thing: Thing, title: str, **fields: object) -> None:
         """Add an item to a list; what is false or empty of it is left out."""

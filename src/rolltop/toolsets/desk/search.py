@@ -56,18 +56,18 @@ ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "f
 
 async def find_texts(call: CallContext, query: TextQuery) -> dict[str, list[FoundText]]:
     """Return what each toolset's own search finds, best first, by the toolset's name."""
-    offered = _toolset_names(call)
+    offers = call.app.has_toolset
     searches: dict[str, Awaitable[list[FoundText]]] = {}
-    if "note" in query.kinds and "notes" in offered:
+    if "note" in query.kinds and offers("notes"):
         notes: NoteService = call.app.load_service(NOTES.service)
         searches["notes"] = notes.find_texts(call, query)
-    if not query.kinds.isdisjoint({"pad", "cell"}) and "scratch" in offered:
+    if not query.kinds.isdisjoint({"pad", "cell"}) and offers("scratch"):
         scratch: ScratchService = call.app.load_service(SCRATCH.service)
         searches["scratch"] = scratch.find_texts(call, query)
-    if "task" in query.kinds and "tasks" in offered:
+    if "task" in query.kinds and offers("tasks"):
         tasks: TaskService = call.app.load_service(TASKS.service)
         searches["tasks"] = call.read(_find_tasks, tasks, query)
-    if "file" in query.kinds and "retrieval" in offered and not query.tags:
+    if "file" in query.kinds and offers("retrieval") and not query.tags:
         searches["retrieval"] = call.run_in_thread(files.find_texts, call, query)
     found = await asyncio.gather(*searches.values())
     return dict(zip(searches, found, strict=True))
@@ -248,7 +248,7 @@ def _match_mode(ranked: Sequence[RankedText]) -> str:
 async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
     """Return the nearest spelling that notes or files know, if any."""
     for name, toolset, argument in (("note", NOTES, "q"), ("file", RETRIEVAL, "query")):
-        if name not in query.kinds or toolset.name not in _toolset_names(call):
+        if name not in query.kinds or not call.app.has_toolset(toolset.name):
             continue
         tool = "note_list" if name == "note" else "repo_smart_search"
         with suppress(RolltopError):
@@ -258,10 +258,6 @@ async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
             if near := answer.get("nearest") or answer.get("meta", {}).get("nearest"):
                 return {"nearest": near}
     return {}
-
-
-def _toolset_names(call: CallContext) -> set[str]:
-    return {each.name for each in call.app.registry.toolsets}
 
 
 def _parse_since(text: str) -> datetime:

@@ -131,7 +131,7 @@ class DeskService:
 
     def _require_offered(self, address: Address) -> None:
         toolset, _open_address = _OPENERS[address.kind]
-        if toolset not in {each.name for each in self._app.registry.toolsets}:
+        if not self._app.has_toolset(toolset):
             raise NotFound(
                 f"Addresses of a {address.kind} are not opened here",
                 hint=f"This server is set to leave out the toolset {toolset}.",
@@ -154,7 +154,7 @@ class DeskService:
         """Answer desk_resume. Raises InvalidArgument."""
         wanted = resume.parse_project(self._app, call.principal, project)
         overview = await call.read(resume.read_overview, self._app, wanted)
-        if TASKS.name in {each.name for each in self._app.registry.toolsets}:
+        if self._app.has_toolset(TASKS.name):
             tasks: TaskService = self._app.load_service(TASKS.service)
             broken = await tasks.list_broken_evidence(call, wanted, resume.MAX_OPEN)
             resume.add_broken_evidence(overview, broken)

@@ -48,7 +48,7 @@ TOOLSET: Final = Toolset(
         "Plan with add_task; complete_task as soon as something is done.",
     ),
     tools=TOOLS,
-    undo="rolltop.toolsets.tasks.undo:take_back",
+    undo="rolltop.core.journal.undo:take_back_rows",
     journal_kinds=("task",),
     error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",

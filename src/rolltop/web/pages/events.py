@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from rolltop.core.journal import history
 from rolltop.core.principal import ALL_PROJECTS
-from rolltop.web.visit import PageFailure
+from rolltop.web.visit import PageFailure, find_number
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,8 +29,7 @@ async def stream_changes(visit: Visit) -> Response:
     visit.require("desk_changes")
     if visit.streams.count >= MAX_STREAMS:
         raise PageFailure(503, "Too many pages are open")
-    given = visit.request.headers.get("last-event-id", "")
-    since = int(given) if given.isdecimal() and len(given) < 19 else None  # noqa: PLR2004  # digits of 2**63
+    since = find_number(visit.request.headers.get("last-event-id", ""))
     if since is None:
         since = await visit.app.database.read(visit.principal, history.last_sequence)
     headers = {"x-accel-buffering": "no"}

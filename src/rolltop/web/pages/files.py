@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rolltop.web.visit import ToolFailure
+from rolltop.web.visit import ToolFailure, find_number
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _LINES: Final = 500
 """Of a file, on one page."""
+_MAX_LINE: Final = 10**9
 _BEFORE: Final = 20
 """Lines that stand above the one asked for."""
 _FILTERS: Final = ("query", "repo", "file_glob", "regex")
@@ -42,8 +43,8 @@ async def show_file(visit: Visit) -> Response:
     path = path.strip("/")
     if not path:
         return await _show_folder(visit, root, ".")
-    asked = visit.argument("line")
-    line = int(asked) if asked.isdecimal() and len(asked) < 10 else 1  # noqa: PLR2004  # digits of a line
+    asked = find_number(visit.argument("line"))
+    line = 1 if asked is None or asked >= _MAX_LINE else asked
     first = max(1, line - _BEFORE)
     lines: JsonObject = {"start_line": first, "end_line": first + _LINES - 1}
     try:
