@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "open": ("rolltop.cli.open", "Open the page for people in a browser."),
     "call": ("rolltop.cli.call", "Call one tool and print its answer."),
     "search": ("rolltop.cli.search", "Search files, notes, pads and tasks at once."),
+    "trace": ("rolltop.cli.trace", "Replay a recorded session and print what it costs."),
     "tools": ("rolltop.cli.tools", "List the tools and what each costs a client in tokens."),
     "config": ("rolltop.cli.config", "List every setting, its value and where it came from."),
     "doctor": ("rolltop.cli.doctor", "Check that all is in order and say what to do if not."),
