@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rolltop.core.context import AppContext
 from rolltop.core.db import Database, encryption
 from rolltop.core.dispatch import ToolRegistry, ToolSelection
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
-from rolltop.core.settings import DEFAULT_SOURCE
+from rolltop.core.settings import DEFAULT_SOURCE, Settings
+from rolltop.core.tools import Toolset
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from rolltop.workspace.project import find_project_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.settings import Settings
-    from rolltop.core.tools import Toolset
 
 
 def build_context(

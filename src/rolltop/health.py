@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -12,8 +13,6 @@ from rolltop.core.principal import Principal
 from rolltop.core.settings import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rolltop.core import accounts, db, pagination
     from rolltop.core.context import AppContext
     from rolltop.core.db import revisions, sqlite

@@ -11,22 +11,19 @@ import hashlib
 import re
 import secrets
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 
 from rolltop.core import fulltext
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, is_project_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from rolltop.core.db import Tx
 
 DEFAULT_EMAIL: Final = "default@localhost"
 MAX_EMAIL_LENGTH: Final = 254

@@ -11,16 +11,14 @@ slashes of paths is percent-encoded.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
 
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import AddressText, JsonObject, Page, TextPage, without_addresses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Kind = Literal["note", "pad", "cell", "task", "file", "section"]
 RECORD_KINDS: Final = frozenset({"note", "pad", "cell", "task"})

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "limit": ("max_results", "top_k", "page_size", "count", "n", "num_results", "lim"),

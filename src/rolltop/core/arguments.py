@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -27,15 +28,12 @@ from rolltop.core.tool_schema import (
     shorten_schema,
     simplify_schema,
 )
-from rolltop.core.tools import MISSING, TYPE, VALUE
+from rolltop.core.tools import MISSING, TYPE, VALUE, Alias, JsonObject, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from rolltop.core.tools import Alias, JsonObject, Tool
 
 _MAX_PREVIEW_CHARACTERS = 60
 _MAX_DEPTH = 100

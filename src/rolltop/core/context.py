@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -17,8 +17,6 @@ from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from rolltop.core import idempotency
     from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import ToolRegistry

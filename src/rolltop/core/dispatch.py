@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rolltop.core import logging, pagination
 from rolltop.core.addresses import as_seeds_answer
 from rolltop.core.argument_names import suggest_name, suggest_tools
 from rolltop.core.arguments import Parameters, value_preview
-from rolltop.core.context import CallContext, ProgressCallback, ignore_progress
+from rolltop.core.context import AppContext, CallContext, ProgressCallback, ignore_progress
 from rolltop.core.errors import (
     DeadlineExceeded,
     IncompatibleStore,
@@ -25,14 +26,8 @@ from rolltop.core.errors import (
     Unavailable,
     UserDeleted,
 )
-from rolltop.core.principal import IMPERSONATE, WRITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.principal import Principal
-    from rolltop.core.tools import JsonObject, Tool, Toolset
+from rolltop.core.principal import IMPERSONATE, WRITE, Principal
+from rolltop.core.tools import JsonObject, Tool, Toolset
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"

@@ -23,10 +23,8 @@ INTERNAL_ERROR.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 
 class RolltopError(Exception):

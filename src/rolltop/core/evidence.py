@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal
@@ -20,8 +21,6 @@ from rolltop.core.errors import (
 from rolltop.core.text.lines import TextLines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rolltop.core.context import CallContext
 
 State = Literal["changed", "missing"]

@@ -6,16 +6,14 @@ Servers of an MCP host may live for minutes only, so the first run comes soon af
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
 
 from rolltop.core import logging
-from rolltop.core.db import SYSTEM
+from rolltop.core.db import SYSTEM, Tx
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
 
 P = ParamSpec("P")
 

@@ -10,12 +10,14 @@ import hashlib
 import json
 import uuid
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     LargeBinary,
     PrimaryKeyConstraint,
@@ -29,6 +31,7 @@ from sqlalchemy import (
 )
 
 from rolltop.core.arguments import MAX_KEY_LENGTH, require_storable, value_preview
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.db.upsert import insert
@@ -36,16 +39,10 @@ from rolltop.core.errors import Conflict
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.core.pagination import compact_json
 from rolltop.core.principal import MAX_LABEL_LENGTH
+from rolltop.core.tools import JsonObject, ToolFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement
-
     from rolltop.core.context import CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.tools import JsonObject, ToolFunction
 
 T = TypeVar("T")
 

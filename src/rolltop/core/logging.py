@@ -16,15 +16,13 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from io import FileIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO, cast
+from typing import Final, TextIO, cast
 
 from rolltop.core.errors import InvalidConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 TRACE: Final = 5
 

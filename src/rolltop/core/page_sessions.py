@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import delete, select
 
 from rolltop.core.accounts import AccessToken, valid_token_clause
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import access_tokens, page_sessions
-
-if TYPE_CHECKING:
-    from rolltop.core.db import Tx
 
 LINK_LIFETIME: Final = timedelta(minutes=10)
 SESSION_LIFETIME: Final = timedelta(days=7)

@@ -11,15 +11,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from datetime import datetime
+from typing import Any, Protocol, Self, cast
 
 from typing_extensions import TypedDict
 
 from rolltop.core import token_counter
 from rolltop.core.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 JsonObject = dict[str, Any]
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from rolltop.core.errors import Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 

@@ -10,12 +10,11 @@ encodings always begin a new word whatever stands around the place; the sum is t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from splintr import AnyTokenizer
 
 TokenEncoding = Literal["cl100k_base", "o200k_base"]

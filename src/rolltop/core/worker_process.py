@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
@@ -23,7 +24,6 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from rolltop.core.errors import ShuttingDown, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
     from tempfile import TemporaryDirectory
 
     Answer = Callable[[Any], Any]

@@ -5,31 +5,31 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from mcp.server.lowlevel import Server
+
 from rolltop.app import build_context
 from rolltop.core import gc_control, logging, token_counter
+from rolltop.core.context import AppContext
 from rolltop.core.errors import IncompatibleStore, RolltopError, Unavailable
 from rolltop.core.lazy_imports import LazyModule, load_module
+from rolltop.core.principal import Principal
+from rolltop.core.settings import Settings
+from rolltop.core.tools import Job, Toolset
 from rolltop.server import hosts, mcp_server
 from rolltop.server.identity import LocalUser
 from rolltop.server.subscriptions import Subscriptions
 from rolltop.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-
     from mcp.server.context import ServerRequestContext
-    from mcp.server.lowlevel import Server
 
-    from rolltop.core.context import AppContext
-    from rolltop.core.principal import Principal
-    from rolltop.core.settings import Settings
-    from rolltop.core.tools import Job, Toolset
 
 _MAX_PAUSE: Final = 0.5  # seconds: calls that take longer mostly wait for something else
 _EXPIRED_CALLS_GRACE: Final = 0.1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core import logging
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.types import Message, Receive, Scope, Send
 
 _PATHS: Final = {"/mcp", "/health", "/ready"}

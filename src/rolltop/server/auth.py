@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from mcp_types import JSONRPCRequest
+from mcp_types import JSONRPCMessage, JSONRPCRequest
 
 from rolltop.core import logging
+from rolltop.core.context import AppContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import UnknownTool
 from rolltop.core.errors import InvalidConfig, Unavailable
@@ -18,11 +19,8 @@ from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
 
 if TYPE_CHECKING:
-    from mcp_types import JSONRPCMessage
-
     from rolltop.core import accounts
     from rolltop.core.accounts import AccessToken
-    from rolltop.core.context import AppContext
     from rolltop.server.asgi_responses import RequestHeaders
     from rolltop.server.identity import LocalUser
 else:

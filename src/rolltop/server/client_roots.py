@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -18,8 +19,6 @@ from rolltop.core import logging
 from rolltop.workspace import find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcp.server.context import ServerRequestContext
 
     from rolltop.core.context import AppContext

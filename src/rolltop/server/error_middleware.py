@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mcp import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams, RequestId
 from pydantic import ValidationError
 
 from rolltop.core import logging
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import AppContext
 from rolltop.core.dispatch import internal_error
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError, ShuttingDown
 from rolltop.core.pagination import replace_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-    from mcp_types import RequestId
     from pydantic_core import ErrorDetails
 
-    from rolltop.core.context import AppContext
 
 P = TypeVar("P")
 R = TypeVar("R")

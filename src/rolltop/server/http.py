@@ -11,9 +11,11 @@ import socket
 import stat
 import struct
 import sys
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from pathlib import Path
+from typing import Final, cast
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -21,20 +23,15 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rolltop.core import logging
 from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
 from rolltop.core.process_exit import exit_now
+from rolltop.core.settings import Settings
 from rolltop.server import app
+from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
 from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
 from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from pathlib import Path
-
-    from rolltop.core.settings import Settings
-    from rolltop.server.app import ServerApp
 
 _EXIT_LIMIT: Final = 1.9
 _CLOSE_CONNECTIONS_TIMEOUT: Final = 1

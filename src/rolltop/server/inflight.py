@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -24,8 +25,6 @@ from rolltop.server.jsonrpc import JsonRpcRefusal
 from rolltop.server.line_io import MAX_LINE_BYTES, LineWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anyio.streams.memory import MemoryObjectSendStream
 
 _MAX_CALLS: Final = 64

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any, Final, NoReturn, cast
 
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 50_000

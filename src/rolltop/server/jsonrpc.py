@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from mcp_types import (
     INVALID_REQUEST,
@@ -22,9 +23,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from rolltop.server.json_scanner import InvalidNumber, LimitExceeded, loads
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_INLINE_BYTES: Final = 1 << 15
 """Bytes of a message that may be parsed on the event loop."""

@@ -9,11 +9,10 @@ import queue
 import select
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Buffer
 
 MAX_LINE_BYTES: Final = 64 << 20

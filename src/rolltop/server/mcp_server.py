@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp_types import (
     INVALID_PARAMS,
@@ -27,7 +28,15 @@ from mcp_types import (
 from rolltop import __version__
 from rolltop.core import logging
 from rolltop.core import skill as skill_file
-from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer, internal_error
+from rolltop.core.context import AppContext
+from rolltop.core.dispatch import (
+    Answer,
+    RegisteredTool,
+    UnknownTool,
+    dispatch,
+    error_answer,
+    internal_error,
+)
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
 from rolltop.core.tool_schema import published_output_schema
@@ -51,13 +60,8 @@ from rolltop.server.resources import ResourceHandlers
 from rolltop.server.skills import EXTENSION, SkillHandlers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
 
-    from rolltop.core.context import AppContext
-    from rolltop.core.dispatch import RegisteredTool
     from rolltop.server.identity import PrincipalResolver
     from rolltop.server.subscriptions import Subscriptions
 

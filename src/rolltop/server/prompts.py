@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
@@ -19,15 +20,12 @@ from mcp_types import Prompt as ListedPrompt
 from mcp_types import PromptArgument as ListedArgument
 
 from rolltop.core.arguments import require_storable
+from rolltop.core.context import AppContext
+from rolltop.core.tools import Prompt
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcp.server.context import ServerRequestContext
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.tools import Prompt
 
     Context = ServerRequestContext[Any, Any]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from mcp_types import JSONRPCMessage
 
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import RequestHeaders, log_refusal, send_json_bytes
@@ -14,9 +17,6 @@ from rolltop.server.json_scanner import JsonScanner, LimitExceeded
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from mcp_types import JSONRPCMessage
     from starlette.types import Receive, Scope, Send
 
 CLOSE_HEADERS: Final = {"connection": "close"}

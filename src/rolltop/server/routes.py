@@ -12,7 +12,7 @@ from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import RequestHeaders, replay_body, send_error, send_json
-from rolltop.server.auth import AuthFailure
+from rolltop.server.auth import Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.request_body import (
@@ -20,6 +20,7 @@ from rolltop.server.request_body import (
     SHUTDOWN_MESSAGE,
     Rejection,
     RequestBodies,
+    RequestMessage,
     send_rejection,
 )
 
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from rolltop.server.app import ServerApp
-    from rolltop.server.auth import Authenticator
     from rolltop.server.page_login import PageLogin
-    from rolltop.server.request_body import RequestMessage
     from rolltop.web import app as web
 else:
     web = lazy("rolltop.web.app")

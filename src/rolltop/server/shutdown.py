@@ -9,13 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import logging
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SIGNALS: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 _WATCHDOG_MARGIN_SECONDS: Final = 0.05

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -21,8 +23,9 @@ from pydantic_core import PydanticSerializationError
 from rolltop.core import logging
 from rolltop.core.errors import StartupError
 from rolltop.core.process_exit import exit_now
+from rolltop.core.settings import Settings
 from rolltop.server import mcp_server
-from rolltop.server.app import build_server_app
+from rolltop.server.app import ServerApp, build_server_app
 from rolltop.server.inflight import InFlightRequests, LineDispatcher
 from rolltop.server.line_io import (
     LineReader,
@@ -31,13 +34,6 @@ from rolltop.server.line_io import (
     is_write_end_closed,
 )
 from rolltop.server.shutdown import Shutdown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-    from rolltop.core.settings import Settings
-    from rolltop.server.app import ServerApp
 
 GRACE_SECONDS: Final = 1.5
 """Seconds that calls in flight have left when a shutdown is requested."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import MCPError
@@ -21,16 +22,14 @@ from rolltop.core.addresses import shorten_address
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
     from rolltop.core import accounts
     from rolltop.core.context import AppContext
-    from rolltop.core.principal import Principal
     from rolltop.server.error_middleware import Route
     from rolltop.server.identity import PrincipalResolver
 else:

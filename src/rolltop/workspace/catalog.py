@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter, eq
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import Unavailable
 from rolltop.workspace.file_stat import (
@@ -36,12 +37,8 @@ from rolltop.workspace.ignore_rules import (
     root_rules,
     root_state,
 )
+from rolltop.workspace.sandbox import Root, Roots
 from rolltop.workspace.walk import SkippedEntries
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rolltop.workspace.sandbox import Root, Roots
 
 
 class Catalog:

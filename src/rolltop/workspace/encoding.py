@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Read = Callable[[int, int], bytes]
 
 # Bytes at the start of a file that decide whether it is binary.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
 from rolltop.core.errors import InvalidConfig, NotFound, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PathCode = Literal[
     "PATH_EMPTY", "PATH_OUT_OF_ROOT", "PATH_AMBIGUOUS", "FILE_NOT_FOUND", "FILE_UNREADABLE"

@@ -9,14 +9,11 @@ import platform
 import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+from typing import Final, NamedTuple, cast
 
 # Size, mtime and ctime in nanoseconds, inode, device.
 StatState = tuple[int, int, int, int, int]

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rolltop.workspace.safe_open import open_rule_file
 from rolltop.workspace.wildmatch import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HEADER_BYTES = 12
 _STAT_BYTES = 40

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from os.path import isdir, join
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rolltop.workspace.git_index import TrackedPaths, tracked_paths
 from rolltop.workspace.gitignore import IgnoreRules, read_ignore_file
 from rolltop.workspace.safe_open import read_rule_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _SHA1_BYTES = 20
 _SHA256_BYTES = 32

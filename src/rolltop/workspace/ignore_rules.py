@@ -10,6 +10,7 @@ repositories, `.gitignore` files apply from the root down.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +26,6 @@ from rolltop.workspace.gitignore import read_ignore_file
 from rolltop.workspace.wildmatch import byte_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from rolltop.workspace.gitignore import IgnoreRules
 
     Check = Callable[[str], bool | None]

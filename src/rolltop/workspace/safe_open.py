@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -14,8 +15,6 @@ from rolltop.workspace.errors import raise_if_exhausted
 from rolltop.workspace.file_stat import open_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     AccessCheck = Callable[[str, os.stat_result], bool]
 
 _BINARY_PROBE_BYTES = 8192

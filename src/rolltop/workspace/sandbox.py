@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,8 +28,6 @@ from rolltop.workspace.safe_open import FileNotAllowed, NotRegularFile, OpenFile
 from rolltop.workspace.walk import DirectoryEntry, SkippedEntries, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from rolltop.workspace.file_stat import FileStat
 
 

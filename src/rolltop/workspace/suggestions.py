@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from heapq import nlargest, nsmallest
 from itertools import islice, takewhile
 from sys import maxsize
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rolltop.workspace.sandbox import is_possible_path, is_utf8_path
+from rolltop.workspace.sandbox import Root, Roots, is_possible_path, is_utf8_path
 from rolltop.workspace.walk import DirectoryEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from rolltop.workspace.sandbox import Root, Roots
 
 # A guess may not cost more than the call itself would: every step is bounded.
 _MAX_FILES: Final = 100_000

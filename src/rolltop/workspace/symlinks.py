@@ -6,11 +6,9 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 # File systems of files that this machine's kernel answers for, and nobody else.

@@ -6,9 +6,10 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rolltop.workspace.errors import raise_if_exhausted
 from rolltop.workspace.file_stat import FileStat, state_of
@@ -19,9 +20,6 @@ from rolltop.workspace.ignore_rules import (
     root_rules,
 )
 from rolltop.workspace.symlinks import count_dangling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _BY_NAME = attrgetter("name")
 _VANISHED_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})

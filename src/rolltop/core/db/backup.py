@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import closing, suppress
 from glob import escape
+from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from rolltop.core.db.file_lock import hold_directory_lock
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
 
     from rolltop.core.db.driver import Driver
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from glob import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from rolltop.core.db import file_lock, revisions, schema_script, sqlite
 from rolltop.core.db.backup import backup_store, fsync_directory, remove_unfinished
@@ -18,23 +20,18 @@ from rolltop.core.db.driver_errors import (
     damaged_store_error,
     wrong_key_error,
 )
-from rolltop.core.db.engine import create_migration_engine, driver_connection
+from rolltop.core.db.engine import EngineLimits, create_migration_engine, driver_connection
+from rolltop.core.db.revisions import MigrationBranch
 from rolltop.core.db.sqlite import beside, error_code
+from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Generator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
     from rolltop.core.db import migrator
     from rolltop.core.db.driver import Driver
-    from rolltop.core.db.engine import EngineLimits
-    from rolltop.core.db.revisions import MigrationBranch
-    from rolltop.core.db.url import DatabaseUrl
 else:  # Alembic costs a quarter of a second
     migrator = lazy("rolltop.core.db.migrator")
 

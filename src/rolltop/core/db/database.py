@@ -7,9 +7,11 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core.db.encryption import require_encryption_support
@@ -20,9 +22,6 @@ from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from sqlalchemy import Connection, CursorResult, Executable
 
     from rolltop.core.db import bootstrap, engine, store

@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core.db import sqlite
 from rolltop.core.db.driver_errors import not_encrypted_error
+from rolltop.core.db.encryption import Encryption
+from rolltop.core.db.sqlite import Mode
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
 
     from sqlcipher3 import dbapi2 as sqlcipher
 
-    from rolltop.core.db.encryption import Encryption
-    from rolltop.core.db.sqlite import Mode
 
 _SALT_SIZE: Final = 16  # bytes at the start of an encrypted file
 _KEY_SIZE: Final = 32

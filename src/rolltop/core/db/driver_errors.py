@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from sqlalchemy import exc
 
 from rolltop.core.db.sqlite import error_code, library
+from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import (
     DiskError,
     IncompatibleStore,
@@ -15,12 +18,6 @@ from rolltop.core.errors import (
     StoreKeyMismatch,
     Unavailable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
-
-    from rolltop.core.db.url import DatabaseUrl
 
 SQLITE_NOTADB: Final = library.SQLITE_NOTADB
 SQLITE_DAMAGED: Final = {library.SQLITE_CORRUPT, SQLITE_NOTADB}

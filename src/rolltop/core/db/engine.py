@@ -8,28 +8,27 @@ text, values, events and errors. PostgreSQL runs it through SQLAlchemy.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event, exc
+from sqlalchemy import Connection, Dialect, Engine, NullPool, QueuePool, create_engine, event, exc
 
+from rolltop.core.db.database import Tx
 from rolltop.core.db.sqlite import description, journal_mode, library
+from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from sqlalchemy import Dialect
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
     from sqlalchemy.sql.selectable import ExecutableReturnsRows
 
-    from rolltop.core.db.database import Tx
     from rolltop.core.db.driver import Driver
-    from rolltop.core.db.url import DatabaseUrl
 
     Row = tuple[Any, ...]
     Values = Mapping[str, Any]

@@ -6,14 +6,12 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rolltop.core.errors import Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
 
 _RETRY_SECONDS: Final = 0.02
 _STORE_LOCKED_AT: Final = 0x40000000  # sqlite.org/fileformat2.html#the_lock_byte_page

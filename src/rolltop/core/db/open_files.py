@@ -7,16 +7,15 @@ process makes another, and neither sees the other's locks or commits.
 from __future__ import annotations
 
 from contextlib import suppress
+from os import stat_result
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from rolltop.core.db.sqlite import beside, journal_mode, library
+from rolltop.core.db.sqlite import Mode, beside, journal_mode, library
 
 if TYPE_CHECKING:
     import sqlite3
-    from os import stat_result
-    from pathlib import Path
 
-    from rolltop.core.db.sqlite import Mode
 
 _NOOP_SINCE: Final = (3, 51, 0)  # "PRAGMA wal_checkpoint(NOOP)" only counts the log's frames
 _LOG_HEADER_BYTES: Final = 32

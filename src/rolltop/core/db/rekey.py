@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db import file_lock
@@ -16,17 +17,14 @@ from rolltop.core.db.backup import fsync_directory, fsync_file
 from rolltop.core.db.bootstrap import inspect_sqlite, store_exists
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import damaged_store_error, map_driver_errors
-from rolltop.core.db.encryption import require_encryption_support
+from rolltop.core.db.encryption import Encryption, require_encryption_support
 from rolltop.core.db.sqlite import beside, error_code, library
-from rolltop.core.db.url import parse_url
+from rolltop.core.db.url import DatabaseUrl, parse_url
 from rolltop.core.errors import IncompatibleStore, InvalidArgument, NotFound, Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
 
-    from rolltop.core.db.encryption import Encryption
-    from rolltop.core.db.url import DatabaseUrl
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM {}.sqlite_master ORDER BY type, name"

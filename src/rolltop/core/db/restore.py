@@ -6,7 +6,8 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rolltop.core.db import file_lock
 from rolltop.core.db.backup import backup_connection, backup_store, fsync_directory
@@ -19,16 +20,10 @@ from rolltop.core.db.bootstrap import (
 )
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import map_driver_errors
-from rolltop.core.db.encryption import require_encryption_support
+from rolltop.core.db.encryption import Encryption, require_encryption_support
 from rolltop.core.db.rekey import acquire_exclusively
-from rolltop.core.db.url import parse_url
+from rolltop.core.db.url import DatabaseUrl, parse_url
 from rolltop.core.errors import IncompatibleStore, InvalidArgument, NotFound, Unavailable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rolltop.core.db.encryption import Encryption
-    from rolltop.core.db.url import DatabaseUrl
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
 

@@ -8,19 +8,13 @@ has no script yet is made by its revisions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
-from rolltop.core.db.revisions import VERSION_TABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from rolltop.core.db.revisions import MigrationBranch
+from rolltop.core.db.revisions import VERSION_TABLE, MigrationBranch
 
 HEADER: Final = "-- Written by `make schema` from the revisions beside this file."
 _SEPARATOR: Final = ";\n\n"  # a statement of several lines holds no empty one

@@ -7,6 +7,7 @@ the library is one whose version we choose, whatever SQLite the interpreter was 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 try:
@@ -16,7 +17,6 @@ except ImportError:  # no wheel for this platform
 
 if TYPE_CHECKING:
     import sqlite3
-    from pathlib import Path
 
 __all__ = [
     "beside",

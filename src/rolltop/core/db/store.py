@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 
-from sqlalchemy import exc, select
+from sqlalchemy import Connection, exc, select
 
 from rolltop.core.db.backup import backup_store, fsync_directory
 from rolltop.core.db.bootstrap import SQLITE_SUFFIXES, log_in_use_error, prepare_store
+from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
+from rolltop.core.db.encryption import Encryption
 from rolltop.core.db.engine import EngineLimits, create_engines, create_migration_engine
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
+from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import DiskError, InvalidArgument, Unavailable, UserDeleted
 from rolltop.core.journal import writer as journal_writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from rolltop.core.db.database import Tx
-    from rolltop.core.db.encryption import Encryption
-    from rolltop.core.db.url import DatabaseUrl
 
 T = TypeVar("T")
 _IN_DOUBT: Final = "This call may have been kept: read what it was to change before trying again."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rolltop.core.db.url import DatabaseKind
+
 if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.dialects import postgresql, sqlite
-
-    from rolltop.core.db.url import DatabaseKind
 
 
 def insert(kind: DatabaseKind, table: Table) -> sqlite.Insert | postgresql.Insert:

@@ -6,6 +6,7 @@ no embedder and searches go by words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import cache
 from importlib.util import find_spec
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from rolltop.core import logging
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

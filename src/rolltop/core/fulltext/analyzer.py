@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.fulltext.stemmer import stem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CHUNK_CODE_POINTS: Final = 1000
 """Code points of a part; the model looks at about as many."""

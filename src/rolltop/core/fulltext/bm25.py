@@ -7,16 +7,14 @@ of the common ones. The proposed rows are then ranked by all words.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.fulltext.analyzer import tokenize, uses_pairs
 from rolltop.core.fulltext.stemmer import stem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MAX_TERMS: Final = 32
 MAX_QUERY_WORDS: Final = 1000

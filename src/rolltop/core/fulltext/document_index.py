@@ -8,12 +8,17 @@ texts' own table, so that filters, counts and pages are part of the same stateme
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
     Float,
+    FromClause,
     Integer,
+    Select,
     Text,
     and_,
     bindparam,
@@ -28,10 +33,12 @@ from sqlalchemy import (
     update,
 )
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
-from rolltop.core.fulltext.phrase_query import PhraseQuery, is_prefix
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, is_prefix
 from rolltop.core.fulltext.tables import (
     MAX_POSITIONS,
     WHOLE_WORDS_TABLE,
@@ -44,14 +51,7 @@ from rolltop.core.fulltext.tables import (
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement, FromClause, Select
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
     from rolltop.core.fulltext import postgres_document_index
-    from rolltop.core.fulltext.phrase_query import Phrase
 else:  # only where the store is PostgreSQL's
     postgres_document_index = lazy("rolltop.core.fulltext.postgres_document_index")
 

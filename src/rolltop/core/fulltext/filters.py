@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, exists, literal_column, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, exists, literal_column, select
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.analyzer import replace_unstorable
 from rolltop.core.fulltext.tables import owner_of, search_filters, search_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
 
 OWNER: Final = bindparam("owner", type_=Identifier)
 _KINDS: Final[BindParameter[Any]] = bindparam("kinds", expanding=True, type_=CodePointString())

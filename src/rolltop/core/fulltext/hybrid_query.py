@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import BindParameter, bindparam, func, or_, select
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext import relevance, sqlite_fts
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import (
     MAX_PROPOSED_ROWS,
+    Expression,
     TermStatistics,
     choose_expression,
     term_lists,
 )
-from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit
-from rolltop.core.fulltext.filters import OWNER, build_filter, filter_clauses
+from rolltop.core.fulltext.documents import NO_EMBEDDING, IndexHit, QueryMode
+from rolltop.core.fulltext.filters import (
+    OWNER,
+    QueryFilter,
+    QueryShape,
+    build_filter,
+    filter_clauses,
+)
 from rolltop.core.fulltext.snippets import snippet
 from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, search_texts
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from sqlalchemy import BindParameter
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
     from rolltop.core.fulltext import (
         pgvector,
         postgres_fts,
         vector_cache,
         vector_store,
     )
-    from rolltop.core.fulltext.bm25 import Expression
-    from rolltop.core.fulltext.documents import QueryMode
-    from rolltop.core.fulltext.filters import QueryFilter, QueryShape
 
     AnyVectorQuery = vector_cache.VectorQuery | pgvector.ServerVectorQuery
     WordIndex = sqlite_fts.SqliteWordIndex | postgres_fts.PostgresWordIndex

@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, delete, insert, literal, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    update,
+)
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.analyzer import replace_unstorable, tokenize_lines
+from rolltop.core.fulltext.documents import Filters, IndexDocument
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,
@@ -27,15 +41,6 @@ from rolltop.core.fulltext.tables import (
     search_words,
     with_tenant_lexeme,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
-    from rolltop.core.fulltext.documents import Filters, IndexDocument
 
 ItemKey = tuple[str, str]  # kind, id
 FilterRow = tuple[int, str, str]  # item, name, value

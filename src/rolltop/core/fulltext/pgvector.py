@@ -10,13 +10,16 @@ or lose it, and a store without it lacks nothing.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Float,
+    Select,
     any_,
     bindparam,
     cast,
@@ -31,16 +34,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import UserDefinedType
 
-from rolltop.core.fulltext.filters import filter_clauses
+from rolltop.core.db import Tx
+from rolltop.core.fulltext.filters import QueryFilter, QueryShape, filter_clauses
 from rolltop.core.fulltext.tables import fetch_rows, search_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Select
-
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext.filters import QueryFilter, QueryShape
     from rolltop.core.fulltext.vector_cache import VectorQuery
 
 TABLE: Final = "search_near"

@@ -7,15 +7,17 @@ order of the vectors' numbers, and an index that was not finished is not valid a
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import func, select, text
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from rolltop.core import logging
-from rolltop.core.db import SYSTEM
+from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.postgres_copy import copy_rows
 from rolltop.core.fulltext import pgvector
 from rolltop.core.fulltext.pgvector import (
@@ -28,14 +30,6 @@ from rolltop.core.fulltext.pgvector import (
 )
 from rolltop.core.fulltext.tables import fetch_rows, search_vectors
 from rolltop.core.fulltext.vector_cache import STORED_DTYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-    from sqlalchemy import Connection
-
-    from rolltop.core.db import Database, Tx
 
 MAX_UNINDEXED_VECTORS: Final = 500
 """Vectors newer than the index that are left to be compared in memory."""

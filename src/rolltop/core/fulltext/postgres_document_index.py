@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
+    ColumnElement,
     Float,
+    Select,
+    Subquery,
+    Table,
     Text,
     and_,
     bindparam,
@@ -19,18 +23,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from rolltop.core.db import Tx
 from rolltop.core.fulltext.bm25 import K1, B
 from rolltop.core.fulltext.filters import OWNER
-from rolltop.core.fulltext.phrase_query import is_prefix
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, is_prefix
 from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
 from rolltop.core.fulltext.tables import search_whole_parts, search_wholes, tenant_lexeme
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Select, Subquery, Table
-
-    from rolltop.core.db import Tx
     from rolltop.core.fulltext.document_index import PhraseShape
-    from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 
 _ALL_OF_BONUS: Final = 1000.0
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import Float, cast, func, literal, literal_column, select, text
+from sqlalchemy import (
+    ColumnClause,
+    ColumnElement,
+    Float,
+    ScalarSelect,
+    Subquery,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+)
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
-from rolltop.core.fulltext.filters import filter_clauses
+from rolltop.core.db import Tx
+from rolltop.core.fulltext.bm25 import K1, B, Expression, TermStatistics, is_prefix_term
+from rolltop.core.fulltext.filters import QueryFilter, filter_clauses
 from rolltop.core.fulltext.tables import search_parts, search_texts, tenant_lexeme
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnClause, ColumnElement, ScalarSelect, Subquery
-
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext.bm25 import Expression, TermStatistics
-    from rolltop.core.fulltext.filters import QueryFilter
 
 _MAX_COUNTED_ROWS: Final = 20_000  # rows with one word
 _EQUAL_WEIGHTS: Final[ColumnClause[Any]] = literal_column("'{1,1,1,1}'::real[]")

@@ -8,16 +8,14 @@ Both databases only propose texts; all kinds are ranked here, alike (docs/decisi
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.stemmer import stem
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Key = TypeVar("Key")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from rolltop.core.fulltext.analyzer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SNIPPET_WIDTH: Final = 240
 """Code points of a snippet, the marks for what was cut counted."""

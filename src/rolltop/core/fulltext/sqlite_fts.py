@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import Float, Integer, Text, bindparam, func, literal, literal_column, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Float,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+)
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
-from rolltop.core.fulltext.bm25 import bm25_score, is_prefix_term, term_weights
-from rolltop.core.fulltext.filters import OWNER, filter_clauses, is_only_tenant
+from rolltop.core.fulltext.bm25 import (
+    Expression,
+    TermStatistics,
+    bm25_score,
+    is_prefix_term,
+    term_weights,
+)
+from rolltop.core.fulltext.filters import (
+    OWNER,
+    QueryFilter,
+    QueryShape,
+    filter_clauses,
+    is_only_tenant,
+)
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,
@@ -19,15 +45,6 @@ from rolltop.core.fulltext.tables import (
     search_texts,
     search_words,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement, Select
-
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext.bm25 import Expression, TermStatistics
-    from rolltop.core.fulltext.filters import QueryFilter, QueryShape
 
 MAX_RANKED_ROWS: Final = 20_000
 """Rows of all words together up to which FTS5 ranks: it looks at each of them, a tenth of a µs."""

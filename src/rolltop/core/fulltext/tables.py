@@ -6,13 +6,16 @@ part is a new row, so that a vector always belongs to the text it was made from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Dialect,
+    Executable,
     ForeignKey,
     Index,
     Integer,
@@ -27,17 +30,14 @@ from sqlalchemy import (
     text,
 )
 
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.url import DatabaseKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Executable
     from sqlalchemy.types import TypeEngine
 
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
 
 RowId: Final = BigInteger().with_variant(Integer, "sqlite")
 """A row's number, counted up by the database and never given twice."""

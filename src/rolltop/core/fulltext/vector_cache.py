@@ -8,19 +8,17 @@ packages it finds 99.0 in 100.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolltop.core.thread_pool import ThreadPool
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Matrix = NDArray[np.float32]
 Vectors = NDArray[Any]  # 16-bit floats where there are many, 32-bit ones where there are few

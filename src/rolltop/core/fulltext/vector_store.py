@@ -10,6 +10,7 @@ until it is made anew; the database says at each search which are still there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.documents import PendingText
 from rolltop.core.fulltext.tables import (
     fetch_rows,
@@ -37,10 +40,6 @@ from rolltop.core.fulltext.vector_cache import (
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
     from rolltop.core.fulltext import pgvector
     from rolltop.core.fulltext.filters import QueryFilter
     from rolltop.core.fulltext.pgvector import ServerVectorIndex, ServerVectorQuery

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from rolltop.core.settings.settings import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 STORE_NAME: Final = "desk.db"
 _DATABASES_COUNT: Final = 24 * 86400

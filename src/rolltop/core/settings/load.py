@@ -7,17 +7,15 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import values
 from rolltop.core.settings.settings import PREFIX, Notice, Setting, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 FILE_NAME: Final = "rolltop.toml"
 DOTENV_NAME: Final = ".env"

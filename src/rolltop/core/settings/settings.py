@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from rolltop.core.settings import values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 DEFAULT_SOURCE: Final = "default"
 SettingKind = Literal[

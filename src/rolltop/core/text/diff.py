@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 _MAX_COMPARED_PAIRS: Final = 1_000_000
 """Pairs of lines that are compared with each other; of more, only lines that occur once."""

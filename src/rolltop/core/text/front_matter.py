@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _FRONT_MATTER: Final = re.compile(
     r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE

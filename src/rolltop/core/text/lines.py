@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 BLOCK_CODE_POINTS: Final = 1 << 18
 """Code points split in one go, so that no second copy of a large text is made."""

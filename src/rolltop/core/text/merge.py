@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rolltop.core.text.diff import Hunk, diff_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Edit = tuple[int, int, tuple[str, ...]]
 """Lines from, to (0-based, exclusive) and what stands there instead."""

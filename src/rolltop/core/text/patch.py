@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from rolltop.core.text.diff import diff_lines
+from rolltop.core.text.diff import Hunk, diff_lines
 from rolltop.core.text.lines import line_count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.text.diff import Hunk
 
 Operation = Literal["add", "mod", "del"]
 BOM: Final = "\ufeff"

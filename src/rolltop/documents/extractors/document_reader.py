@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zipfile import BadZipFile, ZipFile
 
@@ -20,9 +22,6 @@ from rolltop.documents.outline import Outline, detect_file_type, parse_outline
 from rolltop.workspace.encoding import decode, is_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from rolltop.documents.extractors.extracted_text import ExtractedText
 
 IN_SERVER_BYTES: Final = 256 << 10

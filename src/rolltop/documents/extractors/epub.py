@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
+from zipfile import ZipFile
 
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
@@ -15,9 +16,6 @@ from rolltop.documents.extractors.extracted_text import (
     encrypted_document,
 )
 from rolltop.workspace.encoding import decode
-
-if TYPE_CHECKING:
-    from zipfile import ZipFile
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"

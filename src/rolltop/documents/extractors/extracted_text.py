@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.text.lines import line_count
 from rolltop.documents.outline import Heading, Outline, build_sections
 from rolltop.documents.outline.sections import MAX_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)

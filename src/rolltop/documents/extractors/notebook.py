@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 from rolltop.documents.extractors.extracted_text import ExtractedText
 from rolltop.documents.outline import parse_outline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _CELL_KEYS: Final = ("cells", "worksheets")
 _FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)

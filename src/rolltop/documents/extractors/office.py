@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 from zipfile import BadZipFile, ZipFile
 
 from rolltop.documents.extractors.extracted_text import (
@@ -14,9 +15,6 @@ from rolltop.documents.extractors.extracted_text import (
     document_too_large,
     missing_extra,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_PARAGRAPHS: Final = 200_000
 """Of a Word document; python-docx takes 50 µs for each. Long novels have 10,000."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,8 +18,6 @@ from rolltop.documents.extractors.extracted_text import (
 from rolltop.documents.outline import Heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pypdf import PdfReader
 
 TIME_LIMIT_SECONDS: Final = 25.0

@@ -6,7 +6,8 @@ sections. Every text has an outline, maybe an empty one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from rolltop.core.text.lines import line_count
 from rolltop.documents.outline import (
@@ -23,9 +24,6 @@ from rolltop.documents.outline import (
 )
 from rolltop.documents.outline.file_types import FILE_TYPES, FileType, detect_file_type
 from rolltop.documents.outline.sections import Heading, Outline, Section, build_sections
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = [
     "FILE_TYPES",

@@ -7,15 +7,13 @@ values may hold any character.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import unescape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline.patterns import repetition
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _RAW_TEXT_ELEMENTS: Final = (
     "script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes",

@@ -3,14 +3,12 @@ r"""Headings of LaTeX: `\part` to `\subparagraph`, outside comments and verbatim
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _COMMANDS: Final = (
     "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph",

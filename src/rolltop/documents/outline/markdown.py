@@ -7,13 +7,11 @@ the lines up to the next heading would leave the quote or list it is in. It is s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FRONT_MATTER: Final = re.compile(r"\ufeff?(-{3}|\+{3})[ \t]*\r?\n(?=[^\r\n])")
 _LONE_CR: Final = re.compile(r"\r(?!\n)")

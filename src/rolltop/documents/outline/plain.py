@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from rolltop.core.text.lines import TextLines, line_starts
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PART_CODE_POINTS: Final = 8_000
 """Code points of a part of a text without titles: about 2,000 tokens."""

@@ -7,15 +7,13 @@ a large one is read quickly. Functions inside functions belong to the function a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline.patterns import repetition
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STRING: Final = r"""(?:\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
     | '''(?:[^'\\]++|\\.|'(?!''))*(?:''')?

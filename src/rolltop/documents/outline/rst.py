@@ -7,13 +7,11 @@ tables, explicit markup and everything indented are skipped as docutils skips th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 from unicodedata import east_asian_width
 
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MIN_TRUSTED_UNDERLINE: Final = 4
 """A longer underline may be shorter than its title."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _RUBY: Final = re.compile(
     r"""^(?P<skip>=begin\b(?>.*?^=end\b|.*)|__END__\n.*)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from base64 import b32encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final
 
 MAX_LEVEL: Final = 6
 

@@ -8,6 +8,7 @@ closing brace tells what it closes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,6 @@ from rolltop.documents.outline import declarations
 from rolltop.documents.outline.sections import Heading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rolltop.documents.outline.declarations import DeclarationPatterns
 
 LANGUAGES: Final[dict[str, DeclarationPatterns]] = {

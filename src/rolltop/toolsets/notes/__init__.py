@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
@@ -11,11 +13,6 @@ from rolltop.toolsets.notes.clients.settings import SETTINGS, check_settings
 from rolltop.toolsets.notes.jobs import JOBS
 from rolltop.toolsets.notes.models import NoteErrorAnswer
 from rolltop.toolsets.notes.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rolltop.core.errors import RolltopError
 
 _AUTH: Final = ("AUTH", 401)
 _VALIDATION: Final = ("VALIDATION", 400)

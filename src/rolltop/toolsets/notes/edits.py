@@ -7,6 +7,7 @@ has it: see `sync.push`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ from rolltop.toolsets.notes.models import (
     Content,
     NewNote,
     Note,
+    PatchOperation,
     SaveRequest,
     SaveResult,
     Source,
@@ -29,9 +31,6 @@ from rolltop.toolsets.notes.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rolltop.toolsets.notes.models import PatchOperation
     from rolltop.toolsets.notes.store.notebooks import Notebook
 
 # First and last line of each range.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rolltop.core.addresses import Address
+from rolltop.core.context import CallContext
 from rolltop.core.evidence import hash_lines
 from rolltop.toolsets.notes import edits, note_view
-
-if TYPE_CHECKING:
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import CallContext
 
 
 async def resolve_note(call: CallContext, address: Address, *, strictly: bool) -> tuple[str, str]:  # noqa: ARG001  # any note counts

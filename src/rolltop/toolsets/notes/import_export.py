@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core.arguments import require_storable
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.settings import Settings
 from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
-from rolltop.toolsets.notes.models import MAX_ID_LENGTH, BackendState, Content, NewNote
+from rolltop.toolsets.notes.models import MAX_ID_LENGTH, BackendState, Content, JsonObject, NewNote
 from rolltop.toolsets.notes.store import notebooks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rolltop.core.db import Tx
-    from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.models import JsonObject
 
 BATCH_SIZE: Final = 100
 _MAX_TIMESTAMP: Final = 1e11  # seconds; a greater date is not one

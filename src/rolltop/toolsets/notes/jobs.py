@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.context import AppContext
 from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
 from rolltop.core.tools import Job
 from rolltop.toolsets.notes.models import ERASED_RETENTION_SECONDS
 
 if TYPE_CHECKING:
-    from rolltop.core.context import AppContext
     from rolltop.toolsets.notes.sync.service import SyncService
 
 _SYNC_CHECK_INTERVAL: Final = 10.0  # seconds

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypeAlias
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
+from rolltop.core.db import Tx
 from rolltop.core.pagination import NextCall
 from rolltop.core.text.patch import LineChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rolltop.core.db import Tx
     from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 
 JsonObject = dict[str, Any]

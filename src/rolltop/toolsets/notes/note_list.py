@@ -8,43 +8,40 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from math import log
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from rolltop.core import argument_names, arguments
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import record_address
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.fulltext import FoundText, document_index, phrase_query
+from rolltop.core.fulltext import FoundText, TextQuery, document_index, phrase_query
 from rolltop.core.fulltext.inflections import inflections
-from rolltop.core.fulltext.phrase_query import PhraseQuery
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 from rolltop.core.fulltext.stemmer import stem
 from rolltop.core.pagination import Page
+from rolltop.core.settings import Settings
 from rolltop.toolsets.notes import search_page
 from rolltop.toolsets.notes.models import (
     CURSOR,
     MAX_PREVIEW_LENGTH,
     MAX_TAGS,
+    JsonObject,
     ListQuery,
+    MatchMode,
     NoteFilters,
+    NotePageRequest,
     NoteSummary,
     Sort,
 )
 from rolltop.toolsets.notes.store import list_queries, notebooks
 from rolltop.toolsets.notes.store.list_queries import NoteSortKey, PageSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext import TextQuery
-    from rolltop.core.fulltext.phrase_query import Phrase
-    from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.models import JsonObject, MatchMode, NotePageRequest
-    from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 # Ranking reads each match: of more than this the newest come first, unless rank is asked for. So
 # many notes may the rarer words of a question have in sum, of which one is enough.

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core import pagination
 from rolltop.core.addresses import record_address
-from rolltop.core.errors import Conflict, InvalidArgument
+from rolltop.core.db import Tx
+from rolltop.core.errors import Conflict, InvalidArgument, RolltopError
 from rolltop.core.pagination import BudgetTooSmall, Continuation, TextPage, add_continuation
+from rolltop.core.settings import Settings
 from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.notes import edits
-from rolltop.toolsets.notes.models import LineRange
+from rolltop.toolsets.notes.edits import LineRanges, SaveConflict
+from rolltop.toolsets.notes.models import (
+    Content,
+    JsonObject,
+    LineRange,
+    Note,
+    SaveResult,
+    SyncState,
+)
 from rolltop.toolsets.notes.store import notebooks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rolltop.core.db import Tx
-    from rolltop.core.errors import RolltopError
-    from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.edits import LineRanges, SaveConflict
-    from rolltop.toolsets.notes.models import Content, JsonObject, Note, SaveResult, SyncState
 
 _GET: Final = "note_get"
 # Share of the limit that may say how lines moved, if not all of an answer fits.

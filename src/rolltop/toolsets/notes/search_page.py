@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.fulltext import document_index, phrase_query, relevance
 from rolltop.core.fulltext.bm25 import TermStatistics, is_function_word
+from rolltop.toolsets.notes.models import NoteFilters, NoteSummary
 from rolltop.toolsets.notes.store import list_queries
 from rolltop.toolsets.notes.store.list_queries import PageSpec
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.notes.models import NoteFilters, NoteSummary
-    from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 # The keys of ranked notes come before all of the index's own, of which the least is about -1,000.
 _RANKED: Final = -10_000.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,41 +17,36 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop import __version__
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import full_address, record_address
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict, InvalidArgument
-from rolltop.core.pagination import Page
+from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.pagination import Page, TextPage
+from rolltop.core.settings import Settings
 from rolltop.toolsets.notes import edits, note_list, note_view
+from rolltop.toolsets.notes.edits import Edit
 from rolltop.toolsets.notes.migrations import HEAD
 from rolltop.toolsets.notes.models import (
     CONFLICT_TAG,
     CURSOR,
     LOCAL_ACCOUNT,
     Account,
+    Action,
+    JsonObject,
+    LineRange,
+    ListQuery,
+    Note,
+    NotePageRequest,
     OneWrite,
+    PatchOperation,
+    SaveRequest,
+    SaveResult,
     VersionHead,
 )
 from rolltop.toolsets.notes.store import list_queries, notebooks
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext import FoundText, TextQuery
-    from rolltop.core.pagination import TextPage
-    from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.edits import Edit
-    from rolltop.toolsets.notes.models import (
-        Action,
-        JsonObject,
-        LineRange,
-        ListQuery,
-        Note,
-        NotePageRequest,
-        PatchOperation,
-        SaveRequest,
-        SaveResult,
-    )
-    from rolltop.toolsets.notes.store.notebooks import Notebook
     from rolltop.toolsets.notes.sync.service import SyncService
 
 _SYNC_SERVICE: Final = "rolltop.toolsets.notes.sync.service:SyncService"

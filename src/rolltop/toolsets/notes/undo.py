@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
+from rolltop.core.journal.history import Entry
 from rolltop.core.journal.undo import CHANGED, GONE, UndoConflict, text_of
 from rolltop.core.text.merge import merge_texts
 from rolltop.toolsets.notes.clients.note_object import base_object
-from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, BackendState, Content, NewNote
+from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, BackendState, Content, NewNote, Note
 from rolltop.toolsets.notes.store.notebooks import Notebook, find_account
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-    from rolltop.toolsets.notes.models import Note
 
 Fields = dict[str, Any]
 

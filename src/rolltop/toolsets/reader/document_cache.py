@@ -13,14 +13,17 @@ import json
 import os
 import sys
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from rolltop.core import token_counter
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.text.lines import line_starts
 from rolltop.documents.extractors import (
@@ -32,21 +35,13 @@ from rolltop.documents.extractors import (
 from rolltop.documents.extractors.document_reader import MAX_SECONDS
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
+from rolltop.toolsets.reader.models import JsonObject, TokenEncoding
 from rolltop.toolsets.reader.summary import SAMPLE_CHARACTERS, Material, analyze
-from rolltop.workspace import PathError
+from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.encoding import decode
 from rolltop.workspace.errors import path_unreadable
 from rolltop.workspace.file_stat import is_stable
 from rolltop.workspace.suggestions import suggest_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import BinaryIO
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.reader.models import JsonObject, TokenEncoding
-    from rolltop.workspace import ResolvedPath
 
 _READ_BYTES: Final = 1 << 20
 STORE_TIMEOUT: Final = 0.05

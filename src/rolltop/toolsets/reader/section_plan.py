@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter, itemgetter
@@ -20,16 +21,13 @@ from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
 from rolltop.documents.extractors import is_extracted
-from rolltop.workspace import PathError, Root, is_binary, is_utf8_path
+from rolltop.documents.outline import Section
+from rolltop.toolsets.reader.models import JsonObject
+from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary, is_utf8_path
 from rolltop.workspace.wildmatch import WILDCARDS, MalformedPattern, byte_view, wildmatch_regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rolltop.documents.outline import Section
     from rolltop.toolsets.reader.document_cache import OpenDocument
-    from rolltop.toolsets.reader.models import JsonObject
-    from rolltop.workspace import FileStat, Roots
 
 MAX_EXPANDED: Final = 50
 """Documents of folders and globs that one plan reads: those with most terms of the query."""

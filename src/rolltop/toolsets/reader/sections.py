@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rolltop.documents.outline import Section
 
 _NUMBER: Final = re.compile(

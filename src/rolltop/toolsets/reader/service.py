@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import cursor as cursors
 from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import file_address, section_address
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
 from rolltop.documents.extractors import is_extracted
+from rolltop.documents.outline import Section
 from rolltop.toolsets.reader import section_plan, sections
 from rolltop.toolsets.reader.document_cache import DocumentCache, OpenDocument
-from rolltop.toolsets.reader.models import MAX_FILES, MAX_HEADING_LENGTH
+from rolltop.toolsets.reader.models import (
+    MAX_FILES,
+    MAX_HEADING_LENGTH,
+    JsonObject,
+    ReadMode,
+    SummaryStyle,
+    TokenEncoding,
+)
 from rolltop.toolsets.reader.summary_answer import summary_answer
-from rolltop.workspace import is_binary, is_uri_safe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.documents.outline import Section
-    from rolltop.toolsets.reader.models import JsonObject, ReadMode, SummaryStyle, TokenEncoding
-    from rolltop.workspace import FileStat, Root, Roots
+from rolltop.workspace import FileStat, Root, Roots, is_binary, is_uri_safe
 
 Place = tuple[str, str]
 """The name of a root, and a path in it."""

@@ -5,16 +5,14 @@ A row belongs to a file's bytes, not to a user or a path: only who has the bytes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import Column, Index, Integer, Table, Text, delete, func, select
 
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, UTCDateTime
 from rolltop.core.db.upsert import insert
-
-if TYPE_CHECKING:
-    from rolltop.core.db import Tx
 
 MAX_OUTLINE_LENGTH: Final = 4_000_000
 """Characters: a longer outline is made anew each time."""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import count
 from math import floor
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import pagination
-from rolltop.toolsets.reader.models import DEFAULT_SUMMARY_TOKENS
-from rolltop.toolsets.reader.summary import SummaryRenderer, truncate_title
+from rolltop.core.pagination import AddressText
+from rolltop.toolsets.reader.models import DEFAULT_SUMMARY_TOKENS, JsonObject, SummaryStyle
+from rolltop.toolsets.reader.summary import Material, Summary, SummaryRenderer, truncate_title
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.pagination import AddressText
     from rolltop.toolsets.reader.document_cache import OpenDocument
-    from rolltop.toolsets.reader.models import JsonObject, SummaryStyle
-    from rolltop.toolsets.reader.summary import Material, Summary
 
 _LARGE_FILE_TOKENS: Final = 10_000
 """Larger files are reduced to less than a tenth at the default bound."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.context import AppContext
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.tools import Job
 
 if TYPE_CHECKING:
-    from rolltop.core.context import AppContext
     from rolltop.toolsets.retrieval.index import trigram_index
     from rolltop.toolsets.retrieval.service import ranking
 else:

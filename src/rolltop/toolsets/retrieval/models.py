@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NotRequired, Protocol
 
@@ -11,8 +11,6 @@ from typing_extensions import TypedDict
 from rolltop.core.pagination import NextCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rolltop.workspace import FileStat, Root, Roots, SkippedEntries
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -18,13 +19,9 @@ from rolltop.core import logging
 from rolltop.core.db import sqlite
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.errors import Unavailable
-from rolltop.core.worker_process import WorkerDied
+from rolltop.core.worker_process import WorkerDied, WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from rolltop.core.worker_process import WorkerPool
     from rolltop.workspace import FileStat
 
 

@@ -17,6 +17,7 @@ from rolltop.core.tools import (
     VALUE,
     Alias,
     ArgumentErrorCode,
+    JsonObject,
     ResourceContents,
     ResourceTemplate,
     Tool,
@@ -32,7 +33,6 @@ from rolltop.toolsets.retrieval.models import (
 )
 
 if TYPE_CHECKING:
-    from rolltop.core.tools import JsonObject
     from rolltop.toolsets.retrieval.grep import globs
     from rolltop.toolsets.retrieval.service import (
         directories,

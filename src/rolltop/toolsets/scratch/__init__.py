@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from rolltop.core.embedding import DEFAULT_MODEL, model_names
+from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
@@ -12,11 +14,6 @@ from rolltop.toolsets.scratch.jobs import JOBS, close
 from rolltop.toolsets.scratch.models import SERVICE
 from rolltop.toolsets.scratch.models.answers import ScratchErrorAnswer
 from rolltop.toolsets.scratch.tools import RESOURCE_TEMPLATES, TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rolltop.core.errors import RolltopError
 
 _SETTING_PREFIX: Final = "SCRATCH_NOTEBOOK_"
 _SENSITIVE_WORDS: Final = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.context import AppContext
 from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL
+from rolltop.core.settings import Settings
 from rolltop.core.tools import Job
 from rolltop.toolsets.scratch.models import SERVICE
 
 if TYPE_CHECKING:
-    from rolltop.core.context import AppContext
-    from rolltop.core.settings import Settings
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
 _ACCESS_WRITE_INTERVAL: Final = 5.0  # seconds

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import add_continuation
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
 from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH, TaskErrorAnswer
 from rolltop.toolsets.tasks.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rolltop.core.errors import RolltopError
 
 _UNAVAILABLE: Final = "Service temporarily unavailable, please try again"
 

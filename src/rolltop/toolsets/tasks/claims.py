@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from rolltop.core.db import Tx
 from rolltop.toolsets.tasks import errors, store
-from rolltop.toolsets.tasks.models import Comment
+from rolltop.toolsets.tasks.models import ClaimAccess, Comment, Task
 from rolltop.toolsets.tasks.store import comments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.tasks.models import ClaimAccess, Task
 
 _OVERRIDE: Final = "overrode"
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.tasks import errors, store
+from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.store import graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.tasks.models import Task
 
 
 def require_existing(tx: Tx, owner: str, fields: dict[str, Any]) -> None:

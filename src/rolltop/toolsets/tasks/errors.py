@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict, NotFound, UserDeleted
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.models import Task, format_timestamp
-
-if TYPE_CHECKING:
-    from rolltop.core.db import Tx
 
 NEXT_TASK_HINT: Final = "next_task answers a task that is ready."
 TAKE_OVER_HINT: Final = f"{NEXT_TASK_HINT} If the holder is gone, force=true takes the task over."

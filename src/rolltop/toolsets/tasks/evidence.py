@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
-from rolltop.core.evidence import Evidence, find_state, resolve_evidence, worst_state
+from rolltop.core.evidence import Evidence, State, find_state, resolve_evidence, worst_state
 from rolltop.toolsets.tasks import errors, input_checks
-from rolltop.toolsets.tasks.models import CheckedEvidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rolltop.core.context import CallContext
-    from rolltop.core.evidence import State
-    from rolltop.toolsets.tasks.models import Task, TaskInput
+from rolltop.toolsets.tasks.models import CheckedEvidence, Task, TaskInput
 
 
 class EvidenceRequired(Exception):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.evidence import Evidence
 from rolltop.core.pagination import format_timestamp
@@ -23,11 +25,6 @@ from rolltop.toolsets.tasks.models import (
 )
 from rolltop.toolsets.tasks.store import graph, transfer
 from rolltop.toolsets.tasks.store.transfer import StoredTask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from rolltop.core.db import Tx
 
 # Leaves the store room to count on.
 _MAX_VERSION: Final = 2**30

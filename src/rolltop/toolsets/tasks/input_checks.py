@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +28,6 @@ from rolltop.toolsets.tasks.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     FindId = Callable[[str, str], str]
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

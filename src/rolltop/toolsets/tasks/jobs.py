@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.context import AppContext
 from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
 from rolltop.core.tools import Job
 from rolltop.toolsets.tasks.models import SERVICE
 
 if TYPE_CHECKING:
-    from rolltop.core.context import AppContext
     from rolltop.toolsets.tasks.service import TaskService
 
 _CHECK_INTERVAL: Final = 60.0

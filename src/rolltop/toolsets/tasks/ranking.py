@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
 
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.fulltext.analyzer import tokenize
@@ -15,9 +16,6 @@ from rolltop.core.fulltext.bm25 import (
     term_lists,
     term_weights,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import addresses
 from rolltop.core.arguments import value_preview
-from rolltop.core.context import CallContext
-from rolltop.core.db import SYSTEM
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.lazy_imports import lazy
@@ -27,6 +28,7 @@ from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
 from rolltop.toolsets.tasks import claims, errors, evidence, input_checks, store
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
+    CheckedEvidence,
     Claim,
     ClaimAccess,
     Comment,
@@ -42,12 +44,7 @@ from rolltop.toolsets.tasks.models import (
 from rolltop.toolsets.tasks.store import comments, graph, titles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
     from rolltop.toolsets.tasks import ranking
-    from rolltop.toolsets.tasks.models import CheckedEvidence
 else:
     ranking = lazy("rolltop.toolsets.tasks.ranking")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
@@ -46,8 +47,6 @@ from rolltop.toolsets.tasks.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rolltop.toolsets.tasks import evidence as proofs
     from rolltop.toolsets.tasks.service import TaskService
 else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from rolltop.core.errors import InvalidArgument, Unavailable
 from rolltop.toolsets.notes.clients.note_object import parse_content
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.notes.models import Content
+from rolltop.toolsets.notes.models import Content
 
 # A note in the backend's own form.
 Data = Mapping[str, Any]

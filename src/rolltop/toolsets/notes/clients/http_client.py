@@ -7,6 +7,7 @@ import functools
 import json
 import random
 import zlib
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,7 +19,6 @@ from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Mapping
 
     import httpx2
 else:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
-from rolltop.toolsets.notes.models import MAX_ID_LENGTH, Content
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rolltop.toolsets.notes.models import Note
+from rolltop.toolsets.notes.models import MAX_ID_LENGTH, Content, Note
 
 KNOWN_KEYS: Final = frozenset(
     {"content", "tags", "systemTags", "deleted", "creationDate", "modificationDate"}

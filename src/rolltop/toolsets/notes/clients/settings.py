@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import InvalidConfig
-from rolltop.core.settings import Setting
-
-if TYPE_CHECKING:
-    from rolltop.core.settings import Settings
+from rolltop.core.settings import Setting, Settings
 
 _PREFIX: Final = "SIMPLENOTE_"
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, urlencode
 
+from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import backend, note_object
 from rolltop.toolsets.notes.clients.backend import (
     CredentialsRejected,
+    Data,
     IndexPage,
+    Outcome,
     RemoteNote,
     WriteResult,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rolltop.core.settings import Settings
-    from rolltop.toolsets.notes.clients.backend import Data, Outcome
     from rolltop.toolsets.notes.clients.http_client import HttpClient, HttpResponse
 
 _BUCKET: Final = "note"

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -13,8 +14,6 @@ from rolltop.core.errors import Unavailable
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     import keyring
 else:
     keyring = lazy("keyring")

@@ -6,14 +6,18 @@ fast as rows of notes are read. Statements are compiled once for each shape of a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     ColumnElement,
     Double,
+    FromClause,
     Integer,
+    Select,
     Text,
     and_,
     bindparam,
@@ -26,25 +30,19 @@ from sqlalchemy import (
     union_all,
 )
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import CodePointString
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext import document_index, relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
 from rolltop.core.fulltext.tables import owner_of, search_wholes
 from rolltop.toolsets.notes.models import MAX_PREVIEW_LENGTH, NoteFilters, NoteSummary
-from rolltop.toolsets.notes.store.notebooks import fold_tag
+from rolltop.toolsets.notes.store.notebooks import Notebook, fold_tag
 from rolltop.toolsets.notes.store.tables import note_tags, note_texts, notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy import BindParameter, FromClause, Select
-
-    from rolltop.core.db import Tx
-    from rolltop.core.db.url import DatabaseKind
-    from rolltop.toolsets.notes.store.notebooks import Notebook
-
     Row = tuple[Any, ...]
 
 _MAX_SHAPES: Final = 256

@@ -9,11 +9,16 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
     Integer,
+    Select,
+    Table,
     and_,
     bindparam,
     delete,
@@ -25,11 +30,13 @@ from sqlalchemy import (
 )
 
 from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.core.fulltext import document_index
+from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.models import (
     LOCAL_ACCOUNT,
     MAX_PREVIEW_LENGTH,
@@ -50,14 +57,6 @@ from rolltop.toolsets.notes.store.tables import (
     note_versions,
     notes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import BindParameter, ColumnElement, Select, Table
-
-    from rolltop.core.db import Tx
-    from rolltop.core.settings import Settings
 
 _BATCH_SIZE: Final = 100
 _TITLE_SCAN_CHARACTERS: Final = 10_000

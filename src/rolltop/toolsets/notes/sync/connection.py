@@ -7,19 +7,18 @@ import os
 import socket
 import sys
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
+from rolltop.core.db import Database, Tx
 from rolltop.core.errors import RolltopError
+from rolltop.core.principal import Principal
 from rolltop.toolsets.notes.models import Account
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rolltop.core.db import Database, Tx
-    from rolltop.core.principal import Principal
     from rolltop.toolsets.notes.clients.backend import Backend
 
 P = ParamSpec("P")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,14 +16,14 @@ from rolltop.toolsets.notes.models import (
     LOCAL_STATE,
     BackendState,
     Content,
+    Note,
+    Source,
+    Version,
     is_cut,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rolltop.toolsets.notes.clients.backend import RemoteNote
-    from rolltop.toolsets.notes.models import Note, Source, Version
 
 # The key of a conflict copy's object that names the original note.
 _CONFLICT_KEY: Final = "conflictOf"

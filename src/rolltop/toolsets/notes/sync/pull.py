@@ -6,13 +6,16 @@ finds out what a sync would do without doing it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
-from rolltop.toolsets.notes.models import BackendState
+from rolltop.core.context import ProgressCallback
+from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong, IndexPage, RemoteNote
+from rolltop.toolsets.notes.models import BackendState, Content
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync.connection import (
+    AccountConnection,
     SyncRecord,
     read_record,
     renew_lease,
@@ -21,6 +24,7 @@ from rolltop.toolsets.notes.sync.connection import (
 from rolltop.toolsets.notes.sync.merge import max_destructive_changes
 from rolltop.toolsets.notes.sync.remote_changes import (
     ApplyResult,
+    MergeStep,
     RemoteNotes,
     apply_within_limit,
     plan_steps,
@@ -30,13 +34,6 @@ from rolltop.toolsets.notes.sync.remote_changes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.context import ProgressCallback
-    from rolltop.toolsets.notes.clients.backend import IndexPage, RemoteNote
-    from rolltop.toolsets.notes.models import Content
-    from rolltop.toolsets.notes.sync.connection import AccountConnection
-    from rolltop.toolsets.notes.sync.remote_changes import MergeStep
     from rolltop.toolsets.notes.sync.service import SyncCounts
 
 _FULL_PAGE: Final = 100

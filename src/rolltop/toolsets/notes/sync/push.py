@@ -9,18 +9,29 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.context import ProgressCallback
+from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict
 from rolltop.core.idempotency import RETENTION
-from rolltop.toolsets.notes.clients.backend import BackendError, RemoteNote, WriteResult
+from rolltop.toolsets.notes.clients.backend import Backend, BackendError, RemoteNote, WriteResult
 from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
-from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note, SaveResult
+from rolltop.toolsets.notes.models import (
+    BackendState,
+    Content,
+    NewNote,
+    Note,
+    OneWrite,
+    RunOnce,
+    SaveResult,
+)
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import remote_changes
-from rolltop.toolsets.notes.sync.connection import renew_lease
+from rolltop.toolsets.notes.sync.connection import AccountConnection, renew_lease
 from rolltop.toolsets.notes.sync.merge import (
     includes_changes,
     is_same_content,
@@ -30,14 +41,7 @@ from rolltop.toolsets.notes.sync.merge import (
 from rolltop.toolsets.notes.sync.remote_changes import ApplyResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rolltop.core.context import ProgressCallback
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.notes.clients.backend import Backend
     from rolltop.toolsets.notes.edits import Edit
-    from rolltop.toolsets.notes.models import OneWrite, RunOnce
-    from rolltop.toolsets.notes.sync.connection import AccountConnection
     from rolltop.toolsets.notes.sync.service import SyncCounts
 
 _BATCH_SIZE: Final = 50

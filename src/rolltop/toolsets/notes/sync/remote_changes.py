@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rolltop.core.errors import RolltopError
-from rolltop.toolsets.notes.models import BackendState, NewNote
+from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note
 from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync.merge import (
+    MergeDecision,
     conflict_copy,
     decide_vanished,
     is_destructive,
@@ -17,12 +20,7 @@ from rolltop.toolsets.notes.sync.merge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rolltop.toolsets.notes.clients.backend import RemoteNote
-    from rolltop.toolsets.notes.models import Content, Note
-    from rolltop.toolsets.notes.store.notebooks import Notebook
-    from rolltop.toolsets.notes.sync.merge import MergeDecision
 
 
 class NeedsAccept(RolltopError):

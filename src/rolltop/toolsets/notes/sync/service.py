@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core import logging
 from rolltop.core.accounts import ensure_default_user
 from rolltop.core.addresses import full_address
-from rolltop.core.context import ignore_progress
-from rolltop.core.db import SYSTEM
+from rolltop.core.context import AppContext, ProgressCallback, ignore_progress
+from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import RolltopError
 from rolltop.core.principal import Principal
+from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import simperium
 from rolltop.toolsets.notes.clients.backend import CredentialsRejected
 from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
@@ -26,7 +28,14 @@ from rolltop.toolsets.notes.clients.simperium import (
     SimplenoteEndpoints,
 )
 from rolltop.toolsets.notes.clients.token_store import TokenStore
-from rolltop.toolsets.notes.models import CONFLICT_TAG, LOCAL_ACCOUNT, Account
+from rolltop.toolsets.notes.models import (
+    CONFLICT_TAG,
+    LOCAL_ACCOUNT,
+    Account,
+    Note,
+    OneWrite,
+    SaveResult,
+)
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import push
@@ -40,17 +49,10 @@ from rolltop.toolsets.notes.sync.connection import (
     save_record,
 )
 from rolltop.toolsets.notes.sync.pull import compare_all, pull_changes
-from rolltop.toolsets.notes.sync.remote_changes import NeedsAccept
+from rolltop.toolsets.notes.sync.remote_changes import ApplyResult, NeedsAccept
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-    from rolltop.core.context import AppContext, ProgressCallback
-    from rolltop.core.db import Tx
-    from rolltop.core.settings import Settings
     from rolltop.toolsets.notes.edits import Edit
-    from rolltop.toolsets.notes.models import Note, OneWrite, SaveResult
-    from rolltop.toolsets.notes.sync.remote_changes import ApplyResult
 
 _COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
 _MAX_RETRY_SECONDS: Final = 1800.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,6 @@ from rolltop.toolsets.reader.summary.prose import (
 from rolltop.toolsets.reader.summary.ranking import SentenceRanking, detect_genre
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rolltop.documents.outline import Section
 
 SAMPLE_CHARACTERS: Final = 160_000

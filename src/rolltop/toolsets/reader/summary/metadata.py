@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rolltop.toolsets.reader.summary.prose import (
     DATA_KINDS,
@@ -16,9 +17,6 @@ from rolltop.toolsets.reader.summary.prose import (
     blank_code,
     extract_sentences,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 _NUMBER: Final = r"(?:(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?[ \t]+)?"
 _MARKS: Final = r"[ \t>*_#=]{0,10}"

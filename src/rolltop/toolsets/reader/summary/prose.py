@@ -5,13 +5,11 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from string import ascii_letters
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+from typing import Final, NamedTuple
 
 DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini"})
 _PROGRAMS: Final = "python javascript java c go rust ruby php csharp shell kotlin swift"

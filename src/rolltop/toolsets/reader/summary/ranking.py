@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heapreplace
 from itertools import chain, pairwise
 from math import fsum, log, sqrt
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rolltop.toolsets.reader.summary.prose import SOURCE_KINDS, Sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 Genre = Literal["paper", "manual", "changelog", "log", "source", "transcript", "prose"]
 

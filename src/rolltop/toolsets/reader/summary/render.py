@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.core import token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rolltop.toolsets.reader.summary.material import Material
     from rolltop.toolsets.reader.summary.prose import Sentence
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.workspace.gitignore import DirectoryMatcher, IgnoreRules
 from rolltop.workspace.wildmatch import MalformedPattern, byte_view, wildmatch_regex
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 _MAX_ALTERNATIVES: Final = 1000
 _HERE: Final = re.compile(r"(?:\./+)+")

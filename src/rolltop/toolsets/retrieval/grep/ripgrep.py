@@ -8,21 +8,17 @@ import stat
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from rolltop.toolsets.retrieval.models import Query
+from rolltop.workspace import FileStat, Root
 from rolltop.workspace.errors import raise_if_exhausted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
-    from rolltop.toolsets.retrieval.models import Query
-    from rolltop.workspace import FileStat, Root
-
 
 _FLAGS: Final = (
     "--no-config",

@@ -7,6 +7,7 @@ import math
 import zlib
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -17,16 +18,18 @@ from rolltop.toolsets.retrieval.grep import ripgrep
 from rolltop.toolsets.retrieval.grep.globs import globs_by_root
 from rolltop.toolsets.retrieval.grep.ripgrep import NUL, parse_query, scan
 from rolltop.toolsets.retrieval.grep.verifier import Verifier, head_is_text
-from rolltop.toolsets.retrieval.models import SearchMatch, SearchResults, SkipCounts
+from rolltop.toolsets.retrieval.models import (
+    Query,
+    SearchMatch,
+    SearchResults,
+    SearchRoot,
+    SkipCounts,
+)
+from rolltop.workspace import FileStat, is_utf8_path
 from rolltop.workspace import SkippedEntries as Passed
-from rolltop.workspace import is_utf8_path
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-
     from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits
-    from rolltop.toolsets.retrieval.models import Query, SearchRoot
-    from rolltop.workspace import FileStat
 
 
 MAX_FILE_BYTES: Final = 256 << 20

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval.grep.globs import globs_by_root
@@ -13,14 +14,8 @@ from rolltop.toolsets.retrieval.grep.ripgrep import parse_query, split_batches
 from rolltop.toolsets.retrieval.grep.search import MAX_FILE_BYTES
 from rolltop.toolsets.retrieval.grep.term_finder import escape, find_names
 from rolltop.toolsets.retrieval.grep.verifier import head_is_text
-from rolltop.toolsets.retrieval.models import Query
-from rolltop.workspace import SkippedEntries, is_utf8_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rolltop.toolsets.retrieval.models import SearchRoot
-    from rolltop.workspace import FileStat
+from rolltop.toolsets.retrieval.models import Query, SearchRoot
+from rolltop.workspace import FileStat, SkippedEntries, is_utf8_path
 
 _MIN_LENGTH: Final = 4
 _MAX_FOUND: Final = 100  # of which the first in a text file is named

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from rolltop.core.errors import DeadlineExceeded
 from rolltop.core.fulltext.analyzer import tokenize
@@ -17,11 +18,7 @@ from rolltop.toolsets.retrieval.grep.ripgrep import (
     split_batches,
 )
 from rolltop.toolsets.retrieval.models import TermFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rolltop.workspace import FileStat, Root
+from rolltop.workspace import FileStat, Root
 
 _MAX_BATCH: Final = 4096
 # Lines of a file that are listed for the terms in them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,25 +12,21 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from rolltop.core.errors import Unavailable
 from rolltop.toolsets.retrieval.grep import ripgrep
-from rolltop.toolsets.retrieval.models import Line, SearchMatch
-from rolltop.workspace import is_binary
+from rolltop.toolsets.retrieval.models import Line, SearchMatch, SearchRoot
+from rolltop.workspace import FileStat, is_binary
 from rolltop.workspace.encoding import decode_as, decode_prefix, detect_encoding
 from rolltop.workspace.file_stat import is_open_for_writing, is_stable
 from rolltop.workspace.safe_open import (
     UTF16_BOMS,
     FileNotAllowed,
     NotRegularFile,
+    OpenFile,
     open_checked,
     still_names,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch, Pattern
-    from rolltop.toolsets.retrieval.models import SearchRoot
-    from rolltop.workspace import FileStat
-    from rolltop.workspace.safe_open import OpenFile
 
     SkipFile = Callable[[FileStat, str], None]
 

@@ -8,10 +8,11 @@ which is the file's id; ids are never reused.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize_joined
 from rolltop.documents import outline
@@ -26,10 +27,6 @@ from rolltop.toolsets.retrieval.store import (
     decode_path,
     encode_path,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
 # Of the schema and of how texts are cut and tokenized; a file of another version is dropped.
 VERSION: Final = 10_000 + outline.VERSION

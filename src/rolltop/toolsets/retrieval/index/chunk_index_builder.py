@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import Unavailable
 from rolltop.core.thread_pool import ThreadPool
@@ -25,13 +26,7 @@ from rolltop.toolsets.retrieval.store import (
     cpu_seconds_for,
     read_apart,
 )
-from rolltop.workspace import Roots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
-
-    from rolltop.workspace import FileStat, Root
+from rolltop.workspace import FileStat, Root, Roots
 
 _BATCH_BYTES: Final = 2 << 20
 BATCH_FILES: Final = 2_000

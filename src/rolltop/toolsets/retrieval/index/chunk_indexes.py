@@ -5,23 +5,27 @@ A search never fails because of an index: without one, files are read during the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from hashlib import blake2b
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import logging
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex
 from rolltop.toolsets.retrieval.index.chunk_index_builder import ChunkIndexBuilder
 from rolltop.toolsets.retrieval.index.file_text import is_stable
-from rolltop.toolsets.retrieval.store import Busy, Damaged, Growth, RowComparison, Unusable, scatter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from pathlib import Path
-
-    from rolltop.toolsets.retrieval.store import Connection
-    from rolltop.workspace import FileStat, Root, Roots
+from rolltop.toolsets.retrieval.store import (
+    Busy,
+    Connection,
+    Damaged,
+    Growth,
+    RowComparison,
+    Unusable,
+    scatter,
+)
+from rolltop.workspace import FileStat, Root, Roots
 
 
 class RootState:

@@ -7,15 +7,11 @@ lines. The result depends on the name and the text alone.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from rolltop.core.text.lines import TextLines
-from rolltop.documents.outline import detect_file_type, parse_outline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rolltop.documents.outline import FileType, Section
+from rolltop.documents.outline import FileType, Section, detect_file_type, parse_outline
 
 # Longer texts (code points) are taken for generated and not outlined.
 MAX_OUTLINED: Final = 1_000_000

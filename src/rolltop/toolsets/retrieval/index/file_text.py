@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rolltop.toolsets.retrieval.store import MAX_INTEGER
-from rolltop.workspace import PathError, file_stat, is_binary
+from rolltop.toolsets.retrieval.store import MAX_INTEGER, Stamp
+from rolltop.workspace import FileStat, PathError, Root, Roots, file_stat, is_binary
 from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
 from rolltop.workspace.file_stat import is_open_for_writing
 from rolltop.workspace.safe_open import still_names
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.store import Stamp
-    from rolltop.workspace import FileStat, Root, Roots
 
 # Larger files are data or generated: only their beginning is ranked.
 MAX_BYTES: Final = 8 << 20

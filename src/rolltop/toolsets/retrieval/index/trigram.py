@@ -7,10 +7,9 @@ inside them and at their ends. Text between words is not indexed.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.models import Query
 
 _GRAM: Final = 3
 # Per text: up to here, one more trigram costs less than reading a file without a match.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 from rolltop.toolsets.retrieval.index.trigram import indexed_text
@@ -29,15 +31,9 @@ from rolltop.toolsets.retrieval.store import (
     cpu_seconds_for,
     read_apart,
 )
-from rolltop.workspace import PathError, is_binary
+from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary
 from rolltop.workspace.file_stat import is_open_for_writing, is_stable_state, state_of
 from rolltop.workspace.safe_open import UTF16_BOMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from rolltop.workspace import FileStat, Root, Roots
 
 # Bytes to be read from which on a worker does it, out of this process's way.
 MIN_WORKER_BYTES: Final = 8 << 20

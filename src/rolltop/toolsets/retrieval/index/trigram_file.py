@@ -7,6 +7,9 @@ time, never a match. Several processes share the file.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.toolsets.retrieval.store import (
@@ -20,10 +23,6 @@ from rolltop.toolsets.retrieval.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from rolltop.workspace import FileStat
 
 # Version of the schema; files of other versions are deleted.

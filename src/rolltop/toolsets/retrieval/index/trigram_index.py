@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import logging
+from rolltop.core.context import AppContext
 from rolltop.core.gc_control import pause_gc
 from rolltop.toolsets.retrieval.index.trigram import match_expression
-from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, TrigramBuild
+from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, Refused, TrigramBuild
 from rolltop.toolsets.retrieval.index.trigram_file import BINARY, UNREAD, TrigramFile, exists
-from rolltop.toolsets.retrieval.models import SearchRoot
+from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.toolsets.retrieval.store import (
     GONE,
     Busy,
@@ -29,18 +32,9 @@ from rolltop.toolsets.retrieval.store import (
     batches,
     scatter,
 )
-from rolltop.workspace import FileStat, SkippedEntries
+from rolltop.workspace import FileStat, Root, Roots, SkippedEntries
 from rolltop.workspace.catalog import Catalog
 from rolltop.workspace.file_stat import is_stable_state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from rolltop.core.context import AppContext
-    from rolltop.toolsets.retrieval.index.trigram_build import Refused
-    from rolltop.toolsets.retrieval.models import Query
-    from rolltop.workspace import Root, Roots
 
 _FOLDER: Final = "code-index"
 # One run of the job occupies a worker thread this long, in seconds.

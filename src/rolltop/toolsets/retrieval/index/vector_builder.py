@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import embedding, logging
 from rolltop.core.errors import Unavailable
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 from rolltop.toolsets.retrieval.index.chunker import split_chunks
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
-from rolltop.toolsets.retrieval.index.vectors import SIZE, key_of, pack_vectors, text_to_embed
+from rolltop.toolsets.retrieval.index.vectors import (
+    SIZE,
+    Vectors,
+    key_of,
+    pack_vectors,
+    text_to_embed,
+)
 from rolltop.toolsets.retrieval.store import PACKAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rolltop.toolsets.retrieval.index.vectors import Vectors
-    from rolltop.workspace import FileStat, Root, Roots
+from rolltop.workspace import FileStat, Root, Roots
 
 # Vectors made before any search needs them: seconds to minutes of one core.
 MAX_AHEAD: Final = 2_000

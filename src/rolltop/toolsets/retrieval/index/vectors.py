@@ -7,22 +7,21 @@ new text is embedded.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import logging
+from rolltop.core.embedding import Matrix
 from rolltop.core.lazy_imports import lazy
 from rolltop.toolsets.retrieval.store import Busy, Damaged, IndexFile, Unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
-    from rolltop.core.embedding import Matrix
 else:
     np = lazy("numpy")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log, sqrt
@@ -15,11 +16,9 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
     path_words,
     plain_name,
 )
+from rolltop.toolsets.retrieval.index.chunker import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rolltop.toolsets.retrieval.index.chunker import Chunk
     from rolltop.toolsets.retrieval.ranked.rerank import ParsedQuery
 
     # Positions of the query's terms in a field.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import accumulate, chain, groupby
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.core.fulltext.bm25 import is_prefix_term
 from rolltop.toolsets.retrieval.index.chunk_index import (
     NAME,
+    ChunkIndex,
+    FoundChunk,
     IndexedFile,
     count_chunks,
     count_matches,
@@ -30,18 +33,15 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
 )
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
+from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked.bm25f import Statistics, ends_in
 from rolltop.toolsets.retrieval.ranked.file_kinds import find_kinds
+from rolltop.toolsets.retrieval.store import Connection, Stamp
+from rolltop.workspace import FileStat, Root, Roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, FoundChunk
     from rolltop.toolsets.retrieval.index.chunk_indexes import RootState
-    from rolltop.toolsets.retrieval.models import TermFiles
     from rolltop.toolsets.retrieval.ranked.rerank import ParsedQuery
-    from rolltop.toolsets.retrieval.store import Connection, Stamp
-    from rolltop.workspace import FileStat, Root, Roots
 
     _FileOf = Callable[[int], FileStat | None]
     # A chunk, the file, and the chunk's number in it.

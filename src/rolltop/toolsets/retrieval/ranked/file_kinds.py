@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.documents.outline import detect_file_type
 from rolltop.toolsets.retrieval.index.chunker import DOCUMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 DOCUMENT: Final = "document"
 _GENERATED: Final = "generated"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.core.embedding import Matrix
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.toolsets.retrieval.index.chunk_index import plain_name
-from rolltop.toolsets.retrieval.index.vectors import cosines, key_of, text_to_embed
+from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, key_of, text_to_embed
 from rolltop.toolsets.retrieval.models import RankedResult
 from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN, Scorer, Statistics
 from rolltop.toolsets.retrieval.ranked.candidates import MAX_CANDIDATES, find_candidates
@@ -18,10 +20,6 @@ from rolltop.toolsets.retrieval.ranked.file_kinds import DOCUMENT, wanted_kinds
 from rolltop.toolsets.retrieval.ranked.snippets import snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from rolltop.core.embedding import Matrix
-    from rolltop.toolsets.retrieval.index.vectors import Vectors
     from rolltop.toolsets.retrieval.ranked.bm25f import Score, Weights
     from rolltop.toolsets.retrieval.ranked.candidates import Candidate, Candidates, RankedTree
 

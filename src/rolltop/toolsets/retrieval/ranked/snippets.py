@@ -7,10 +7,8 @@ output and the matches; the text itself is only scanned by string methods.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator
+from typing import Final
 
 # Code points of a preview, ellipses included.
 PREVIEW: Final = 400

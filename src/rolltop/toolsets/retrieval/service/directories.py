@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page
-from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS
+from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS, JsonObject
 from rolltop.toolsets.retrieval.service.root_lookup import (
+    CallTimer,
     candidate_roots,
     locate,
     reader_tool,
@@ -26,19 +29,14 @@ from rolltop.workspace import (
     DirectoryEntry,
     FileStat,
     PathError,
+    ResolvedPath,
+    Root,
+    Roots,
     SkippedEntries,
     is_binary,
     is_uri_safe,
     is_utf8_path,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.retrieval.models import JsonObject
-    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
-    from rolltop.workspace import ResolvedPath, Root, Roots
 
 _CURSOR: Final = "dir"
 # Tokens: no entry takes fewer.

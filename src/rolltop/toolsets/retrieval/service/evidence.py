@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.addresses import Address
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import CallContext
     from rolltop.workspace import Roots
 
 _MAX_BYTES: Final = 1 << 26

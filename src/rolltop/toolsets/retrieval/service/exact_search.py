@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core import token_counter
 from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import (
     FocusedText,
@@ -18,29 +20,23 @@ from rolltop.core.pagination import (
     count_tokens,
     without_addresses,
 )
-from rolltop.toolsets.retrieval.grep import ELLIPSIS, find_suggestion, globs_by_root, search
+from rolltop.toolsets.retrieval.grep import (
+    ELLIPSIS,
+    SearchRoot,
+    find_suggestion,
+    globs_by_root,
+    search,
+)
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
+from rolltop.toolsets.retrieval.models import JsonObject, Line, Query, SearchMatch, SearchResults
 from rolltop.toolsets.retrieval.service.root_lookup import (
+    CallTimer,
     relative_glob,
     repo_label,
     roots_for_glob,
     select_roots,
 )
 from rolltop.workspace import SkippedEntries
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.context import CallContext
-    from rolltop.toolsets.retrieval.grep import SearchRoot
-    from rolltop.toolsets.retrieval.models import (
-        JsonObject,
-        Line,
-        Query,
-        SearchMatch,
-        SearchResults,
-    )
-    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
 
 _MAX_CURSOR_LENGTH: Final = 1 << 14
 _SUGGESTION_SECONDS: Final = 1.0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.pagination import TextPage, VerbatimText
 from rolltop.core.tools import ResourceContents
@@ -21,26 +23,19 @@ from rolltop.toolsets.retrieval.line_index import (
     TextReader,
     build_line_index,
 )
+from rolltop.toolsets.retrieval.models import JsonObject
 from rolltop.toolsets.retrieval.service.root_lookup import (
+    CallTimer,
     candidate_roots,
     locate,
     reader_tool,
     root_name,
     translate_error,
 )
-from rolltop.workspace import PathError
+from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.errors import path_unreadable
 from rolltop.workspace.file_stat import is_open_for_writing, is_stable
 from rolltop.workspace.safe_open import still_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.toolsets.retrieval.models import JsonObject
-    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
-    from rolltop.workspace import ResolvedPath
-
 
 _LINES: Final = re.compile(r"L?(\d{1,18})(?:-L?(\d{1,18}))?")
 # Characters read for each token of the budget: ordinary text has half of that.

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
 from rolltop.core import embedding, logging
 from rolltop.core.addresses import file_address
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidConfig
-from rolltop.core.fulltext import FoundText
+from rolltop.core.fulltext import FoundText, TextQuery
 from rolltop.core.pagination import Page
 from rolltop.toolsets.retrieval.grep import (
+    FileGlob,
+    SearchRoot,
     find_matching_files,
     find_suggestion,
     find_term_files,
@@ -29,7 +34,7 @@ from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
 from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
 from rolltop.toolsets.retrieval.index.vector_builder import VectorBuilder
 from rolltop.toolsets.retrieval.index.vectors import Vectors
-from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.models import JsonObject, Order, Query, RankedResult, TermFiles
 from rolltop.toolsets.retrieval.ranked import MAX_RESULTS, Meaning, RankedTree, Ranking
 from rolltop.toolsets.retrieval.ranked import search as search_ranked
 from rolltop.toolsets.retrieval.service.exact_search import empty_meta
@@ -42,30 +47,14 @@ from rolltop.toolsets.retrieval.service.result_pages import (
     find_snapshots,
 )
 from rolltop.toolsets.retrieval.service.root_lookup import (
+    CallTimer,
     relative_glob,
     repo_label,
     roots_for_glob,
     select_roots,
 )
 from rolltop.toolsets.retrieval.store import Unusable
-from rolltop.workspace import SkippedEntries, is_utf8_path
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.embedding import Embedder, Matrix
-    from rolltop.core.fulltext import TextQuery
-    from rolltop.toolsets.retrieval.grep import FileGlob, SearchRoot
-    from rolltop.toolsets.retrieval.models import (
-        JsonObject,
-        Order,
-        RankedResult,
-        TermFiles,
-    )
-    from rolltop.toolsets.retrieval.service.root_lookup import CallTimer
-    from rolltop.workspace import FileStat, Root
-
+from rolltop.workspace import FileStat, Root, SkippedEntries, is_utf8_path
 
 # Seconds of one indexing run, during which it occupies a worker thread.
 _UPDATE_BUDGET_SECONDS: Final = 30.0

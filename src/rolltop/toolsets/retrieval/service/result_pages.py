@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.context import AppContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import compact_json
+from rolltop.toolsets.retrieval.models import RankedResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.toolsets.retrieval.models import RankedResult
     from rolltop.toolsets.retrieval.ranked import Ranking
     from rolltop.workspace import FileStat
 

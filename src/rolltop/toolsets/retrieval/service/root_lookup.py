@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rolltop.core.arguments import value_preview
+from rolltop.core.context import AppContext
 from rolltop.core.errors import InvalidArgument, InvalidConfig, NotFound, RolltopError
 from rolltop.toolsets.retrieval.grep import globs_by_root
-from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS
-from rolltop.workspace import PathError, ResolvedPath
+from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS, JsonObject
+from rolltop.workspace import PathError, ResolvedPath, Root, Roots
 from rolltop.workspace.errors import explain_hidden
 from rolltop.workspace.sandbox import is_possible_path
 from rolltop.workspace.suggestions import suggest_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.toolsets.retrieval.models import JsonObject
-    from rolltop.workspace import Root, Roots
-
 
 # A tool of another toolset, which may be disabled.
 _READER: Final = "smart_read"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from rolltop.core.addresses import record_address
 from rolltop.core.pagination import AddressText, format_timestamp
@@ -12,9 +13,6 @@ from rolltop.toolsets.scratch.models import (
     EvictionPolicy,
     JsonObject,
 )
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 @dataclass(frozen=True)

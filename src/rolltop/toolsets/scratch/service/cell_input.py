@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from rolltop.core import token_counter
 from rolltop.core.argument_names import suggest_field
@@ -28,9 +29,11 @@ from rolltop.toolsets.scratch.models import (
     JsonObject,
     schema_uri,
 )
+from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
 from rolltop.toolsets.scratch.models.records import (
     CellSelection,
     Draft,
+    Edit,
     LineEdit,
     PadChange,
     PadLimits,
@@ -39,12 +42,6 @@ from rolltop.toolsets.scratch.models.records import (
     TextStats,
 )
 from rolltop.toolsets.scratch.syntax import CANONICAL_NAMES, check_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
-    from rolltop.toolsets.scratch.models.records import Edit
 
 ID_LENGTH: Final = 36  # characters of a whole UUID
 _MAX_DEPTH: Final = 100  # levels of nesting of metadata and schemas

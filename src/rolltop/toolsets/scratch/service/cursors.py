@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 from uuid import NAMESPACE_OID, UUID, uuid5
 from zlib import crc32
 
 from rolltop.core import cursor
 from rolltop.core.pagination import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from rolltop.toolsets.scratch.models import JsonObject
+from rolltop.toolsets.scratch.models import JsonObject
 
 CursorPosition = tuple[int, str]
 """The position of the next item, and the start of its id."""

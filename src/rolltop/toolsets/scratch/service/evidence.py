@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rolltop.core.addresses import record_address
+from rolltop.core.addresses import Address, record_address
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.evidence import hash_lines
 from rolltop.toolsets.scratch.models import SERVICE
 from rolltop.toolsets.scratch.service import cell_input, pads
 
 if TYPE_CHECKING:
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import CallContext
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
 

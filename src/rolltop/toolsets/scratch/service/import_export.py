@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
 from rolltop.toolsets.scratch.models import LABEL_KEYS
-from rolltop.toolsets.scratch.models.records import Cell, Pad, SchemaEntry, ValidationSummary
+from rolltop.toolsets.scratch.models.inputs import CellInput
+from rolltop.toolsets.scratch.models.records import (
+    Cell,
+    Pad,
+    PadLimits,
+    SchemaEntry,
+    ValidationSummary,
+)
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models.inputs import CellInput
-    from rolltop.toolsets.scratch.models.records import PadLimits
-
     JsonObject = dict[str, Any]
 
 PAD_FILE: Final = "pad.json"

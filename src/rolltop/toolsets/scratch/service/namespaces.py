@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.pagination import Page, format_timestamp
-from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
+from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE, JsonObject
 from rolltop.toolsets.scratch.service.cell_input import invalid_value, name
 from rolltop.toolsets.scratch.service.cursors import name_id, parse_time_cursor, time_cursor
 from rolltop.toolsets.scratch.service.pads import delete_pad, update_filters
 from rolltop.toolsets.scratch.store import pad_rows
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import JsonObject
 
 
 class Namespaces:

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import finalize
 
 from rolltop.core import embedding, fulltext, logging
 from rolltop.core.addresses import record_address
-from rolltop.core.db import SYSTEM
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import SYSTEM, Tx
+from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import RolltopError
-from rolltop.core.fulltext import FoundText
+from rolltop.core.fulltext import FoundText, IndexHit, TextQuery
+from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import ThreadPool
-from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH
+from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH, JsonObject, SearchMode
+from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import CELL_KIND, KINDS, PAD_KIND
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.embedding import Embedder, Matrix
-    from rolltop.core.fulltext import IndexHit, TextQuery
-    from rolltop.core.principal import Principal
-    from rolltop.toolsets.scratch.models import JsonObject, SearchMode
-    from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 
 VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64

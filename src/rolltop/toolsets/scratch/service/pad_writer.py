@@ -5,26 +5,23 @@ A write that happened is never refused for its answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from rolltop.core import logging, pagination
 from rolltop.core.addresses import full_address, record_address
+from rolltop.core.context import CallContext
+from rolltop.core.db import Tx
 from rolltop.core.pagination import Continuation, add_continuation
-from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
-from rolltop.toolsets.scratch.models.records import PadChange, PadWrite
+from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
+from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
+from rolltop.toolsets.scratch.models.records import Cell, Draft, PadChange, PadWrite, SchemaEntry
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas, validation_runner
 from rolltop.toolsets.scratch.service.read_response import read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rolltop.core.context import CallContext
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import JsonObject
-    from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
-    from rolltop.toolsets.scratch.models.records import Cell, Draft, SchemaEntry
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
 P = ParamSpec("P")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rolltop.core import fulltext
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
@@ -16,7 +19,19 @@ from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
 )
-from rolltop.toolsets.scratch.models.records import Draft, PadWrite
+from rolltop.toolsets.scratch.models.records import (
+    Cell,
+    CellSelection,
+    CellSummary,
+    Draft,
+    Edit,
+    Pad,
+    PadChange,
+    PadLimits,
+    PadWrite,
+    SchemaChange,
+    SchemaEntry,
+)
 from rolltop.toolsets.scratch.service import schemas
 from rolltop.toolsets.scratch.service.cell_input import (
     ID_LENGTH,
@@ -31,21 +46,6 @@ from rolltop.toolsets.scratch.service.text_edits import apply_edits
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models.records import (
-        Cell,
-        CellSelection,
-        CellSummary,
-        Edit,
-        Pad,
-        PadChange,
-        PadLimits,
-        SchemaChange,
-        SchemaEntry,
-    )
     from rolltop.toolsets.scratch.service.cursors import TitlePosition
 
 P = TypeVar("P", "CellSummary", "Cell")

@@ -7,27 +7,23 @@ for a cell. Fields that do not fit are left out and named in `omitted`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import cursor, pagination
+from rolltop.core.db import Tx
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
-from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS
+from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
+from rolltop.toolsets.scratch.models.records import Cell, CellSelection, CellSummary, Pad
 from rolltop.toolsets.scratch.service import cursors
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from rolltop.toolsets.scratch.syntax import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import JsonObject
-    from rolltop.toolsets.scratch.models.records import Cell, CellSelection, CellSummary, Pad
 
 KIND: Final = "cells"
 _CURSOR_KIND: Final = re.compile(rf"{KIND}-[A-Za-z0-9_-]{{4}}")

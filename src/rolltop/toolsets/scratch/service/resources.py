@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core import pagination
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.pagination import Continuation, add_continuation
+from rolltop.toolsets.scratch.models import JsonObject
+from rolltop.toolsets.scratch.models.records import Pad
 from rolltop.toolsets.scratch.service.pads import cells_not_found
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import JsonObject
-    from rolltop.toolsets.scratch.models.records import Pad
 
 _READ: Final = "scratch_read"
 _MAX_COMPLETIONS: Final = 100

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Sequence
+from typing import Final, cast
 from urllib.parse import unquote
 
 from rolltop.core.errors import Conflict
 from rolltop.toolsets.scratch.models import SCHEMA_URI
-from rolltop.toolsets.scratch.models.records import SchemaEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.toolsets.scratch.models.records import SchemaChange
+from rolltop.toolsets.scratch.models.records import SchemaChange, SchemaEntry
 
 HINT: Final = "scratch_schema with action list shows names and ids."
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rolltop.core.addresses import record_address
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.cursor import filtered_kind
-from rolltop.core.db import SYSTEM
+from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.expiry import purge_expired
-from rolltop.core.pagination import Page
+from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.pagination import Page, TextPage
 from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.settings import DEFAULT_SOURCE
-from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE
-from rolltop.toolsets.scratch.models.records import PadLimits
+from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE, JsonObject, PadOrder, SearchMode
+from rolltop.toolsets.scratch.models.inputs import SchemaInput
+from rolltop.toolsets.scratch.models.records import (
+    CellSelection,
+    Pad,
+    PadLimits,
+    SchemaEntry,
+    ValidationSummary,
+)
 from rolltop.toolsets.scratch.service import (
     cell_input,
     cursors,
@@ -28,23 +38,6 @@ from rolltop.toolsets.scratch.service import (
     validation_runner,
 )
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.fulltext import FoundText, TextQuery
-    from rolltop.core.pagination import TextPage
-    from rolltop.toolsets.scratch.models import JsonObject, PadOrder, SearchMode
-    from rolltop.toolsets.scratch.models.inputs import SchemaInput
-    from rolltop.toolsets.scratch.models.records import (
-        CellSelection,
-        Pad,
-        SchemaEntry,
-        ValidationSummary,
-    )
 
 CellSelector = tuple[
     "Sequence[str] | None", "Sequence[int] | None", "Sequence[str] | None", "Sequence[str] | None"

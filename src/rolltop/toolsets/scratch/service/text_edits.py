@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.text.lines import TextLines
-from rolltop.toolsets.scratch.models.records import LineEdit, Replacement
+from rolltop.toolsets.scratch.models.records import Edit, LineEdit, Replacement
 from rolltop.toolsets.scratch.service.cell_input import capacity_error, invalid_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rolltop.core.errors import InvalidArgument
-    from rolltop.toolsets.scratch.models.records import Edit
 
 _MAX_SUGGESTIONS: Final = 3
 _MAX_SHOWN_LINE: Final = 100

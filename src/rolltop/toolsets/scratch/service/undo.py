@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rolltop.core import fulltext
+from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
 from rolltop.core.journal import undo
+from rolltop.core.journal.history import Entry
+from rolltop.toolsets.scratch.models.records import PadLimits
 from rolltop.toolsets.scratch.service import pads
 from rolltop.toolsets.scratch.service.cell_input import measure_text
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from rolltop.toolsets.scratch.store.tables import namespaces
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-    from rolltop.toolsets.scratch.models.records import PadLimits
 
 
 def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:

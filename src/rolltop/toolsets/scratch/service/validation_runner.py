@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core import logging
+from rolltop.core.context import CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import RolltopError
-from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, schema_uri
-from rolltop.toolsets.scratch.models.records import ValidationSummary
-from rolltop.toolsets.scratch.service.cursors import resume_index
+from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, JsonObject, schema_uri
+from rolltop.toolsets.scratch.models.records import (
+    Cell,
+    CellSelection,
+    CellSummary,
+    Draft,
+    SchemaEntry,
+    ValidationSummary,
+)
+from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_index
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.service.schemas import referenced_name
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.syntax import VERSION, CheckRequest, CheckTimeout, Validator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rolltop.core.context import CallContext
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models import JsonObject
-    from rolltop.toolsets.scratch.models.records import (
-        Cell,
-        CellSelection,
-        CellSummary,
-        Draft,
-        SchemaEntry,
-    )
-    from rolltop.toolsets.scratch.service.cursors import CursorPosition
-    from rolltop.toolsets.scratch.syntax import CheckResult
+from rolltop.toolsets.scratch.syntax import (
+    VERSION,
+    CheckRequest,
+    CheckResult,
+    CheckTimeout,
+    Validator,
+)
 
 _BATCH_BYTES: Final = 32 << 20
 _GRACE_SECONDS: Final = 0.25  # the validator itself answers at the limit

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import Text, bindparam, delete, insert, select, type_coerce, update
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import Identifier
-from rolltop.toolsets.scratch.models.records import Cell, CellSummary, TextStats, ValidationSummary
+from rolltop.toolsets.scratch.models.records import (
+    Cell,
+    CellSummary,
+    Draft,
+    Pad,
+    TextStats,
+    ValidationSummary,
+)
 from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents, pads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.scratch.models.records import Draft, Pad
 
 _STATS: Final = ("sha256", "bytes", "characters", "lines", "tokens", "first_line")
 _OUTLINE_COLUMNS: Final = (

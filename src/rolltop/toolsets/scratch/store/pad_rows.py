@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    Executable,
     bindparam,
     case,
     delete,
@@ -19,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from rolltop.core.db import upsert
+from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime, id_range
@@ -34,14 +37,6 @@ from rolltop.toolsets.scratch.store.tables import (
     pads,
     schemas,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import Executable
-
-    from rolltop.core.db import Tx
 
 Condition = ColumnElement[bool]
 TimePosition = tuple["datetime", str]

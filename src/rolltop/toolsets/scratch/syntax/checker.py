@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core.worker_process import is_asked
 
@@ -17,9 +18,6 @@ from .results import (
     schema_not_applied,
     unreadable_result,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The function that checks each language.
 CHECKS: Final[dict[str, str]] = {

@@ -12,16 +12,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from . import tree_sitter_check
 from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at, syntax_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _MAX_CPU_SECONDS: Final = 60  # where neither the server nor the checking process is left to end it
 _SIGKILL: Final = 9

@@ -5,17 +5,14 @@ Each capture is a fault; its name selects the message and the exceptions in `_EX
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import tree_sitter
+from tree_sitter import Node, Tree
 
 from .results import MAX_DIAGNOSTICS, Diagnostic, syntax_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tree_sitter import Node, Tree
 
 _MESSAGES: Final = {
     "reserved": "Unexpected '{}'",

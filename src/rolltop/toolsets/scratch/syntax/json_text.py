@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import MAX_EMAX, Context, Decimal
 from functools import partial
@@ -21,8 +22,6 @@ from .results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from .results import LineColumn, Path
 
 MAX_DEPTH: Final = 1000

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import islice
 from operator import getitem
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import jsonschema_rs
 
 from .json_text import is_array, is_object
 from .results import MAX_DIAGNOSTICS, DataDocument, Diagnostic, LineColumn, Path, schema_not_applied
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 REGISTRY_ADDRESS: Final = "scratchpad://schemas/"
 _UNRESOLVED: Final = re.compile(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import jsonschema_rs
 
@@ -10,9 +11,6 @@ from rolltop.core.errors import InvalidArgument
 
 from .json_text import is_array, is_object
 from .schema import DATA_KEYWORDS, PATTERNS, message_of, pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DIALECTS: Final = (
     "https://json-schema.org/draft/2020-12/schema",

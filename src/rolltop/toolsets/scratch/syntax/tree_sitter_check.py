@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import tree_sitter
+from tree_sitter import Node, Tree
 
 from . import grammar_queries
 from .results import Diagnostic, SyntaxResult, syntax_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tree_sitter import Node, Tree
 
 
 def _c_language() -> object:

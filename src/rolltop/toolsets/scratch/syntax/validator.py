@@ -6,17 +6,15 @@ import asyncio
 import platform
 import time
 import zlib
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import finalize
 
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool, WorkerTimeout
 
 from .results import CheckRequest, CheckResult, CheckTimeout, unreadable_result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _RULES: Final = 5  # grows when the rules here change
 _PARSERS: Final = (

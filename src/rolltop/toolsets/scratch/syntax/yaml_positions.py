@@ -6,20 +6,16 @@ libyaml refuses some rare texts that are valid YAML 1.2; their values have the p
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import yaml
 import yaml_rs
 
 from .json_text import clamp_integer
-from .results import position_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from .results import LineColumn, Path
+from .results import LineColumn, Path, position_at
 
 _TAGS: Final = "tag:yaml.org,2002:"
 _TYPED_SCALAR: Final = re.compile(

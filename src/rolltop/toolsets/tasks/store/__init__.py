@@ -9,8 +9,10 @@ and a restoration brings them back without touching another row.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -32,6 +34,7 @@ from sqlalchemy import (
     update,
 )
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
@@ -52,12 +55,6 @@ from rolltop.toolsets.tasks.store.tables import (
     task_tags,
     tasks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from rolltop.core.db import Tx
 
 Condition = ColumnElement[bool]
 _STORED_COLUMNS: Final = (

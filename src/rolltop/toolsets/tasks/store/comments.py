@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import func, insert, select
 
+from rolltop.core.db import Tx
 from rolltop.toolsets.tasks.models import MAX_COMMENTS_SHOWN, Comment
-from rolltop.toolsets.tasks.store import MAX_VERSION
+from rolltop.toolsets.tasks.store import MAX_VERSION, Condition
 from rolltop.toolsets.tasks.store.tables import task_comments
-
-if TYPE_CHECKING:
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.tasks.store import Condition
 
 
 def read_comments(tx: Tx, owner: str, task_id: str, before: int = 0) -> tuple[list[Comment], int]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from rolltop.core.db import Tx
 from rolltop.core.db.schema import users
 from rolltop.toolsets.tasks.store import visible_conditions
 from rolltop.toolsets.tasks.store.tables import task_blockers, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rolltop.core.db import Tx
 
 
 def lock_graph(tx: Tx, owner: str) -> None:

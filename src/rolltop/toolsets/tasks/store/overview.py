@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 
+from rolltop.core.db import Tx
 from rolltop.toolsets.tasks.store.tables import tasks
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from rolltop.core.db import Tx
 
 
 class TrashedTask(NamedTuple):

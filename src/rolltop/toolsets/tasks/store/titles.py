@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlalchemy import Text, select, type_coerce
 
+from rolltop.core.db import Tx
 from rolltop.toolsets.tasks.store import NEWEST_FIRST, visible_conditions
 from rolltop.toolsets.tasks.store.tables import tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.db import Tx
 
 
 def read_titles(tx: Tx, owner: str, task_ids: Sequence[str], project: str) -> dict[str, str | None]:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, Table, insert, select, update
 
-from rolltop.core.db import upsert
+from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import batches
 from rolltop.toolsets.tasks.models import Comment, Task
 from rolltop.toolsets.tasks.store import column_values, proof_values
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Table
-
-    from rolltop.core.db import Tx
 
 _BATCH_SIZE: Final = 200
 _COLUMNS: Final = (
