@@ -110,8 +110,7 @@ class AppContext:
 
     def load_service(self, path: str) -> Any:  # noqa: ANN401  # the caller names the class
         """Return the service `module:Class` of a toolset; import its module on first use."""
-        module, _, name = path.partition(":")
-        return self.service(getattr(import_module(module), name))
+        return self.service(import_object(path))
 
     def describe_roots(self) -> str:
         """Name the roots with their folders, for whoever runs this process."""
@@ -138,6 +137,12 @@ class AppContext:
         """Tell the listeners that the resource `uri` of the principal's user has changed."""
         for listener in tuple(self.change_listeners):
             listener(principal, uri)
+
+
+def import_object(path: str) -> Any:  # noqa: ANN401  # the caller names it
+    """Return the object `module:name`; import its module."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _python_name(name: str) -> str:

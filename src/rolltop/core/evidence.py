@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.core.addresses import parse_address
 from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.context import import_object
 from rolltop.core.errors import (
     DeadlineExceeded,
     InvalidArgument,
@@ -62,11 +62,8 @@ async def resolve_evidence(call: CallContext, uri: str, *, strictly: bool = Fals
             f"evidence {value_preview(given)} is a {address.kind}",
             hint="A note, a cell, lines of a file or a web address is evidence.",
         )
-    module, _, name = path.partition(":")
     try:
-        record_id, digest = await getattr(import_module(module), name)(
-            call, address, strictly=strictly
-        )
+        record_id, digest = await import_object(path)(call, address, strictly=strictly)
     except InvalidArgument as refused:
         raise InvalidArgument(refused.message, hint=refused.hint) from None
     except RolltopError as missing:

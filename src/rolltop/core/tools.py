@@ -182,6 +182,9 @@ class Toolset:
     `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
     `undo` is the `module:function` that takes back what the journal says of the kinds
     `journal_kinds`: `function(app, tx, entries, texts)`, of one operation, raises UndoConflict.
+    `earlier` is the `module:function` that reads the things of a kind as they were:
+    `function(app, tx, snapshot, kind, ref)` maps ids to an EarlierThing, or None for what was not
+    there: that of one thing whole, or without `ref` of all that was changed since.
     `evidence` maps the kinds of addresses that may prove something to the `module:function` that
     resolves them: `await function(call, address, strictly=…)` returns a record's whole id and a
     sha256, and raises NotFound, or InvalidArgument for what proves nothing.
@@ -204,6 +207,7 @@ class Toolset:
     with_continuation: Callable[[JsonObject, Continuation], JsonObject]
     service: str = ""
     undo: str = ""
+    earlier: str = ""
     journal_kinds: tuple[str, ...] = ()
     evidence: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: tuple[Setting, ...] = ()

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
+from rolltop.core.journal.snapshot import JournalSnapshot, Moment
 from rolltop.core.journal.tables import journaled_tables
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk import store as desk_tables
@@ -49,6 +50,23 @@ def state(desk: AppContext, who: Principal) -> dict[str, list[Any]]:
     return desk.database.read_sync(who, read)
 
 
+def lasting_state(desk: AppContext, who: Principal, sequence: int) -> dict[str, list[Any]]:
+    """What was stored after an entry, without what the journal does not tell of by itself."""
+
+    def read(tx: Tx) -> dict[str, list[Any]]:
+        moment, found = Moment(sequence, tx.now), dict[str, list[Any]]()
+        kinds = {journaled.kind for _table, journaled in journaled_tables()}
+        snapshot = JournalSnapshot(tx, moment, kinds)
+        for table, journaled in journaled_tables():
+            free = journaled.moving | journaled.computed | journaled.derived
+            names = [column.name for column in table.columns if column.name not in free]
+            rows = snapshot.rows(table.c.user_id, [who.user_id])
+            found[table.name] = sorted(repr([row[name] for name in names]) for row in rows)
+        return found
+
+    return desk.database.read_sync(who, read)
+
+
 def undo(desk: AppContext, who: Principal, operation: str) -> Answer:
     return call_tool(desk, who, "desk_undo", operation=operation)
 
@@ -73,6 +91,8 @@ class Writes(RuleBasedStateMachine):
         self.desk = make_desk(self.database)
         self.first = state(self.desk, self.who)
         self.states = [self.first]
+        self.moments: list[tuple[int, dict[str, list[Any]]]] = []
+        self.addresses: dict[str, str] = {}
         self.tasks: list[str] = []
         self.notes: list[str] = []
         self.pads: list[str] = []
@@ -83,7 +103,35 @@ class Writes(RuleBasedStateMachine):
         answer = call_tool(self.desk, self.who, tool, **arguments)
         if len(operations(self.desk, self.who)) > before:
             self.states.append(state(self.desk, self.who))
+            self.note_versions()
         return None if answer.is_error else answer.structured
+
+    def note_versions(self) -> None:
+        """Keep what is stored now, and what is shown at the newest addresses."""
+        newest = self.desk.database.read_sync(self.who, history.last_sequence)
+        now = lasting_state(self.desk, self.who, newest)
+        self.moments.append((newest, now))
+        operation = operations(self.desk, self.who)[-1]
+        listed = call_tool(self.desk, self.who, "desk_history").structured["changes"]
+        for change in listed:
+            if change["operation"] == operation[:8] and "@" in change.get("uri", ""):
+                opened = self.call_read(change["uri"])
+                if "became" not in opened:  # of a pad in the trash no more is shown than that
+                    self.addresses[change["uri"]] = self.shown(opened)
+
+    def call_read(self, uri: str) -> dict[str, Any]:
+        answer = call_tool(self.desk, self.who, "desk_read", uri=uri)
+        assert not answer.is_error, answer.text
+        return answer.structured
+
+    def shown(self, opened: dict[str, Any]) -> str:
+        """What an address shows, without what may be another with every look."""
+        task = opened.get("task", {})
+        free = {"uri", "claim", "released", "evidence"}
+        kept = {name: value for name, value in task.items() if name not in free}
+        cells = [cell["first_line"] for cell in opened.get("cells", ())]
+        shown = (opened.get("text"), opened["title"], opened.get("tags"), sorted(kept), cells)
+        return repr(shown)
 
     @rule(title=st.sampled_from("abc"), text=TEXTS, tags=TAGS, blocker=NUMBER)
     def add_task(self, title: str, text: str, tags: list[str], blocker: int) -> None:
@@ -237,6 +285,10 @@ class Writes(RuleBasedStateMachine):
             answer = call_tool(self.desk, self.who, "desk_undo", since="0", actor="one")
             assert not answer.is_error, answer.text
         assert state(self.desk, self.who) == self.first
+        for sequence, stored in self.moments[:: max(len(self.moments) // 4, 1)]:
+            assert lasting_state(self.desk, self.who, sequence) == stored
+        for uri, shown in self.addresses.items():
+            assert self.shown(self.call_read(uri)) == shown, uri
 
 
 def test_any_writes_undone_in_full_give_back_the_first_state(database: Database) -> None:

@@ -22,7 +22,7 @@ from rolltop.core.journal.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_PURGED: Final = 200
 """Entries or texts of a tenant that go in one transaction of a purge."""
+_ENTRIES_AT_ONCE: Final = 200
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
 _TRASH: Final = ("deleted_at", "trash")
 _j: Final = journal.c
@@ -73,42 +74,45 @@ _HEADS: Final = (*_COLUMNS[:-1], literal("[]"))
 class EntryFilter:
     """Which entries to read: those that fulfil all that is not None.
 
-    `after` and `before` are sequence numbers and, like `since`, exclusive. `client` is a client's
-    name or its label, with the session. `operation` and `ref` are ids or beginnings of ids.
+    `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
+    `client` is a client's name or its label, with the session. `operation` and `ref` are ids or
+    beginnings of ids.
     """
 
     after: int | None = None
     before: int | None = None
     since: datetime | None = None
+    until: datetime | None = None
     client: str | None = None
     project: str | None = None
     operation: str | None = None
     kind: str | None = None
+    kinds: Collection[str] | None = None
     ref: str | None = None
     sequences: Sequence[int] | None = None
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
         """Yield the conditions of a row."""
-        if self.after is not None:
-            yield _j.sequence > self.after
-        if self.before is not None:
-            yield _j.sequence < self.before
-        if self.since is not None:
-            yield _j.at > self.since
-        if self.client is not None:
-            in_session = _j.client.startswith(f"{self.client} (", autoescape=True)
-            yield or_(_j.client == self.client, in_session)
-        if self.project is not None:
-            yield _j.project.in_([self.project, ""])
-        if self.operation is not None:
-            low, high = id_range(self.operation)
-            yield _j.operation.between(low, high)
-        if self.kind is not None:
-            yield _j.kind == self.kind
-        if self.ref is not None:
-            yield _j.ref.startswith(self.ref, autoescape=True)
-        if self.sequences is not None:
-            yield _j.sequence.in_(self.sequences)
+        for name, condition in _CONDITIONS.items():
+            if (value := getattr(self, name)) is not None:
+                yield condition(value)
+
+
+_CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
+    "after": lambda number: _j.sequence > number,
+    "before": lambda number: _j.sequence < number,
+    "since": lambda moment: _j.at > moment,
+    "until": lambda moment: _j.at <= moment,
+    "client": lambda name: or_(
+        _j.client == name, _j.client.startswith(f"{name} (", autoescape=True)
+    ),
+    "project": lambda name: _j.project.in_([name, ""]),
+    "operation": lambda digits: _j.operation.between(*id_range(digits)),
+    "kind": lambda kind: _j.kind == kind,
+    "kinds": _j.kind.in_,
+    "ref": lambda start: _j.ref.startswith(start, autoescape=True),
+    "sequences": _j.sequence.in_,
+}
 
 
 def read_entries(
@@ -120,12 +124,26 @@ def read_entries(
     heads_only: bool = False,
 ) -> list[Entry]:
     """Return the first of the caller's entries that are wanted; heads are without `changes`."""
+    return list(
+        stream_entries(tx, wanted, limit=limit, newest_first=newest_first, heads_only=heads_only)
+    )
+
+
+def stream_entries(
+    tx: Tx,
+    wanted: EntryFilter | None = None,
+    *,
+    limit: int | None = None,
+    newest_first: bool = False,
+    heads_only: bool = False,
+) -> Iterator[Entry]:
+    """Yield entries as `read_entries` returns them, reading no more than are asked for."""
     order = _j.sequence.desc() if newest_first else _j.sequence
     mine = select(*(_HEADS if heads_only else _COLUMNS)).where(
         _j.user_id == tx.scope.user_id, *(wanted or EntryFilter()).conditions()
     )
-    rows = tx.execute(mine.order_by(order).limit(limit)).all()
-    return [_entry_of(row) for row in rows]
+    with tx.execute(mine.order_by(order).limit(limit)) as rows:
+        yield from map(_entry_of, rows.yield_per(_ENTRIES_AT_ONCE))
 
 
 def _entry_of(row: Sequence[Any]) -> Entry:

@@ -170,7 +170,14 @@ class _ThingFinder:
     def find(self, change: _RowChange, changed: Iterable[str]) -> tuple[str, str]:
         """Return the kind and the id of a row's thing, of which some columns were changed."""
         journaled, row = change.journaled, change.row
-        if journaled.owner and change.before and change.after and journaled.order >= set(changed):
+        moved = set(changed)
+        if (
+            journaled.owner
+            and change.before
+            and change.after
+            and moved
+            and moved <= journaled.order
+        ):
             kind, name = journaled.owner
             return kind, canonical_id(row[name])
         key = row[journaled.key]

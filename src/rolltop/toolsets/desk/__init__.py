@@ -55,6 +55,7 @@ TOOLSET: Final = Toolset(
         "INVALID_ARGUMENT": "An argument is unknown, missing or wrong, or the text is no address.",
         "INVALID_TEXT": "The address holds a lone surrogate.",
         "INVALID_CURSOR": "The cursor does not come from this list.",
+        "VERSION_NOT_FOUND": "What was there then is no longer kept; kept_since says since when.",
         "NOT_FOUND": "Nothing is at the address any more, or it is another user's.",
         "CONFLICT": "Later work depends on what would be undone; nothing was.",
         "TIMEOUT": "The call passed call_timeout.",

@@ -21,6 +21,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.toolsets.desk.opened import Opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +144,7 @@ def uri_of(entry: Entry) -> AddressText | None:
     return Address(cast("Kind", entry.kind), short_id(entry.ref), version=version).text
 
 
-def describe_gone(tx: Tx, address: Address) -> JsonObject | None:
+def find_gone(tx: Tx, address: Address) -> Opened | None:
     """Return what became of a thing that is gone for good, if the journal still knows."""
     wanted = EntryFilter(kind=address.kind, ref=address.id)
     last = history.read_entries(tx, wanted, limit=1, newest_first=True)
@@ -151,12 +152,12 @@ def describe_gone(tx: Tx, address: Address) -> JsonObject | None:
         return None
     (entry,) = last
     operation = short_operation(entry.operation)
-    return {
-        "uri": Address(address.kind, short_id(entry.ref)).text,
-        "kind": address.kind,
-        "title": "",
-        "became": f"deleted for good (restore: desk_undo with operation {operation})",
-    }
+    return Opened(
+        Address(address.kind, short_id(entry.ref)),
+        "",
+        became=(f"deleted for good (restore: desk_undo with operation {operation})",),
+        record_id=entry.ref,
+    )
 
 
 async def wait_for_changes(call: CallContext, wanted: EntryFilter, seconds: float) -> Page:

@@ -25,6 +25,7 @@ MAX_OUTLINED_BYTES: Final = 1 << 18
 """Longer texts are shown without the titles around their lines: to find them takes too long."""
 MAX_TITLE_LENGTH: Final = 200
 _MAX_HEADINGS: Final = 6
+_EXTENSIONS: Final = {"markdown": "md", "python": "py"}
 
 
 @dataclass(frozen=True)
@@ -70,16 +71,21 @@ class Opened:
         return pagination.truncate(replace(self.source, envelope=envelope), call.budget, finish)
 
 
-def text_lines(text: str, lines: Lines, resume_at: ResumeAt) -> tuple[TextPage, Lines, str]:
+def text_lines(
+    text: str, lines: Lines, resume_at: ResumeAt, begin: tuple[int, ...] | None = None
+) -> tuple[TextPage, Lines, str]:
     """Select lines of a text; return them, their numbers (None: all) and what became of others.
 
     `resume_at(line, character, left)` returns the arguments that go on there, with so many lines
-    left (0: all).
+    left (0: all). With `begin`, a line and a character of it, what is before is left out.
     """
     whole = TextLines(text)
     total = len(whole)
     first, last, became = clamp_lines(lines, total)
     start, end = whole.span(first, last)
+    if begin is not None:
+        line, char = begin
+        start = min(whole.span(min(line, max(total, 1)), total)[0] + char, end)
 
     def envelope(part: str) -> JsonObject:
         if lines is None and len(part) == len(text):
@@ -107,6 +113,11 @@ def clamp_lines(lines: Lines, total: int) -> tuple[int, int, str]:
         return min(first, max(total, 1)), min(last, max(total, 1)), ""
     first, last = max(1, total - (last - first)), total
     return first, last, f"L{lines[0]}-{lines[1]} are gone: there are {total} lines now"
+
+
+def file_name(language: str) -> str:
+    """Return the name of a file that a cell of a language would be."""
+    return f"cell.{_EXTENSIONS.get(language, language)}"
 
 
 def find_titles(text: str, name: str, line: int) -> list[str]:

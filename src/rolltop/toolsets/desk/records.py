@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.addresses import record_address, short_id
 from rolltop.core.errors import NotFound
 from rolltop.core.pagination import MIN_BUDGET
-from rolltop.toolsets.desk.opened import Opened, find_titles, first_line, text_lines, use_tool
+from rolltop.toolsets.desk.opened import (
+    Opened,
+    file_name,
+    find_titles,
+    first_line,
+    text_lines,
+    use_tool,
+)
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
     from rolltop.toolsets.tasks.service import TaskService
 
-_EXTENSIONS: Final = {"markdown": "md", "python": "py"}
 _HEAD_TOKENS: Final = 100
 """What stands around a task in an answer."""
 
@@ -130,7 +136,7 @@ async def open_cell(call: CallContext, address: Address) -> Opened:
         },
     )
     language = cell["language"]
-    name = f"cell.{_EXTENSIONS.get(language, language)}"
+    name = file_name(language)
     return Opened(
         replace(at, version=str(cell["version"]), lines=lines),
         first_line(text),

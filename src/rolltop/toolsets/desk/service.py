@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from rolltop.core import cursor as cursors
 from rolltop.core.addresses import (
     RECORD_KINDS,
     full_address,
@@ -21,11 +22,13 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
-from rolltop.toolsets.desk import history, links, resume, search, undo
+from rolltop.toolsets.desk import history, links, resume, search, undo, versions
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.links import End
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.reader import TOOLSET as READER
+from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.tools import Toolset
     from rolltop.toolsets.desk.models import (
         JsonObject,
         LinkAnswer,
@@ -48,13 +52,13 @@ if TYPE_CHECKING:
     Opener = Callable[[CallContext, Address], Awaitable[Opened]]
 
 _OPERATION: Final = re.compile(r"[0-9a-f]{8,32}", re.ASCII)
-_OPENERS: Final[Mapping[Kind, tuple[str, Opener]]] = {
-    "note": ("notes", open_note),
-    "pad": ("scratch", open_pad),
-    "cell": ("scratch", open_cell),
-    "task": ("tasks", open_task),
-    "file": ("retrieval", open_file),
-    "section": ("reader", open_section),
+_OPENERS: Final[Mapping[Kind, tuple[Toolset, Opener]]] = {
+    "note": (NOTES, open_note),
+    "pad": (SCRATCH, open_pad),
+    "cell": (SCRATCH, open_cell),
+    "task": (TASKS, open_task),
+    "file": (RETRIEVAL, open_file),
+    "section": (READER, open_section),
 }
 """For each kind of address the toolset whose it is, and what opens it."""
 
@@ -68,7 +72,7 @@ class DeskService:
         for toolset in (NOTES, SCRATCH, TASKS):
             import_module(toolset.service.partition(":")[0])
 
-    async def read(self, call: CallContext, uri: str) -> JsonObject:
+    async def read(self, call: CallContext, uri: str, as_of: str | None) -> JsonObject:
         """Answer desk_read.
 
         Raises:
@@ -77,15 +81,26 @@ class DeskService:
 
         """
         address = parse_address(require_storable(uri, "uri"))
+        request = versions.EarlierRequest.parse(uri, address, as_of)
         self._require_offered(address)
         try:
-            opened = await self._open(call, address)
+            opened = await self._open(replace(call, cursor=None), address)
         except NotFound:
-            if address.kind in RECORD_KINDS:
-                gone = await call.read(history.describe_gone, address)
-                if gone is not None:
-                    return gone
-            raise
+            gone = await call.read(history.find_gone, address) if address.id else None
+            if gone is None:
+                raise
+            opened = gone
+        earlier = None
+        if address.id and (
+            as_of is not None or address.version not in {"", opened.address.version}
+        ):
+            toolset, _open_address = _OPENERS[address.kind]
+            earlier = await versions.open_earlier(call, request, toolset, opened)
+        if earlier is None and call.cursor is not None:
+            raise cursors.invalid_cursor("INVALID_CURSOR")
+        opened = earlier or opened
+        if as_of is not None:
+            return opened.answer(call)
         end = End.of(opened.address, opened.record_id)
         described = await call.read(links.describe_links, self._app, end)
         fields = {**opened.fields, **links.fit_links(described, call.budget)}
@@ -131,10 +146,10 @@ class DeskService:
 
     def _require_offered(self, address: Address) -> None:
         toolset, _open_address = _OPENERS[address.kind]
-        if not self._app.has_toolset(toolset):
+        if not self._app.has_toolset(toolset.name):
             raise NotFound(
                 f"Addresses of a {address.kind} are not opened here",
-                hint=f"This server is set to leave out the toolset {toolset}.",
+                hint=f"This server is set to leave out the toolset {toolset.name}.",
             )
 
     async def _open(self, call: CallContext, address: Address) -> Opened:

@@ -27,6 +27,7 @@ SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
 
 Text = str | None
 Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
+AsOf = Annotated[str | None, Field(description="What was there at this time")]
 Actor = Annotated[str | None, Field(description="Client's name")]
 
 
@@ -55,10 +56,11 @@ async def desk_search(
 async def desk_read(
     call: CallContext,
     uri: Annotated[str, Field(description="rolltop://note/1a2b3c4d#L5-9")],
+    as_of: AsOf = None,
 ) -> dict[str, Any]:
-    """Open any rolltop:// address that an answer shows as uri."""
+    """Open any rolltop:// address that an answer shows as uri; @3 after an id is a version."""
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.read(call, uri)
+    return await service.read(call, uri, as_of)
 
 
 async def desk_history(
@@ -144,6 +146,7 @@ TOOLS: Final = (
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
+        accepts_cursor=True,
         is_core=True,
     ),
     Tool(

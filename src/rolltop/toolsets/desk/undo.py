@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.context import import_object
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
@@ -136,7 +136,5 @@ def _takers(app: AppContext) -> dict[str, TakeBack]:
     found: dict[str, Any] = {}
     for toolset in app.registry.toolsets:
         if toolset.undo:
-            module, _, name = toolset.undo.partition(":")
-            function = getattr(import_module(module), name)
-            found |= dict.fromkeys(toolset.journal_kinds, function)
+            found |= dict.fromkeys(toolset.journal_kinds, import_object(toolset.undo))
     return found

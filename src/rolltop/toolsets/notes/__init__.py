@@ -88,6 +88,7 @@ TOOLSET: Final = Toolset(
         "Before ending, note_save what the next session should know.",
     ),
     tools=TOOLS,
+    earlier="rolltop.toolsets.notes.earlier:read_earlier",
     undo="rolltop.toolsets.notes.undo:take_back",
     journal_kinds=("note",),
     evidence={"note": "rolltop.toolsets.notes.evidence:resolve_note"},

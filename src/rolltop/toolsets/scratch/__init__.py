@@ -67,6 +67,7 @@ TOOLSET: Final = Toolset(
         "Before working something out, scratch_search finds what was worked out before.",
     ),
     tools=TOOLS,
+    earlier="rolltop.toolsets.scratch.service.earlier:read_earlier",
     undo="rolltop.toolsets.scratch.service.undo:take_back",
     journal_kinds=("pad", "cell", "namespace"),
     evidence={"cell": "rolltop.toolsets.scratch.service.evidence:resolve_cell"},

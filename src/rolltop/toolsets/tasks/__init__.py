@@ -45,6 +45,7 @@ TOOLSET: Final = Toolset(
         "Plan with add_task; complete_task as soon as something is done.",
     ),
     tools=TOOLS,
+    earlier="rolltop.toolsets.tasks.earlier:read_earlier",
     undo="rolltop.core.journal.undo:take_back_rows",
     journal_kinds=("task",),
     error_codes={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NotRequired
@@ -41,6 +41,12 @@ MAX_LEASE_SECONDS: Final = 86_400
 TRASH_RETENTION: Final = timedelta(days=30)
 CURSOR: Final = "tasks"
 """The kind of cursor that list_tasks answers without conditions."""
+STORED_COLUMNS: Final = (
+    *("id", "title", "description", "status", "created_at", "updated_at", "version"),
+    *("priority", "due_at", "links", "claimed_until", "claimed_by", "project"),
+    *("acceptance", "evidence", "requires_evidence", "reopen_on_change"),
+)
+"""The columns of a task's row that a Task holds."""
 COMMENTS_CURSOR: Final = "comments"
 """The kind of cursor that get_task answers, before the task is named in it."""
 
@@ -210,6 +216,28 @@ class Task:
     evidence_state: State | None = field(default=None, compare=False)
     evidence_states: tuple[State | None, ...] = field(default=(), compare=False)
 
+    @classmethod
+    def of_row(
+        cls, row: Mapping[str, Any], tags: Iterable[str], blocked_by: Iterable[str], now: datetime
+    ) -> Task:
+        """Return the task of a row, with what other tables have of it, as it is at a moment."""
+        values = {name: row[name] for name in (*STORED_COLUMNS, "parent_id")}
+        until: datetime | None = values.pop("claimed_until")
+        if values["status"] == "completed":
+            until = None
+        if until is None:
+            values["claimed_by"] = None
+        runs = until is not None and until > now
+        values |= {
+            "tags": tuple(sorted(tags)),
+            "blocked_by": tuple(sorted(blocked_by)),
+            "links": tuple(values["links"] or ()),
+            **proof_values(values),
+            "claimed_until": until if runs else None,
+            "lapsed_at": None if runs else until,
+        }
+        return cls(**values)
+
     @property
     def sort_key(self) -> TaskSortKey:
         """Where the task stands in a list."""
@@ -268,6 +296,16 @@ class Task:
             return None
         holder = f" of {self.claimed_by}" if self.claimed_by else ""
         return f"lease{holder} expired at {format_timestamp(self.lapsed_at)}"
+
+
+def proof_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row's criteria and evidence as a Task holds them."""
+    return {
+        "acceptance": tuple(row["acceptance"] or ()),
+        "evidence": tuple(Evidence(*one) for one in row["evidence"] or ()),
+        "requires_evidence": bool(row["requires_evidence"]),
+        "reopen_on_change": bool(row["reopen_on_change"]),
+    }
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
-from rolltop.core.evidence import Evidence
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.tasks.models import (
+    STORED_COLUMNS,
     TRASH_RETENTION,
     CheckedEvidence,
     ClaimAccess,
@@ -57,11 +57,6 @@ from rolltop.toolsets.tasks.store.tables import (
 )
 
 Condition = ColumnElement[bool]
-_STORED_COLUMNS: Final = (
-    *("id", "title", "description", "status", "created_at", "updated_at", "version"),
-    *("priority", "due_at", "links", "claimed_until", "claimed_by", "project"),
-    *("acceptance", "evidence", "requires_evidence", "reopen_on_change"),
-)
 _SEPARATOR: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _NOW: Final = bindparam("now", type_=UTCDateTime)
@@ -91,7 +86,7 @@ _aggregated_columns: Final = {
     ),
 }
 _SELECT_ALL: Final = select(
-    *(tasks.c[name] for name in _STORED_COLUMNS),
+    *(tasks.c[name] for name in STORED_COLUMNS),
     *(
         part.correlate(tasks).scalar_subquery().label(name)
         for name, part in _aggregated_columns.items()
@@ -100,7 +95,7 @@ _SELECT_ALL: Final = select(
 """The one SELECT by which tasks are read: all that a Task holds."""
 _SELECT_TASKS: Final = _SELECT_ALL.where(tasks.c.deleted_at.is_(None))
 
-_COLUMN_NAMES: Final = (*_STORED_COLUMNS, *_aggregated_columns)
+_COLUMN_NAMES: Final = (*STORED_COLUMNS, *_aggregated_columns)
 _GET_TASK: Final = CompiledStatement(
     _SELECT_TASKS.where(tasks.c.id == bindparam("wanted", type_=Identifier))
 )
@@ -390,41 +385,18 @@ def _waiting_statement(given: frozenset[str]) -> CompiledStatement:
 
 def _read_tasks(tx: Tx, statement: CompiledStatement, values: Mapping[str, Any]) -> list[Task]:
     """Return the tasks of a narrowed `_SELECT_TASKS`."""
-    return [_task_of_row(row, tx.now) for row in statement.rows(tx, values)]
+    named = (dict(zip(_COLUMN_NAMES, row, strict=True)) for row in statement.rows(tx, values))
+    return [_task_of_row(row, tx.now) for row in named]
 
 
-def _task_of_row(row: Sequence[Any], now: datetime) -> Task:
-    values: dict[str, Any] = dict(zip(_COLUMN_NAMES, row, strict=True))
-    until: datetime | None = values.pop("claimed_until")
-    if values["status"] == "completed":
-        until = None
-    if until is None:
-        values["claimed_by"] = None
-    runs = until is not None and until > now
-    values |= {
-        "tags": _split_values(values["tags"]),
-        "blocked_by": tuple(str(uuid.UUID(text)) for text in _split_values(values["blocked_by"])),
-        "links": tuple(values["links"] or ()),
-        **proof_values(values),
-        "claimed_until": until if runs else None,
-        "lapsed_at": None if runs else until,
-    }
-    return Task(**values)
+def _task_of_row(row: dict[str, Any], now: datetime) -> Task:
+    tags, blockers = (_split_values(row[name]) for name in ("tags", "blocked_by"))
+    return Task.of_row(row, tags, (str(uuid.UUID(text)) for text in blockers), now)
 
 
-def proof_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row's criteria and evidence as a Task holds them."""
-    return {
-        "acceptance": tuple(row["acceptance"] or ()),
-        "evidence": tuple(Evidence(*one) for one in row["evidence"] or ()),
-        "requires_evidence": bool(row["requires_evidence"]),
-        "reopen_on_change": bool(row["reopen_on_change"]),
-    }
-
-
-def _split_values(joined: str | None) -> tuple[str, ...]:
-    """Return texts that `aggregate_strings` joined, sorted."""
-    return tuple(sorted(joined.split(_SEPARATOR))) if joined else ()
+def _split_values(joined: str | None) -> list[str]:
+    """Return texts that `aggregate_strings` joined."""
+    return joined.split(_SEPARATOR) if joined else []
 
 
 def insert_task(tx: Tx, owner: str, fields: Mapping[str, Any]) -> Task | None:

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Table, insert, select, update
 
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import batches
-from rolltop.toolsets.tasks.models import Comment, Task
-from rolltop.toolsets.tasks.store import column_values, proof_values
+from rolltop.toolsets.tasks.models import Comment, Task, proof_values
+from rolltop.toolsets.tasks.store import column_values
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
 _BATCH_SIZE: Final = 200

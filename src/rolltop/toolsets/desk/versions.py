@@ -1,0 +1,201 @@
+"""Opening notes, pads, cells and tasks as they were: at a version, or at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core import cursor as cursors
+from rolltop.core.addresses import short_id
+from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.context import import_object
+from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.journal.snapshot import (
+    JournalSnapshot,
+    moment_at,
+    moment_of_version,
+    version_not_kept,
+)
+from rolltop.core.pagination import Page, format_timestamp
+from rolltop.toolsets.desk.opened import Opened, file_name, find_titles, first_line, text_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from rolltop.core.addresses import Address
+    from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.snapshot import EarlierThing
+    from rolltop.core.tools import Toolset
+    from rolltop.toolsets.desk.models import JsonObject
+
+_PARTS: Final = frozenset({"pad", "task"})
+"""Kinds of things that are shown in parts: a pad's cells, a task's comments."""
+
+
+@dataclass(frozen=True)
+class EarlierRequest:
+    """What a caller asks for of the time before: an address with a version, or `as_of`."""
+
+    uri: str
+    address: Address
+    as_of: datetime | None
+
+    @classmethod
+    def parse(cls, uri: str, address: Address, as_of: str | None) -> EarlierRequest:
+        """Return the request. Raises InvalidArgument."""
+        if as_of is None:
+            return cls(uri, address, None)
+        if not address.id:
+            raise InvalidArgument(
+                f"as_of opens no {address.kind}: the history of files is git's",
+                hint="`git log -- <path>` lists its commits, `git show <commit>:<path>` opens one.",
+            )
+        if address.version:
+            raise InvalidArgument(
+                "The address names a version, and as_of a time", hint="Send one of the two."
+            )
+        return cls(uri, address, parse_time(as_of, "as_of"))
+
+    @property
+    def cursor_kind(self) -> str:
+        """The kind of the cursors by which an answer goes on."""
+        return cursors.filtered_kind("earlier", self.uri, self.as_of and str(self.as_of))
+
+    def parse_cursor(self, cursor: str | None, count: int) -> tuple[int, ...] | None:
+        """Return the numbers at which an answer goes on. Raises InvalidArgument."""
+        if cursor is None:
+            return None
+        values = cursors.decode(self.cursor_kind, cursor)
+        if len(values) != count or not all(isinstance(one, int) and one >= 0 for one in values):
+            raise cursors.invalid_cursor("INVALID_CURSOR")
+        return tuple(values)
+
+    def resume_at(self, line: int, char: int, _left: int) -> dict[str, object]:
+        """Return the argument that goes on with a text at a character of a line."""
+        return {"cursor": cursors.encode(self.cursor_kind, [line, char])}
+
+
+def parse_time(text: str, name: str) -> datetime:
+    """Parse a time. Raises InvalidArgument."""
+    try:
+        return parse_timestamp(text)
+    except InvalidArgument as refused:
+        hint = "Send a time such as 2026-01-31T09:00, in UTC unless it says."
+        raise InvalidArgument(f"{name}: {refused.message}", hint=hint) from None
+
+
+async def open_earlier(
+    call: CallContext, request: EarlierRequest, toolset: Toolset, now: Opened
+) -> Opened | None:
+    """Open what was there then; `now` is what is there now. None where that is all there is.
+
+    Raises:
+        NotFound: nothing was there.
+        VersionNotKept: it is no longer known.
+
+    """
+    whole = replace(request.address, id=now.record_id)
+    thing = await call.read(_read_thing, call.app, toolset, request, whole, now)
+    if thing is None:
+        return None
+    given = {} if request.as_of is None else {"as_of": format_timestamp(request.as_of)}
+    opened = Opened(
+        replace(whole, id=short_id(whole.id), version=str(thing.version), lines=None),
+        thing.title,
+        fields=thing.fields,
+        became=tuple(_describe(request, thing, now)),
+        tool="desk_read",
+        arguments={"uri": request.uri, **given},
+        record_id=whole.id,
+    )
+    if whole.kind in _PARTS:
+        return _with_parts(opened, request, thing, call.cursor)
+    page, lines, gone = text_lines(
+        thing.text, whole.lines, request.resume_at, request.parse_cursor(call.cursor, 2)
+    )
+    titles: list[str] = []
+    if lines is not None:
+        name = file_name(thing.fields.get("language", "markdown"))
+        titles = await call.run_in_thread(find_titles, thing.text, name, lines[0])
+    return replace(
+        opened,
+        address=replace(opened.address, lines=lines),
+        title=first_line(thing.text),
+        fields={"heading": titles, **thing.fields},
+        became=(*opened.became, *filter(None, [gone])),
+        source=page,
+    )
+
+
+def _read_thing(
+    tx: Tx,
+    app: AppContext,
+    toolset: Toolset,
+    request: EarlierRequest,
+    address: Address,
+    now: Opened,
+) -> EarlierThing | None:
+    kind, ref = address.kind, address.id
+    if request.as_of is not None:
+        moment = moment_at(tx, request.as_of)
+    else:
+        version, newest = int(address.version), int(now.address.version or 0)
+        if not version or 0 < newest < version:
+            return None
+        moment = moment_of_version(tx, (kind, ref), version, newest)
+        if moment is None and kind == "pad":
+            return None  # its cells changed then, which its own entries do not tell
+    thing = None
+    if moment is not None:
+        only = ref if len(toolset.journal_kinds) == 1 else None
+        snapshot = JournalSnapshot(tx, moment, toolset.journal_kinds, only)
+        thing = import_object(toolset.earlier)(app, tx, snapshot, kind, ref)[ref]
+    if thing is None and request.as_of is not None:
+        raise NotFound(
+            f"{value_preview(request.uri)} was not there at {format_timestamp(request.as_of)}",
+            hint="desk_history shows what became of it, and when.",
+        )
+    if thing is None:
+        raise version_not_kept(tx, request.uri)
+    return thing
+
+
+def _describe(request: EarlierRequest, thing: EarlierThing, now: Opened) -> Iterator[str]:
+    """Yield what became of what is shown."""
+    newest, shown = now.address.version, str(thing.version)
+    if request.as_of is None:
+        since = f"changed since @{shown}, which is shown"
+    elif newest == shown:
+        since = f"as of {format_timestamp(request.as_of)}, and now"
+    else:
+        since = f"as of {format_timestamp(request.as_of)}"
+    yield f"{since}: now @{newest}" if newest not in {"", shown} else since
+    if thing.is_deleted:
+        yield "it was in the trash then"
+    yield from (one for one in now.became if "restore: " in one)
+
+
+def _with_parts(
+    opened: Opened, request: EarlierRequest, thing: EarlierThing, cursor: str | None
+) -> Opened:
+    """Return a pad with its cells, or a task with its comments, from where a cursor goes on."""
+    (start,) = request.parse_cursor(cursor, 1) or (0,)
+    is_task = opened.address.kind == "task"
+    # Of a task's first page the task itself is the first item: it is shown whole.
+    parts = [{}, *thing.parts] if is_task else [*thing.parts]
+
+    def envelope(items: list[JsonObject]) -> JsonObject:
+        if not is_task:
+            return {"cells": items}
+        comments = [item for item in items if item]
+        head = {} if start else {name: thing.fields[name] for name in thing.fields if name != "uri"}
+        return {"task": {**head, **({"comments": comments} if comments else {})}}
+
+    source = Page(
+        parts[start:],
+        envelope,
+        lambda index: cursors.encode(request.cursor_kind, [start + index + 1]),
+    )
+    return replace(opened, fields={} if is_task else thing.fields, source=source)

@@ -1,0 +1,70 @@
+"""Tasks as they were, from the journal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from rolltop.core.journal.snapshot import EarlierThing
+from rolltop.core.pagination import format_timestamp
+from rolltop.toolsets.tasks.models import Task
+from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal.snapshot import JournalSnapshot, Row
+    from rolltop.core.pagination import JsonObject
+
+
+def read_earlier(
+    _app: AppContext, _tx: Tx, snapshot: JournalSnapshot, kind: str, ref: str | None = None
+) -> dict[str, EarlierThing | None]:
+    """Map tasks to what they were; None is one that was not there (`Toolset.earlier`)."""
+    refs = snapshot.changed_ids(kind) if ref is None else {ref}
+    found: dict[str, EarlierThing | None] = dict.fromkeys(refs)
+    tags = _group(snapshot.rows(task_tags.c.task_id, refs))
+    blockers = _group(snapshot.rows(task_blockers.c.task_id, refs))
+    comments = {} if ref is None else _group(snapshot.rows(task_comments.c.task_id, refs))
+    for row in snapshot.rows(tasks.c.id, refs):
+        task_id = row["id"]
+        blocked_by = (one["blocker_id"] for one in blockers[task_id])
+        tagged = (one["tag"] for one in tags[task_id])
+        task = Task.of_row(row, tagged, blocked_by, snapshot.moment.at)
+        task = replace(
+            task,
+            version=snapshot.version(kind, task_id, task.version),
+            updated_at=min(task.updated_at, snapshot.moment.at),
+        )
+        found[task_id] = EarlierThing(
+            task.version,
+            task.title,
+            task.description or "",
+            task.updated_at,
+            task.tags,
+            row["deleted_at"] is not None,
+            task.project,
+            task.project is None,
+            fields=task.details,
+            parts=[_comment_data(one) for one in _newest_first(comments.get(task_id, ()))],
+        )
+    return found
+
+
+def _group(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return rows of a table beside the tasks, by task."""
+    found = defaultdict[str, list["Row"]](list)
+    for row in rows:
+        found[row["task_id"]].append(row)
+    return found
+
+
+def _newest_first(comments: Iterable[Row]) -> list[Row]:
+    return sorted(comments, key=lambda row: -cast("int", row["version"]))
+
+
+def _comment_data(row: Row) -> JsonObject:
+    return {"at": format_timestamp(row["created_at"]), "by": row["author"], "text": row["text"]}
