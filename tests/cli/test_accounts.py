@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +75,15 @@ def test_a_token_is_shown_once_alone_on_the_last_line(shell: Shell) -> None:
     assert "read-only" in listed
     assert secret not in listed
     assert secret.encode() not in (shell.data / "desk.db").read_bytes()
+
+
+def test_a_token_lasts_90_days_unless_it_is_said_otherwise(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    first = datetime.now(UTC)
+    said = shell("token", "create", ADA).out
+    days = {first + timedelta(days=90), datetime.now(UTC) + timedelta(days=90)}
+    assert any(f"expires {day:%Y-%m-%d}" in said for day in days)
+    assert "never expires" in shell("token", "create", ADA, "--expires", "never").out
 
 
 def test_a_token_is_bound_to_a_project(shell: Shell) -> None:

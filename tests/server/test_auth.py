@@ -250,15 +250,17 @@ def test_authentication_that_is_not_set_up_is_no_start(
 
 
 def test_no_token_ever_reaches_the_log(tmp_path: Path, store: Accounts) -> None:
-    plain, _ = store.token(store.user("ada@example.org"))
+    plain, token_id = store.token(store.user("ada@example.org"))
     with HttpServer(tmp_path, log_level="trace") as server:
         assert status(server, authorization=f"Bearer {plain}") == 200
         assert status(server, authorization="Bearer rt_swordfish") == 401
+        server.call("who_am_i", token=plain)
         server.process.terminate()
         assert server.ends() == 0
         server.stderr.rest()
         log = "\n".join(server.stderr.seen)
     assert plain not in log
+    assert f"token_id={token_id}" in log
     assert "swordfish" not in log
 
 

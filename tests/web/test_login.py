@@ -84,6 +84,21 @@ def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> Non
     assert ann.get("/").status == 401
 
 
+def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site]) -> None:
+    site = make_site(http__wrong_token_limit=2)
+    plain, _ = new_token(site)
+    ann = Visitor(site)
+    form = ann.get("/").form("/login")
+    assert ann.submit(form, token=plain).status == 200
+    stranger = Visitor(site)
+    form = stranger.get("/").form("/login")
+    for number in range(2):
+        assert stranger.submit(form, token=f"rt_{number}").status == 401
+    page = stranger.submit(form, token="rt_3")  # noqa: S106  # none
+    assert (page.status, "Too many wrong tokens" in page.text) == (429, True)
+    assert ann.get("/").status == 200
+
+
 def test_a_link_is_worth_nothing_where_a_token_is_needed(make_site: Callable[..., Site]) -> None:
     site = make_site()
     ann = Visitor(site)

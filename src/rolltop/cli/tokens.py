@@ -21,6 +21,8 @@ else:
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
 
+_LIFETIME: Final = "90d"
+_NEVER: Final = "never"
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 _DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])")
 
@@ -32,7 +34,10 @@ def configure(parser: ArgumentParser) -> None:
     if command == "token create":
         parser.add_argument("--name", default="token", help="what it is for, such as its client")
         parser.add_argument(
-            "--expires", metavar="WHEN", help="after a time (12h, 90d) or at a date (2030-01-31)"
+            "--expires",
+            metavar="WHEN",
+            default=_LIFETIME,
+            help=f"after a time (12h), at a date (2030-01-31) or {_NEVER}; default: {_LIFETIME}",
         )
         parser.add_argument(
             "--project",
@@ -49,8 +54,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
-    given: str | None = getattr(arguments, "expires", None)
-    expires = None if given is None else parse_expiry(given)  # an empty one is a mistake, not never
+    expires = parse_expiry(getattr(arguments, "expires", _NEVER))
     readonly = getattr(arguments, "read_only", False)
     arguments.read_only = False  # here it is the token's, not the server's
     with open_store(arguments) as database:
@@ -65,13 +69,15 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def parse_expiry(text: str) -> datetime:
-    """Return the moment, in UTC, that a time from now or an ISO date stands for.
+def parse_expiry(text: str) -> datetime | None:
+    """Return the moment, in UTC, that a time from now or an ISO date stands for; None for never.
 
     Raises:
         InvalidConfig: it is neither.
 
     """
+    if text == _NEVER:
+        return None
     lasting = _DURATION.fullmatch(text)
     if lasting:
         return datetime.now(UTC) + timedelta(**{_UNITS[lasting[2]]: int(lasting[1])})
@@ -80,7 +86,7 @@ def parse_expiry(text: str) -> datetime:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidConfig(
-            f"--expires {text!r} is no time", hint="Write 12h, 90d or a date such as 2030-01-31."
+            f"--expires {text!r} is no time", hint="Write 12h, 90d, 2030-01-31 or never."
         ) from None
 
 

@@ -361,7 +361,10 @@ async def dispatch(
             outcome=outcome,
             code=_toolset_code(registered.toolset, error) if error else "",
             request_id=request_id,
-            ids=_record_ids(arguments, result, result.get("data")),
+            ids={
+                "token_id": principal.token_id,
+                **_record_ids(arguments, result, result.get("data")),
+            },
         )
 
 

@@ -11,6 +11,7 @@
     │   ├── UserDeleted           the user the call works for was deleted
     │   └── ShuttingDown          the server is stopping
     ├── DeadlineExceeded          the call's own deadline passed
+    ├── RateLimited               the caller asks too often; over HTTP status 429
     ├── InvalidConfig             a setting is wrong; stops the start (exit 2)
     └── StartupError              anything else that stops the start (exit 1)
         └── IncompatibleStore     the store is newer than the program, or damaged
@@ -123,6 +124,17 @@ class DeadlineExceeded(RolltopError):
     """The call passed `call_timeout`."""
 
     default_code = "TIMEOUT"
+
+
+class RateLimited(RolltopError):
+    """The caller asks too often, or for too much at once."""
+
+    default_code = "RATE_LIMITED"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        """Say so; `retry_after` are the seconds after which there is room."""
+        super().__init__(message, hint=f"Try again in {retry_after} s.")
+        self.retry_after = retry_after
 
 
 class InvalidConfig(RolltopError):

@@ -55,11 +55,22 @@ async def send_json_bytes(
     await send({"type": "http.response.body", "body": body})
 
 
+def client_address(scope: Scope) -> str:
+    """Return the address that a request came from; empty for a Unix socket."""
+    address, *_ = scope["client"] or ("",)
+    return address
+
+
 def log_refusal(scope: Scope, status: int, reason: str) -> None:
     """Log that a request was refused, why, and from where it came; nothing that it said."""
-    address, *_ = scope["client"] or ("",)
     path = scope["path"] if scope["path"] in _PATHS else "other"
-    logging.event("request refused", status=status, reason=reason, address=address, path=path)
+    logging.event(
+        "request refused",
+        status=status,
+        reason=reason,
+        address=client_address(scope),
+        path=path,
+    )
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from rolltop.core.dispatch import UnknownTool
 from rolltop.core.errors import InvalidConfig, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
+from rolltop.server.rate_limits import WrongTokens
 
 if TYPE_CHECKING:
     from rolltop.core import accounts
@@ -28,7 +30,8 @@ else:
 
 _UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
 _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
-_SETTINGS_ACTOR: Final = "http.bearer_token"
+SETTINGS_ACTOR: Final = "http.bearer_token"
+"""Who calls with the token of the settings."""
 _READ_ONLY: Final = "This token may only read"
 
 
@@ -64,6 +67,7 @@ class Authenticator:
         self._off: bool = settings["http.auth"] == "off"
         self._needed: bool = exposed or self._required or bool(self.bearer_token)
         self._touching: dict[str, asyncio.Task[None]] = {}
+        self._wrong_tokens = WrongTokens(settings["http.wrong_token_limit"])
 
     def check(self) -> None:
         """Make sure that somebody can pass where a token is a must; opens the store for that.
@@ -90,10 +94,13 @@ class Authenticator:
                 hint="`rolltop token create EMAIL` makes one.",
             )
 
-    async def authenticate(self, headers: RequestHeaders) -> Principal | AuthFailure | None:
+    async def authenticate(
+        self, headers: RequestHeaders, address: str
+    ) -> Principal | AuthFailure | None:
         """Return the principal of the token's owner; None if no token is needed nor given.
 
         Raises:
+            RateLimited: too many wrong tokens came from the address.
             Unavailable: the store, which alone knows, is out of reach: nobody passes.
 
         """
@@ -107,15 +114,18 @@ class Authenticator:
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
             token = token.strip()
-            if self.bearer_token and hmac.compare_digest(
-                token.encode("utf-8", "replace"), self.bearer_token.encode()
-            ):
-                owner = await self._user.principal(_SETTINGS_ACTOR)
+            if self.is_bearer_token(token):
+                owner = await self._user.principal(SETTINGS_ACTOR)
                 return replace(owner, permissions=frozenset({READ, WRITE}))
-            return await self._find_principal(token)
+            return await self._find_principal(token, address)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
         needed = await self.is_token_needed()
         return AuthFailure(401, _UNAUTHENTICATED, "Bearer") if needed else None
+
+    def is_bearer_token(self, token: str) -> bool:
+        """Whether it is the token in the settings."""
+        own = self.bearer_token
+        return bool(own) and hmac.compare_digest(token.encode("utf-8", "replace"), own.encode())
 
     async def is_token_needed(self) -> bool:
         """Whether callers must bring a token. Raises Unavailable."""
@@ -144,15 +154,24 @@ class Authenticator:
             return False
         return True
 
-    async def find_token(self, plain: str) -> AccessToken | None:
-        """Return the token; None if it is unknown, expired or revoked. Raises Unavailable."""
+    async def find_token(self, plain: str, address: str) -> AccessToken | None:
+        """Return the token; None if it is unknown, expired or revoked.
+
+        Raises:
+            RateLimited: too many wrong tokens came from the address.
+            Unavailable: the store is out of reach.
+
+        """
         if self._off:
             return None
+        digest = hashlib.sha256(plain.encode("utf-8", "replace")).digest()
+        self._wrong_tokens.check(address, digest)
         found = await self._database.read(SYSTEM, accounts.find_token_owner, plain)
+        self._wrong_tokens.note(address, digest, is_right=found is not None)
         return found and found[1]
 
-    async def _find_principal(self, plain: str) -> Principal | AuthFailure:
-        token = await self.find_token(plain)
+    async def _find_principal(self, plain: str, address: str) -> Principal | AuthFailure:
+        token = await self.find_token(plain, address)
         if token is None:
             challenge = f'Bearer error="invalid_token", error_description="{_INVALID_CREDENTIAL}"'
             return AuthFailure(401, _INVALID_CREDENTIAL, challenge)

@@ -58,6 +58,7 @@ from rolltop.server.progress_reporter import ProgressReporter
 from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
 from rolltop.server.skills import EXTENSION, SkillHandlers
+from rolltop.server.subscriptions import LISTEN
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -102,7 +103,7 @@ def build_server(
     resources = ResourceHandlers(app, identify, roots, skill)
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),
-        ("subscriptions/listen", SubscriptionsListenRequestParams, subscriptions.listen),
+        (LISTEN, SubscriptionsListenRequestParams, subscriptions.listen),
         *resources.routes(),
         *PromptHandlers(app).routes(),
         *(skill.routes() if skill else []),

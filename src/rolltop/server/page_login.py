@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import page_sessions
@@ -53,12 +52,14 @@ class PageLogin:
         user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
         return user_id and await self._open(user_id)
 
-    async def use_token(self, token: str) -> str | None:
-        """Return the secret of the session that a bearer token begins; None if it is unknown."""
-        own = self._bearer_token
-        if own and hmac.compare_digest(token.encode("utf-8", "replace"), own.encode()):
+    async def use_token(self, token: str, address: str) -> str | None:
+        """Return the secret of the session that a bearer token begins; None if it is unknown.
+
+        Raises RateLimited if too many wrong ones came from the address.
+        """
+        if self._authentication.is_bearer_token(token):
             return await self._open((await self._user.principal(ACTOR)).user_id)
-        found = await self._authentication.find_token(token)
+        found = await self._authentication.find_token(token, address)
         return found and await self._open(found.user_id, found.id)
 
     async def find_principal(self, secret: str) -> Principal | None:

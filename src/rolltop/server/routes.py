@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from rolltop.core import logging
-from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.errors import IncompatibleStore, RateLimited, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
-from rolltop.server.asgi_responses import RequestHeaders, replay_body, send_error, send_json
-from rolltop.server.auth import Authenticator, AuthFailure
+from rolltop.server.asgi_responses import (
+    RequestHeaders,
+    client_address,
+    replay_body,
+    send_error,
+    send_json,
+)
+from rolltop.server.auth import SETTINGS_ACTOR, Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
+from rolltop.server.rate_limits import CallLimits
 from rolltop.server.request_body import (
     SHUTDOWN_HEADERS,
     SHUTDOWN_MESSAGE,
@@ -23,6 +31,7 @@ from rolltop.server.request_body import (
     RequestMessage,
     send_rejection,
 )
+from rolltop.server.subscriptions import LISTEN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -63,6 +72,10 @@ class HttpApp:
             max_body=app.context.settings["http.max_body"],
             max_total=app.context.settings["http.max_bodies"],
         )
+        self._limits = CallLimits(
+            per_minute=app.context.settings["http.rate_limit"],
+            at_once=app.context.settings["http.max_concurrent_calls"],
+        )
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -95,6 +108,9 @@ class HttpApp:
         self._idle.clear()
         try:
             await self._route(scope, receive, noting)
+        except RateLimited as failure:
+            headers = {"retry-after": str(failure.retry_after)}
+            await send_rejection(scope, send, Rejection.with_message(429, failure.message, headers))
         except (Unavailable, IncompatibleStore):
             await send_error(send, 503, "The store is out of reach", _RETRY_HEADERS)
         except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
@@ -146,10 +162,15 @@ class HttpApp:
         if self._desk.is_stopping:
             await send_error(send, 503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
             return
-        caller = await self._authentication.authenticate(RequestHeaders(scope))
+        caller = await self._authentication.authenticate(
+            RequestHeaders(scope), client_address(scope)
+        )
         if isinstance(caller, AuthFailure):
             await _send_denial(scope, send, caller)
             return
+        token = (caller.token_id or SETTINGS_ACTOR) if caller else ""
+        if token:
+            self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await send_error(send, 405, "Use POST", {"allow": "POST"})
@@ -161,7 +182,8 @@ class HttpApp:
                 await _send_denial(scope, send, denied)
             else:
                 scope[PRINCIPAL_KEY] = caller
-                await self._hand_over(protocol, read, scope, receive, send)
+                with self._limits.running(token) if _counts(token, read) else nullcontext():
+                    await self._hand_over(protocol, read, scope, receive, send)
 
     async def _hand_over(
         self,
@@ -187,6 +209,11 @@ class HttpApp:
                 read.body, read.message, modern=modern
             )
         await protocol(scope, replay_body(body, receive), send)
+
+
+def _counts(token: str, read: RequestMessage) -> bool:
+    """Whether the request is one of those that a token may have a number of at once."""
+    return bool(token) and getattr(read.message, "method", "") != LISTEN
 
 
 def _is_modern(headers: RequestHeaders) -> bool:

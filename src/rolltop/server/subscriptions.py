@@ -36,7 +36,9 @@ else:
     accounts = lazy("rolltop.core.accounts")
 
 _TOKEN_CHECK_INTERVAL: Final = 0.5
-_MAX_STREAMS: Final = 1024
+LISTEN: Final = "subscriptions/listen"
+_MAX_STREAMS: Final = 1000
+_MAX_USER_STREAMS: Final = 20
 _MAX_WATCHED: Final = 10_000
 
 
@@ -86,6 +88,9 @@ class Subscriptions:
             raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
         scope = await self._identify(context)
         user = scope.user_id
+        if len(self._users.get(user, ())) >= _MAX_USER_STREAMS:
+            text = f"You have {_MAX_USER_STREAMS} open subscriptions, the most there may be"
+            raise MCPError(INTERNAL_ERROR, text)
         stream = ListenHandler(_UserEventBus(self._users[user]))
         self._streams[stream] = scope.token_id
         if scope.token_id and (self._check_task is None or self._check_task.done()):

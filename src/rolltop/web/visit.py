@@ -59,8 +59,11 @@ class Login(Protocol):
         """Return the secret of the session that the link begins; None if it is worth nothing."""
         ...
 
-    async def use_token(self, token: str) -> str | None:
-        """Return the secret of the session that the token begins; None if it is unknown."""
+    async def use_token(self, token: str, address: str) -> str | None:
+        """Return the secret of the session that the token begins; None if it is unknown.
+
+        Raises RateLimited if too many unknown ones came from the address.
+        """
         ...
 
     async def find_principal(self, secret: str) -> Principal | None:
@@ -159,6 +162,11 @@ class Visit:
         """Find out who is logged in, if anybody is."""
         if self._new_secret is None:
             self._principal = await self.sessions.find_principal(self._secret)
+
+    @property
+    def address(self) -> str:
+        """Where the request came from; empty for a Unix socket."""
+        return self.request.client.host if self.request.client else ""
 
     @property
     def is_logged_in(self) -> bool:

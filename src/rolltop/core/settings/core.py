@@ -308,6 +308,35 @@ _HTTP: Final = (
         untrusted="down",
     ),
     Setting(
+        "http.rate_limit",
+        "integer",
+        600,
+        "How many requests a minute one token may send to each process.",
+        minimum=1,
+        unlimited=0,
+        untrusted="down",
+    ),
+    Setting(
+        "http.max_concurrent_calls",
+        "integer",
+        20,
+        "How many requests of one token each process serves at once; streams of changes count for"
+        " themselves.",
+        minimum=1,
+        unlimited=0,
+        untrusted="down",
+    ),
+    Setting(
+        "http.wrong_token_limit",
+        "integer",
+        30,
+        "How many wrong tokens a minute one address may bring; behind a proxy all come from its"
+        " address.",
+        minimum=1,
+        unlimited=0,
+        untrusted="down",
+    ),
+    Setting(
         "http.header_timeout",
         "duration",
         10,

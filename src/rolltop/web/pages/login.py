@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.errors import RateLimited
+
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from rolltop.web.visit import PageRoute, Visit
 
 
-async def show_login(visit: Visit, message: str = "") -> Response:
+async def show_login(visit: Visit, message: str = "", status: int = 401) -> Response:
     """Show how to log in, and nothing else."""
     return visit.render(
         "login",
-        401,
+        status,
         takes_links=await visit.sessions.takes_links(),
         origin=f"{visit.request.url.scheme}://{visit.request.url.netloc}",
         message=message,
@@ -37,7 +39,11 @@ async def follow_link(visit: Visit) -> Response:
 
 async def send_token(visit: Visit) -> Response:
     """Log in by a bearer token."""
-    session = await visit.sessions.use_token(visit.form.get("token", "").strip())
+    token = visit.form.get("token", "").strip()
+    try:
+        session = await visit.sessions.use_token(token, visit.address)
+    except RateLimited as failure:
+        return await show_login(visit, f"{failure.message}. {failure.hint}", 429)
     if session is None:
         return await show_login(visit, "The token is unknown, expired or revoked.")
     visit.begin_session(session)
