@@ -14,6 +14,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import dispatch
 from rolltop.core.principal import Principal
 from rolltop.server.auth import Authenticator
+from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from tests.server.apps import make_app
@@ -90,7 +91,7 @@ class Site:
         self.app = app.context
         authentication = Authenticator(app.context, app.user, exposed=False)
         self.login = PageLogin(app.context, app.user, authentication, trusts_links=trusts_links)
-        self.routes = HttpApp(app, authentication, self.login, None)
+        self.routes = HttpApp(app, authentication, self.login, None, Metrics(app))
 
     def close(self) -> None:
         self.app.close()

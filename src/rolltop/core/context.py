@@ -56,6 +56,8 @@ class AppContext:
         """What tells this process's one connection from others; empty where it has many."""
         self.is_stopping = False
         self.change_listeners: list[Callable[[Principal, str], None]] = []
+        self.call_observers: list[Callable[[str, str, float], None]] = []
+        """Each is told of a call that ended: its tool, its outcome or code, and its seconds."""
         self.idle = threading.Event()
         """Set while no call is running."""
         self.idle.set()
@@ -81,6 +83,11 @@ class AppContext:
                 self._calls -= 1
                 if not self._calls:
                     self.idle.set()
+
+    @property
+    def running_calls(self) -> int:
+        """How many calls have no answer yet."""
+        return self._calls
 
     def expire_calls(self) -> None:
         """Make every running call answer now that the server stopped before it was done.

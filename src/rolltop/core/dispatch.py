@@ -354,12 +354,16 @@ async def dispatch(
         outcome, result = "ok", answer.structured
         return answer
     finally:
+        seconds = perf_counter() - started
+        code = _toolset_code(registered.toolset, error) if error else ""
+        for observe in app.call_observers:
+            observe(registered.tool.name, code or outcome, seconds)
         logging.call(
             tool=registered.tool.name,
             user=principal.user_id,
-            duration_ms=(perf_counter() - started) * 1000,
+            duration_ms=seconds * 1000,
             outcome=outcome,
-            code=_toolset_code(registered.toolset, error) if error else "",
+            code=code,
             request_id=request_id,
             ids={
                 "token_id": principal.token_id,

@@ -71,6 +71,11 @@ class ThreadPool:
             self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
         return job.future
 
+    @property
+    def unfinished(self) -> int:
+        """How many functions wait or run."""
+        return self._unfinished
+
     def close(self, wait: float) -> bool:
         """Take no more work and wait up to `wait` seconds for what was taken.
 

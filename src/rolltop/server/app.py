@@ -64,6 +64,10 @@ class ServerApp:
     subscriptions: Subscriptions
     on_unusable_store: Callable[[int], None] = lambda _code: None
     """Called, on a thread, with an exit code when the store turns out to be of no use."""
+    job_observers: list[Callable[[str, str], None]] = field(
+        default_factory=list["Callable[[str, str], None]"]
+    )
+    """Each is told of a background job that ran: its name, and ok or a code of an error."""
     _jobs: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def check(self) -> None:
@@ -82,7 +86,9 @@ class ServerApp:
         threading.Thread(target=work, name="rolltop-warm", daemon=True).start()
         for toolset in self.context.registry.toolsets:
             for job in toolset.jobs:
-                self._jobs.append(asyncio.create_task(run_periodically(self.context, job)))
+                self._jobs.append(
+                    asyncio.create_task(run_periodically(self.context, job, self.job_observers))
+                )
 
     def close_streams(self, *, refuse: bool) -> None:
         """Let change streams end; with `refuse`, answer new calls that the server is stopping."""
@@ -116,17 +122,24 @@ class ServerApp:
         await asyncio.wait([asyncio.create_task(closed.wait())], timeout=timeout)
 
 
-async def run_periodically(app: AppContext, job: Job) -> NoReturn:
+async def run_periodically(
+    app: AppContext, job: Job, observers: Sequence[Callable[[str, str], None]] = ()
+) -> NoReturn:
     """Run the job every so often until cancelled; a failed run is logged and tried again."""
     every = job.interval(app.settings) if callable(job.interval) else job.interval
     await asyncio.sleep(every if job.initial_delay is None else job.initial_delay)
     while True:
+        outcome = "ok"
         try:
             await job.run(app)
         except RolltopError as failure:
+            outcome = failure.code
             logging.event("job failed", level="warn", job=job.name, code=failure.code)
         except Exception as failure:  # noqa: BLE001  # the next run may succeed
+            outcome = "fault"
             logging.fault(failure, message=f"job {job.name} failed")
+        for observe in observers:
+            observe(job.name, outcome)
         await asyncio.sleep(every)
 
 

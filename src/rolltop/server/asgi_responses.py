@@ -11,7 +11,7 @@ from rolltop.core import logging
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
-_PATHS: Final = {"/mcp", "/health", "/ready"}
+_PATHS: Final = {"/mcp", "/health", "/ready", "/metrics"}
 
 
 class RequestHeaders:

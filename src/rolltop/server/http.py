@@ -19,6 +19,7 @@ from typing import Final, cast
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import ASGIApp
 
 from rolltop.core import logging
 from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
@@ -29,6 +30,7 @@ from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
 from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
+from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
@@ -194,8 +196,9 @@ async def _serve(
         app.server, stateless=True, max_request_body_size=settings["http.max_body"] + 1
     )
     protocol = manager.handle_request if opened is None else None
-    routes = HttpApp(app, authentication, login, protocol)
-    web = _web_server(settings, routes)
+    metrics = Metrics(app)
+    routes = HttpApp(app, authentication, login, protocol, metrics)
+    web = _web_server(settings, metrics.counted(HostCheck(routes, settings)))
     async with manager.run():
         serving = asyncio.create_task(web.serve(listening))
         requested = asyncio.create_task(ending.wait())
@@ -237,10 +240,10 @@ async def _tell_link(login: PageLogin, origin: str, opened: Callable[[str], None
         await asyncio.to_thread(opened, f"{origin}/login?link={link}")
 
 
-def _web_server(settings: Settings, routes: HttpApp) -> _UvicornServer:
+def _web_server(settings: Settings, routes: ASGIApp) -> _UvicornServer:
     connections = ConnectionRegistry(ConnectionLimits.from_settings(settings))
     config = uvicorn.Config(
-        HostCheck(routes, settings),
+        routes,
         interface="asgi3",
         http=cast("type[asyncio.Protocol]", partial(HttpConnection, connections)),
         lifespan="off",

@@ -22,6 +22,7 @@ from rolltop.server.asgi_responses import (
 from rolltop.server.auth import SETTINGS_ACTOR, Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
+from rolltop.server.metrics import Metrics
 from rolltop.server.rate_limits import CallLimits
 from rolltop.server.request_body import (
     SHUTDOWN_HEADERS,
@@ -50,7 +51,7 @@ _JSON: Final = "application/json"
 
 
 class HttpApp:
-    """The ASGI application behind the gate: /mcp, /health, /ready and the page for people."""
+    """The ASGI application behind the gate: /mcp, /health, /ready, /metrics, and the page."""
 
     def __init__(
         self,
@@ -58,12 +59,14 @@ class HttpApp:
         authentication: Authenticator,
         login: PageLogin,
         protocol: ASGIApp | None,
+        metrics: Metrics,
     ) -> None:
         """`protocol` is the SDK's application, which gets what may pass; None for no /mcp."""
         self._desk = app.context
         self._authentication = authentication
         self._login = login
         self._protocol = protocol
+        self._metrics = metrics
         self._page: web.WebPage | None = None
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
@@ -126,10 +129,12 @@ class HttpApp:
         path, method = scope["path"].rstrip("/"), scope["method"]
         if path == "/mcp" and self._protocol is not None:
             await self._mcp(self._protocol, scope, receive, send)
-        elif path not in {"/health", "/ready"}:
+        elif path not in {"/health", "/ready", "/metrics"}:
             await self._show_page(scope, receive, send)
         elif method not in {"GET", "HEAD"}:
             await send_error(send, 405, "Use GET", {"allow": "GET, HEAD"})
+        elif path == "/metrics":
+            await _send_metrics(self._metrics, scope, send)
         elif path == "/health":
             await send_json(send, 200, {"status": "ok"})
         else:
@@ -220,6 +225,16 @@ def _is_modern(headers: RequestHeaders) -> bool:
     """Whether the SDK takes the request for one of the era without a handshake, by its header."""
     versions = headers.all("mcp-protocol-version")
     return bool(versions) and versions[0] not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+async def _send_metrics(metrics: Metrics, scope: Scope, send: Send) -> None:
+    denied = metrics.check_reader(scope)
+    if denied is not None:
+        await _send_denial(scope, send, denied)
+        return
+    headers = [(b"content-type", metrics.content_type.encode()), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": metrics.render()})
 
 
 async def _send_denial(scope: Scope, send: Send, denied: AuthFailure) -> None:

@@ -102,6 +102,11 @@ class Subscriptions:
             if not self._users[user]:
                 del self._users[user]
 
+    @property
+    def count(self) -> int:
+        """How many streams are open."""
+        return len(self._streams)
+
     def legacy_routes(self) -> list[Route]:
         """Return the methods of the era before `listen`, for a connection that can deliver."""
         return [

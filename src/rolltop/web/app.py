@@ -135,5 +135,5 @@ async def _answer_not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _answer_not_found_json() -> Response:
-    text = "There is / (the page for people), /mcp, /health and /ready"
+    text = "There is / (the page for people), /mcp, /health, /ready and /metrics"
     return JSONResponse({"error": text}, 404)

@@ -234,6 +234,11 @@ class Database:
         future = self._thread_pool.submit(lambda: self._open_store().require_reachable())
         await asyncio.wrap_future(future)
 
+    @property
+    def unfinished(self) -> int:
+        """How many transactions of coroutines wait for a thread, or run."""
+        return self._thread_pool.unfinished
+
     def require_writable(self) -> None:
         """Return when a write would be taken. Raises Unavailable or IncompatibleStore; blocks."""
         self._open_store().require_writable()

@@ -276,6 +276,14 @@ _HTTP: Final = (
         " Host, besides the loopback's.",
     ),
     Setting(
+        "http.metrics_token",
+        "text",
+        "",
+        "The token that /metrics asks for; without one only this machine may read it, and not"
+        " through a proxy.",
+        secret=True,
+    ),
+    Setting(
         "http.max_body",
         "size",
         32 << 20,

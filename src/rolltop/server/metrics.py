@@ -1,0 +1,124 @@
+"""What /metrics tells, in Prometheus' text format: of this process, and of no user."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+from rolltop.server.asgi_responses import RequestHeaders, client_address
+from rolltop.server.auth import AuthFailure
+from rolltop.server.host_check import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from rolltop.server.app import ServerApp
+
+_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+class Metrics:
+    """The counters of one server, from its start on."""
+
+    def __init__(self, app: ServerApp) -> None:
+        """Observe the server."""
+        self._token: str = app.context.settings["http.metrics_token"].strip()
+        self._registry = CollectorRegistry()
+        self._calls = Counter(
+            "rolltop_calls",
+            "Calls that ended, by tool and by outcome: ok, cancelled, fault or a code of an error.",
+            ["tool", "outcome"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "rolltop_call_seconds",
+            "How long calls took.",
+            ["tool"],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._responses = Counter(
+            "rolltop_http_responses",
+            "Responses by status: 401 is a missing or wrong token, 429 a limit, 503 a full server.",
+            ["status"],
+            registry=self._registry,
+        )
+        self._jobs = Counter(
+            "rolltop_jobs",
+            "Runs of background jobs, by outcome: ok, fault or a code of an error.",
+            ["job", "outcome"],
+            registry=self._registry,
+        )
+        context, subscriptions = app.context, app.subscriptions
+        self._add_gauge("calls_in_flight", "Calls that run now.", lambda: context.running_calls)
+        self._add_gauge(
+            "database_transactions",
+            "Transactions that run or wait for a connection now.",
+            lambda: context.database.unfinished,
+        )
+        self._add_gauge("streams", "Streams of changes that are open.", lambda: subscriptions.count)
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        context.call_observers.append(self._observe_call)
+        app.job_observers.append(self._observe_job)
+
+    content_type: Final = CONTENT_TYPE_PLAIN_0_0_4
+
+    def render(self) -> bytes:
+        """Return all of it as Prometheus reads it."""
+        return generate_latest(self._registry)
+
+    def check_reader(self, scope: Scope) -> AuthFailure | None:
+        """Return why who asks may not read it: it needs its own token, or to be on this machine."""
+        headers = RequestHeaders(scope)
+        if self._token:
+            scheme, _, given = "".join(headers.all("authorization")[:1]).partition(" ")
+            if scheme.lower() == "bearer" and hmac.compare_digest(
+                given.strip().encode("latin-1", "replace"), self._token.encode()
+            ):
+                return None
+            return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
+        address = client_address(scope)
+        is_proxied = any(headers.all(name) for name in _PROXY_HEADERS)
+        if is_proxied or (address and not is_loopback(address)):
+            text = "Without http.metrics_token only this machine may read /metrics"
+            return AuthFailure(403, text, "Bearer")
+        return None
+
+    def counted(self, app: ASGIApp) -> ASGIApp:
+        """Return the application with its responses counted."""
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            async def count(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    self._responses.labels(str(message["status"])).inc()
+                await send(message)
+
+            await app(scope, receive, count)
+
+        return serve
+
+    def _add_gauge(self, name: str, what: str, value: Callable[[], float]) -> None:
+        gauge = Gauge(f"rolltop_{name}", what, registry=self._registry)
+        gauge.set_function(value)
+
+    def _observe_call(self, tool: str, outcome: str, seconds: float) -> None:
+        self._calls.labels(tool, outcome).inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    def _observe_job(self, job: str, outcome: str) -> None:
+        self._jobs.labels(job, outcome).inc()

@@ -1,0 +1,64 @@
+"""What /metrics tells, and whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.server.processes import HttpServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def samples(server: HttpServer, **headers: str) -> dict[tuple[str, ...], float]:
+    """Return the value of each sample, by its name and the values of its labels in their order."""
+    status, given, body = server.ask("GET", "/metrics", headers=headers)
+    assert status == 200
+    assert given["content-type"].startswith("text/plain")
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(body.decode())
+        for sample in family.samples
+    }
+
+
+def test_calls_are_counted_by_tool_and_outcome_and_say_nothing_of_users(tmp_path: Path) -> None:
+    with HttpServer(tmp_path) as server:
+        before = samples(server)
+        server.call("add_task", title="secret plan")
+        for _ in range(2):
+            server.call("get_task", task_id="secret")
+        server.ask("POST", "/mcp", b"{}", {"content-type": "text/plain"})
+        after = samples(server)
+        assert after["rolltop_calls_total", "ok", "add_task"] == 1
+        assert sum(v for k, v in after.items() if k[0] == "rolltop_calls_total") == 3
+        assert ("rolltop_calls_total", "ok", "get_task") not in after
+        assert after["rolltop_call_seconds_count", "add_task"] == 1
+        assert after["rolltop_http_responses_total", "415"] == 1
+        assert after["rolltop_http_responses_total", "200"] > 3
+        assert after["rolltop_calls_in_flight",] == 0
+        assert ("rolltop_database_transactions",) in after
+        assert before["rolltop_streams",] == 0
+        assert after["process_resident_memory_bytes",] > 1e6
+        assert b"secret" not in server.ask("GET", "/metrics")[2]
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
+    tmp_path: Path, header: str
+) -> None:
+    with HttpServer(tmp_path, http__bearer_token="for-calls") as server:  # noqa: S106  # none
+        assert samples(server)
+        status, _, body = server.ask("GET", "/metrics", headers={header: "203.0.113.7"})
+        assert (status, b"http.metrics_token" in body) == (403, True)
+        assert server.ask("POST", "/metrics", b"")[0] == 405
+
+
+def test_its_token_is_not_that_of_calls(tmp_path: Path) -> None:
+    with HttpServer(tmp_path, http__bearer_token="calls", http__metrics_token="metrics") as server:  # noqa: S106
+        assert server.ask("GET", "/metrics")[0] == 401
+        assert server.ask("GET", "/metrics", headers={"authorization": "Bearer calls"})[0] == 401
+        assert samples(server, authorization="Bearer metrics", **{"x-forwarded-for": "203.0.113.7"})
