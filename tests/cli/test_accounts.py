@@ -135,6 +135,10 @@ def test_a_token_needs_its_user(shell: Shell) -> None:
 def test_forms_of_an_expiry() -> None:
     assert str(tokens.parse_expiry("2030-01-31")) == "2030-01-31 00:00:00+00:00"
     assert str(tokens.parse_expiry("2030-01-31T12:00+02:00")) == "2030-01-31 10:00:00+00:00"
-    assert tokens.parse_expiry("1h") < tokens.parse_expiry("2d")
+    soon, later = tokens.parse_expiry("1h"), tokens.parse_expiry("2d")
+    assert soon is not None
+    assert later is not None
+    assert soon < later
+    assert tokens.parse_expiry("never") is None
     with pytest.raises(InvalidConfig):
         tokens.parse_expiry("tomorrow")
