@@ -273,7 +273,7 @@ def test_nor_does_a_file_name_an_entry_so(places: Places, name: str) -> None:
     [
         ("max_result_token", "max_result_tokens"),
         ("http.prot", "http.port"),
-        ("http.rate_limit", ""),
+        ("http.compression", ""),
         ("zzz", ""),
     ],
 )
@@ -294,7 +294,7 @@ def test_an_unknown_variable_of_ours_is_a_warning_with_the_nearest_name(places: 
     assert "ROLLTOP_HTTP_PROT" in notice.text
     assert "did you mean ROLLTOP_HTTP_PORT?" in notice.text
     assert "secret value" not in notice.text
-    for other in ("ROLLTOP_HTTP_RATE_LIMIT", "ROLLTOP_HTTP_FOO", "ROLLTOP_TOKEN", "ROLLTOP_"):
+    for other in ("ROLLTOP_HTTP_COMPRESSION", "ROLLTOP_HTTP_FOO", "ROLLTOP_TOKEN", "ROLLTOP_"):
         (notice,) = places.load({other: "1"}).notices
         assert "did you mean" not in notice.text
     settings = places.load({"HTTP_PROT": "somebody else's"})

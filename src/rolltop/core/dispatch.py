@@ -365,10 +365,8 @@ async def dispatch(
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids={
-                "token_id": principal.token_id,
-                **_record_ids(arguments, result, result.get("data")),
-            },
+            ids=_record_ids(arguments, result, result.get("data"))
+            | {"token_id": principal.token_id},
         )
 
 

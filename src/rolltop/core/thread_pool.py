@@ -72,7 +72,7 @@ class ThreadPool:
         return job.future
 
     @property
-    def unfinished(self) -> int:
+    def backlog(self) -> int:
         """How many functions wait or run."""
         return self._unfinished
 

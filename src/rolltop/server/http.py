@@ -198,7 +198,7 @@ async def _serve(
     protocol = manager.handle_request if opened is None else None
     metrics = Metrics(app)
     routes = HttpApp(app, authentication, login, protocol, metrics)
-    web = _web_server(settings, metrics.counted(HostCheck(routes, settings)))
+    web = _web_server(settings, metrics.count_responses(HostCheck(routes, settings)))
     async with manager.run():
         serving = asyncio.create_task(web.serve(listening))
         requested = asyncio.create_task(ending.wait())

@@ -68,7 +68,7 @@ class Metrics:
         self._add_gauge(
             "database_transactions",
             "Transactions that run or wait for a connection now.",
-            lambda: context.database.unfinished,
+            lambda: context.database.backlog,
         )
         self._add_gauge("streams", "Streams of changes that are open.", lambda: subscriptions.count)
         ProcessCollector(registry=self._registry)
@@ -99,7 +99,7 @@ class Metrics:
             return AuthFailure(403, text, "Bearer")
         return None
 
-    def counted(self, app: ASGIApp) -> ASGIApp:
+    def count_responses(self, app: ASGIApp) -> ASGIApp:
         """Return the application with its responses counted."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:

@@ -235,9 +235,9 @@ class Database:
         await asyncio.wrap_future(future)
 
     @property
-    def unfinished(self) -> int:
+    def backlog(self) -> int:
         """How many transactions of coroutines wait for a thread, or run."""
-        return self._thread_pool.unfinished
+        return self._thread_pool.backlog
 
     def require_writable(self) -> None:
         """Return when a write would be taken. Raises Unavailable or IncompatibleStore; blocks."""
