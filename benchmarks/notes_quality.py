@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks import stores
 from benchmarks.measure import Table
 from rolltop.core import fulltext
+from rolltop.core.fulltext import hybrid_query, indexer
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets.notes import TOOLSET, note_list
 from rolltop.toolsets.notes.models import Content, ListQuery, NewNote, NotePageRequest
@@ -164,7 +165,7 @@ def _rows(name: str, talks: Sequence[Conversation]) -> list[tuple[str, ...]]:
         return [str(item["id"]) for item in page.items]
 
     def in_cells(tx: Tx, asked: str) -> list[str]:
-        hits = fulltext.query(
+        hits = hybrid_query.query(
             tx, asked, kinds=["cell"], filters={}, limit=max(DEPTHS), mode="words"
         )
         return [hit.id for hit in hits]
@@ -203,7 +204,7 @@ def _fill(tx: Tx, sessions: Sequence[str]) -> None:
         for number, session in enumerate(sessions)
         for part, text in enumerate(fulltext.chunks(session))
     ]
-    fulltext.put(tx, documents)
+    indexer.put(tx, documents)
 
 
 def _share(found: Sequence[bool]) -> str:

@@ -15,6 +15,7 @@ from benchmarks.search_pairs import DOCUMENTS, QUERIES, testing_sets, tuning_set
 from rolltop.core import fulltext
 from rolltop.core.db import SYSTEM
 from rolltop.core.embedding import get_embedder
+from rolltop.core.fulltext import hybrid_query, indexer, vector_store
 
 if TYPE_CHECKING:
     from benchmarks.search_pairs import PairSet
@@ -78,7 +79,7 @@ def _measured(pairs: PairSet, model: Embedder) -> dict[fulltext.QueryMode, Quali
             for number, pair in enumerate(pairs.pairs)
             for part, text in enumerate(fulltext.chunks(pair.document))
         ]
-        database.write_sync(scope, fulltext.put, documents)
+        database.write_sync(scope, indexer.put, documents)
         _embed(database, model)
         ranks: dict[fulltext.QueryMode, list[int | None]] = {mode: [] for mode in MODES}
         for number, pair in enumerate(pairs.pairs[:QUERIES]):
@@ -86,7 +87,7 @@ def _measured(pairs: PairSet, model: Embedder) -> dict[fulltext.QueryMode, Quali
             for mode in MODES:
                 hits = database.read_sync(
                     scope,
-                    fulltext.query,
+                    hybrid_query.query,
                     pair.query,
                     kinds=["document"],
                     filters={},
@@ -102,9 +103,9 @@ def _measured(pairs: PairSet, model: Embedder) -> dict[fulltext.QueryMode, Quali
 
 
 def _embed(database: Database, model: Embedder) -> None:
-    while texts := database.read_sync(SYSTEM, fulltext.pending_texts, model.version, _BATCH):
+    while texts := database.read_sync(SYSTEM, vector_store.pending_texts, model.version, _BATCH):
         made = model.embed([text.text for text in texts])
-        database.write_sync(SYSTEM, fulltext.store_vectors, model.version, texts, made)
+        database.write_sync(SYSTEM, vector_store.store_vectors, model.version, texts, made)
 
 
 def _mean(values: list[float]) -> tuple[float, float]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rolltop.core import fulltext
 from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM, Database
+from rolltop.core.fulltext import vector_store
 from rolltop.core.principal import Principal
 from rolltop.core.settings.core import STORE_NAME
 from rolltop.toolsets.scratch.models.records import PadLimits
@@ -83,11 +83,11 @@ def give_vectors(data: Path, version: str, dims: int) -> None:
     random = np.random.default_rng(7)
     scale = (1 / np.arange(1, dims + 1) ** 0.6).astype(np.float32)
     centres = random.standard_normal((200, dims), dtype=np.float32) * scale
-    while texts := database.read_sync(SYSTEM, fulltext.pending_texts, version, _TEXTS_AT_ONCE):
+    while texts := database.read_sync(SYSTEM, vector_store.pending_texts, version, _TEXTS_AT_ONCE):
         made = centres[random.integers(0, 200, len(texts))]
         made += random.standard_normal(made.shape, dtype=np.float32) * scale
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        database.write_sync(SYSTEM, fulltext.store_vectors, version, texts, made)
+        database.write_sync(SYSTEM, vector_store.store_vectors, version, texts, made)
     database.close()
 
 

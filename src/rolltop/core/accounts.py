@@ -18,11 +18,11 @@ from typing import Any, Final
 
 from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 
-from rolltop.core import fulltext
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.fulltext import document_index, indexer
 from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, is_project_name
 
 DEFAULT_EMAIL: Final = "default@localhost"
@@ -176,7 +176,8 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
-    fulltext.drop_all(tx, user.id)  # SQLite's full-text index knows no foreign keys
+    indexer.drop_all(tx, user.id)  # SQLite's full-text indexes know no foreign keys
+    document_index.remove_all(tx, user.id)
     tx.execute(delete(users).where(users.c.id == user.id))
     return counts
 

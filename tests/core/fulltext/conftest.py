@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.core import fulltext
 from rolltop.core.db import SYSTEM
+from rolltop.core.fulltext import hybrid_query, indexer, vector_store
 from tests.fake_embedder import FakeEmbedder
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Index:
     embedder: FakeEmbedder
 
     def put(self, *documents: IndexDocument) -> None:
-        self.database.write_sync(self.scope, fulltext.put, documents)
+        self.database.write_sync(self.scope, indexer.put, documents)
 
     def cell(self, name: str, *parts: str, **filters: str | Sequence[str]) -> None:
         """Put one thing of the kind cell."""
@@ -40,15 +41,15 @@ class Index:
         )
 
     def drop(self, *ids: str) -> None:
-        self.database.write_sync(self.scope, fulltext.drop, "cell", ids)
+        self.database.write_sync(self.scope, indexer.drop, "cell", ids)
 
     def embed(self, embedder: FakeEmbedder | None = None, limit: int = 1000) -> int:
         """Give every text that has none a vector; return how many were kept."""
         embedder = embedder or self.embedder
         version = embedder.version
-        texts = self.database.read_sync(SYSTEM, fulltext.pending_texts, version, limit)
+        texts = self.database.read_sync(SYSTEM, vector_store.pending_texts, version, limit)
         made = embedder.embed([text.text for text in texts])
-        return self.database.write_sync(SYSTEM, fulltext.store_vectors, version, texts, made)
+        return self.database.write_sync(SYSTEM, vector_store.store_vectors, version, texts, made)
 
     def hits(
         self,
@@ -63,7 +64,13 @@ class Index:
         asked: dict[str, Any] = {"kinds": ["cell"], "vector": vector, **more}
         asked.setdefault("version", self.embedder.version)
         return self.database.read_sync(
-            self.scope, fulltext.query, text, filters=filters or {}, limit=limit, mode=mode, **asked
+            self.scope,
+            hybrid_query.query,
+            text,
+            filters=filters or {},
+            limit=limit,
+            mode=mode,
+            **asked,
         )
 
     def ids(self, text: str, mode: QueryMode = "words", **more: Any) -> list[str]:

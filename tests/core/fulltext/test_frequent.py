@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core import fulltext
-from rolltop.core.fulltext import IndexDocument, hybrid_query, sqlite_fts
+from rolltop.core.fulltext import IndexDocument, hybrid_query, indexer, sqlite_fts
 
 if TYPE_CHECKING:
     from tests.core.fulltext.conftest import Index
@@ -93,7 +92,7 @@ def test_what_is_said_to_be_new_and_is_not_takes_the_old_ones_place(index: Index
         documents = [
             IndexDocument("cell", name, 0, f"a boat {name}", {"tag": "two"}) for name in names
         ]
-        index.database.write_sync(index.scope, lambda tx: fulltext.put(tx, documents, new=True))
+        index.database.write_sync(index.scope, lambda tx: indexer.put(tx, documents, new=True))
 
     put_new("abc")
     put_new("cd")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+import psycopg
 import pytest
 from sqlalchemy import func, select, text, update
 
@@ -13,7 +14,14 @@ from rolltop.core import fulltext
 from rolltop.core.accounts import add_user, delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
-from rolltop.core.fulltext import IndexDocument, QueryMode, tables
+from rolltop.core.fulltext import (
+    IndexDocument,
+    QueryMode,
+    hybrid_query,
+    indexer,
+    tables,
+    vector_store,
+)
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
 from tests.fake_embedder import FakeEmbedder
@@ -21,8 +29,6 @@ from tests.older_stores import back_to_core_0006
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sqlalchemy import Connection
 
     from rolltop.core.embedding import Matrix
     from tests.databases import MakeDatabase
@@ -32,8 +38,8 @@ MODES: Final[tuple[QueryMode, ...]] = ("words", "meaning", "hybrid")
 
 def test_words_are_found_within_the_transaction_that_wrote_them(index: Index) -> None:
     def write(tx: Tx) -> list[fulltext.IndexHit]:
-        fulltext.put(tx, [IndexDocument("cell", "a", 0, "a quick fox")])
-        return fulltext.query(tx, "fox", kinds=["cell"], filters={}, limit=5, mode="words")
+        indexer.put(tx, [IndexDocument("cell", "a", 0, "a quick fox")])
+        return hybrid_query.query(tx, "fox", kinds=["cell"], filters={}, limit=5, mode="words")
 
     (hit,) = index.database.write_sync(index.scope, write)
     assert (hit.kind, hit.id, hit.part, hit.snippet) == ("cell", "a", 0, "a quick fox")
@@ -42,7 +48,7 @@ def test_words_are_found_within_the_transaction_that_wrote_them(index: Index) ->
 
 def test_a_transaction_that_fails_leaves_no_words(index: Index) -> None:
     def write(tx: Tx) -> None:
-        fulltext.put(tx, [IndexDocument("cell", "a", 0, "a quick fox")])
+        indexer.put(tx, [IndexDocument("cell", "a", 0, "a quick fox")])
         raise KeyError
 
     with pytest.raises(KeyError):
@@ -155,10 +161,10 @@ def test_filters_change_without_embedding_anew(index: Index) -> None:
     index.cell("a", "gold", namespace="old", tags=["x"])
     index.embed()
     database, scope = index.database, index.scope
-    database.write_sync(scope, fulltext.update_filters, "cell", ["a", "none"], {"namespace": "new"})
+    database.write_sync(scope, indexer.update_filters, "cell", ["a", "none"], {"namespace": "new"})
     assert index.ids("gold", filters={"namespace": ["old"]}) == []
     assert index.ids("gold", filters={"namespace": ["new"], "tags": ["x"]}) == ["a"]
-    database.write_sync(scope, fulltext.update_filters, "cell", ["a"], {"tags": []})
+    database.write_sync(scope, indexer.update_filters, "cell", ["a"], {"tags": []})
     assert index.ids("gold", filters={"tags": ["x"]}) == []
     assert index.embed() == 0
 
@@ -178,7 +184,7 @@ def test_one_tenant_finds_nothing_of_another_and_is_not_weighed_by_it(
     assert index.ids("gold", filters={"namespace": ["n"]}) == ["a"]
     their_index.drop("a", "b")
     their_index.database.write_sync(
-        their_index.scope, fulltext.update_filters, "cell", ["b"], {"namespace": "mine"}
+        their_index.scope, indexer.update_filters, "cell", ["b"], {"namespace": "mine"}
     )
     assert index.hits("gold watch", "hybrid") == before
 
@@ -305,16 +311,19 @@ def test_blank_texts_of_an_older_store_leave_it(
         )
         tx.execute(text(said))
 
-    def without_what_came_after(connection: Connection) -> None:
-        for statement in back_to_core_0006(database.url_kind):
-            connection.execute(text(statement))
+    def without_what_came_after(tx: Tx) -> None:
+        for statement in back_to_core_0006("sqlite"):
+            tx.execute(text(statement))
 
     database.write_sync(SYSTEM, as_core_0005_left_it)
-    if database.url_kind == "postgresql":
-        database.maintain_sync(without_what_came_after)
-    else:
-        database.write_sync(SYSTEM, lambda tx: without_what_came_after(tx.connection))
+    if database.url_kind == "sqlite":
+        database.write_sync(SYSTEM, without_what_came_after)
     database.close()
+    if database.url_kind == "postgresql":
+        # Not in a transaction of ours: that ends with the journal.
+        with psycopg.connect(empty_url) as connection:
+            for statement in back_to_core_0006("postgresql"):
+                connection.execute(statement)
     again = make_database(empty_url)
     index = Index(again, older.scope, older.embedder)
     assert index.ids("gold", "meaning") == ["a"]
@@ -352,13 +361,13 @@ def test_a_change_of_model_is_survived(index: Index) -> None:
 
 def test_vectors_of_texts_that_are_gone_are_not_kept(index: Index) -> None:
     index.cell("a", "gold")
-    texts = index.database.read_sync(SYSTEM, fulltext.pending_texts, "fake/1", 10)
+    texts = index.database.read_sync(SYSTEM, vector_store.pending_texts, "fake/1", 10)
     made = index.embedder.embed(["gold"])
     index.drop("a")
-    stored = index.database.write_sync(SYSTEM, fulltext.store_vectors, "fake/1", texts, made)
+    stored = index.database.write_sync(SYSTEM, vector_store.store_vectors, "fake/1", texts, made)
     assert stored == 0
     with pytest.raises(ValueError, match="one finite vector"):
-        index.database.write_sync(SYSTEM, fulltext.store_vectors, "fake/1", [], made)
+        index.database.write_sync(SYSTEM, vector_store.store_vectors, "fake/1", [], made)
 
 
 def test_another_process_s_vectors_are_seen(

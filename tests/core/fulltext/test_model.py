@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from rolltop.core import fulltext
+from rolltop.core.fulltext import indexer
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def take(index: Index, step: Step) -> None:
         index.drop(name)
     elif kind == "tag":
         index.database.write_sync(
-            index.scope, fulltext.update_filters, "cell", [name], {"tags": tags}
+            index.scope, indexer.update_filters, "cell", [name], {"tags": tags}
         )
     else:
         index.embed(limit=2)

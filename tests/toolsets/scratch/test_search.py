@@ -7,7 +7,7 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rolltop.toolsets.scratch.jobs import embed, index_vectors
+from rolltop.toolsets.scratch.jobs import embed
 from rolltop.toolsets.scratch.service.pad_search import VECTOR_THREAD_NAME
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.desks import make_desk
@@ -190,27 +190,6 @@ def test_words_answer_while_many_vectors_are_read(
             thread.join(PATIENCE)
     answer = mine.ok("scratch_search", query="gull")
     assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
-
-
-def test_the_store_s_own_index_of_vectors_is_looked_after(
-    mine: Caller, me: Principal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = FakeEmbedder()
-    looked_after: list[tuple[str, list[str] | None]] = []
-
-    def index(_database: object, version: str, owners: list[str] | None, _stop: object) -> None:
-        looked_after.append((version, owners))
-
-    install(monkeypatch, fake)
-    mine.desk.service(ScratchService).search_index.load_model()
-
-    monkeypatch.setattr("rolltop.core.fulltext.index_vectors", index)
-    asyncio.run(index_vectors(mine.desk))  # all tenants after a start, then those that grew
-    asyncio.run(index_vectors(mine.desk))
-    mine.pad("gull")
-    asyncio.run(embed(mine.desk))
-    asyncio.run(index_vectors(mine.desk))
-    assert looked_after == [(fake.version, None), (fake.version, [me.tenant_id])]
 
 
 def test_without_the_extra_words_go_on_and_meaning_names_it(

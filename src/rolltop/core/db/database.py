@@ -214,14 +214,6 @@ class Database:
         finally:
             self._release_writer_lock()
 
-    def maintain_sync(self, fn: Callable[[Connection], T], /) -> T:
-        """Return `fn(connection)`, run on the calling thread and a connection of its own.
-
-        Each statement of PostgreSQL's is a transaction by itself, without a limit of time: for
-        what no transaction may hold. Raises Unavailable.
-        """
-        return self._open_store().maintain(fn)
-
     def service(self, kind: Callable[[], T]) -> T:
         """Return the one object of a class that lives as long as this database."""
         return self._services.get(kind)

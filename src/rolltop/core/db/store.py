@@ -15,7 +15,7 @@ from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.db.engine import EngineLimits, create_engines, create_migration_engine
+from rolltop.core.db.engine import EngineLimits, create_engines
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
@@ -91,14 +91,6 @@ class OpenStore:
     def append_entries(self, tx: Tx) -> None:
         """Write what a transaction has changed into the journal, as the last thing it does."""
         journal_writer.append_entries(tx)
-
-    def maintain(self, function: Callable[[Connection], T]) -> T:
-        """Return `function(connection)`, outside transactions and without a limit of time."""
-        engine = create_migration_engine(self._address, self._limits, self._driver)
-        alone = engine.execution_options(isolation_level="AUTOCOMMIT")
-        with map_driver_errors(self._address), alone.connect() as connection:
-            connection.exec_driver_sql("SET statement_timeout = 0")
-            return function(connection)
 
     def require_reachable(self) -> None:
         """Raise Unavailable when a statement cannot be answered."""

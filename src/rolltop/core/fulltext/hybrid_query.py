@@ -35,14 +35,9 @@ from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, s
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from rolltop.core.fulltext import (
-        pgvector,
-        postgres_fts,
-        vector_cache,
-        vector_store,
-    )
+    from rolltop.core.fulltext import postgres_fts, vector_store
+    from rolltop.core.fulltext.vector_cache import VectorQuery
 
-    AnyVectorQuery = vector_cache.VectorQuery | pgvector.ServerVectorQuery
     WordIndex = sqlite_fts.SqliteWordIndex | postgres_fts.PostgresWordIndex
 else:  # a process needs one of the first two at most, and numpy only with an embedder
     postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
@@ -110,11 +105,18 @@ def query(  # noqa: PLR0913  # the seam's own parameters
     kinds: Sequence[str],
     filters: Mapping[str, Sequence[str]],
     limit: int,
-    mode: QueryMode,
-    vector: vector_store.QueryVector | None,
-    version: str,
+    mode: QueryMode = "hybrid",
+    vector: vector_store.QueryVector | None = None,
+    version: str = NO_EMBEDDING,
 ) -> list[IndexHit]:
-    """Answer a query, best hit first: see `rolltop.core.fulltext.query`."""
+    """Return at most `limit` things that answer `text` best, best first, each by its best part.
+
+    `filters`: a thing must have one of the values of every name; an empty list filters nothing.
+    They and the tenant apply before anything is cut. `vector` is the embedding of the query by
+    the model `version`, or the future of it, which is awaited when the words have been looked
+    up; without it the mode hybrid goes by words and meaning finds nothing.
+    Equal scores are ordered by kind, id and part. No text makes it fail.
+    """
     if vector is None and mode == "meaning":
         return []
     if tx.kind == "postgresql":
@@ -124,7 +126,7 @@ def query(  # noqa: PLR0913  # the seam's own parameters
     nearness = None
     if vector is not None and mode != "words":
         few = _filtered_parts(question) if open_to.items is not None else None
-        nearness = vector_store.query_vectors(open_to, version, vector, few)
+        nearness = vector_store.query_vectors(tx, version, vector, few)
     best: list[tuple[HybridCandidate, float]] = []
     for terms in term_lists(text) if mode != "meaning" else [()]:
         best = _search_terms(question, terms, nearness)
@@ -135,7 +137,7 @@ def query(  # noqa: PLR0913  # the seam's own parameters
 
 
 def _search_terms(
-    question: HybridQuery, words: Sequence[str], nearness: AnyVectorQuery | None
+    question: HybridQuery, words: Sequence[str], nearness: VectorQuery | None
 ) -> list[tuple[HybridCandidate, float]]:
     """Rank by some words of the query, and by its meaning."""
     limit = question.limit
@@ -227,9 +229,7 @@ def _search_words(question: HybridQuery, word_query: WordQuery, wanted: int) -> 
     return list(dict.fromkeys([*found, *ask(widest, newest=True)]))
 
 
-def _vector_rows(
-    question: HybridQuery, nearness: AnyVectorQuery, wanted: int
-) -> dict[int, PartRow]:
+def _vector_rows(question: HybridQuery, nearness: VectorQuery, wanted: int) -> dict[int, PartRow]:
     """Return enough of the nearest parts that the query may find, looking further where few are."""
     found: dict[int, PartRow] = {}
     seen, count = 0, wanted

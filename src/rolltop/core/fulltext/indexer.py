@@ -48,8 +48,16 @@ StoredParts = dict[tuple[int, str], list[tuple[int, int]]]
 """Number and place of each stored part, by its item and its text's digest; the last ones first."""
 
 
-def put(tx: Tx, documents: Sequence[IndexDocument], *, new: bool, same_filters: bool) -> None:
-    """Put all parts of the documents' things in place of what the index holds of them."""
+def put(
+    tx: Tx, documents: Sequence[IndexDocument], *, new: bool = False, same_filters: bool = False
+) -> None:
+    """Put the documents in place of all the index holds of their things (kind, id).
+
+    Parts whose text was there before keep their vectors, whatever their place; blank ones are not
+    kept, so that nothing finds them. A thing's filters are those of its first document. `new` says
+    that the index is not expected to hold the things: it is faster then, and right anyway.
+    `same_filters` promises that things it holds have these filters, and spares a look.
+    """
     parts: dict[ItemKey, list[IndexDocument]] = defaultdict(list)
     for document in documents:
         parts[document.kind, document.id].append(document)
@@ -68,7 +76,7 @@ def put(tx: Tx, documents: Sequence[IndexDocument], *, new: bool, same_filters: 
 
 
 def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
-    """Take things out of the index; ids it does not hold are passed over."""
+    """Take things out of the index; ids that it does not hold are passed over."""
     for some in batches(_item_ids(tx, kind, ids)):
         if tx.kind == "sqlite":
             _UNINDEX_ITEMS.run(tx, _bind_values(tx, some))
@@ -76,14 +84,17 @@ def drop(tx: Tx, kind: str, ids: Iterable[str]) -> None:
 
 
 def drop_all(tx: Tx, user_id: str) -> None:
-    """Take everything of one tenant out of the index."""
+    """Take everything of one tenant out of this index, before the tenant is deleted."""
     if tx.kind == "sqlite":
         _UNINDEX_ALL.run(tx, {"owner": user_id})
     _DELETE_ALL.run(tx, {"owner": user_id})
 
 
 def update_filters(tx: Tx, kind: str, ids: Iterable[str], filters: Filters) -> None:
-    """Put these names' values in place of the things' own; other names keep theirs."""
+    """Put these filters' values in place of the things' own; no text is indexed or embedded anew.
+
+    Filters of other names stay; one with an empty list is taken away.
+    """
     items = _item_ids(tx, kind, ids)
     _put_filters(tx, dict.fromkeys(items, filters), items, frozenset(filters))
 

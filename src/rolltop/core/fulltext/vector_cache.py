@@ -90,8 +90,6 @@ class VectorSet:
     projections: Projections | None = None
     count: int = 0
     last_id: int = 0
-    first_id: int = 0
-    """The number after which it begins: the rest is kept elsewhere."""
 
     is_read: bool = False
     """Whether all there were at some moment have been read: what came later are few."""
@@ -125,9 +123,9 @@ class VectorSet:
             self.projections.add(self.count, vectors)
         self.count, self.last_id = needed, last
 
-    def clear(self, first: int = 0) -> None:
-        """Be empty, so that the next look reads everything after the number `first`."""
-        self.__dict__.update(VectorSet(lock=self.lock, first_id=first, last_id=first).__dict__)
+    def clear(self) -> None:
+        """Be empty, so that the next look reads everything."""
+        self.__dict__.update(VectorSet(lock=self.lock).__dict__)
 
     def compare(self, asked: QueryVector, among: Sequence[int] | None) -> VectorQuery:
         """Return the vectors, of these parts where they are given, by their nearness."""

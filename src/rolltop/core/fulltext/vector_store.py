@@ -1,8 +1,5 @@
 """Vectors of parts: in the database for good, and in one matrix a tenant while the process runs.
 
-Where a PostgreSQL server has indexed a tenant's vectors (`pgvector`), the matrix holds only those
-that are newer.
-
 Rows of `search_vectors` are only added and removed, and their numbers are never given twice, so
 what is new since the last look is what has a greater number. Removed ones stay in the matrix
 until it is made anew; the database says at each search which are still there.
@@ -13,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import bindparam, delete, func, insert, select, text, update
@@ -37,14 +34,6 @@ from rolltop.core.fulltext.vector_cache import (
     VectorQuery,
     VectorSet,
 )
-from rolltop.core.lazy_imports import lazy
-
-if TYPE_CHECKING:
-    from rolltop.core.fulltext import pgvector
-    from rolltop.core.fulltext.filters import QueryFilter
-    from rolltop.core.fulltext.pgvector import ServerVectorIndex, ServerVectorQuery
-else:  # only PostgreSQL needs it
-    pgvector = lazy("rolltop.core.fulltext.pgvector")
 
 SCAN_THRESHOLD: Final = 5000
 """Vectors that a query may have to read first: a tenth of a second's work."""
@@ -76,44 +65,41 @@ class VectorSets:
 
 
 def query_vectors(
-    query_filter: QueryFilter, version: str, asked: QueryVector, among: Sequence[int] | None = None
-) -> VectorQuery | ServerVectorQuery:
+    tx: Tx, version: str, asked: QueryVector, among: Sequence[int] | None = None
+) -> VectorQuery:
     """Return the tenant's vectors, of these parts where they are given, by their nearness.
 
     They are up to date with the transaction.
     """
-    tx = query_filter.tx
-    kept, owned = _cached_vectors(tx, version)
+    kept = _cached_vectors(tx, version)
     with kept.lock:
-        _read_newer(tx, version, kept, owned)
-        near = kept.compare(asked, among)
-    if owned is None:
-        return near
-    return pgvector.ServerVectorQuery(query_filter, owned, near, among)
+        _read_newer(tx, version, kept)
+        return kept.compare(asked, among)
 
 
 def is_cache_warm(tx: Tx, version: str) -> bool:
-    """Whether a query by this model has at most a few vectors to read first."""
-    kept, owned = _cached_vectors(tx, version)
-    if kept.is_read:
+    """Whether a query by the model `version` has at most a few vectors to read first.
+
+    The first one of a process reads all of the tenant's: seconds, where there are many.
+    """
+    if _cached_vectors(tx, version).is_read:
         return True
     c = search_vectors.c
-    first = 0 if owned is None else owned.last
-    mine = select(c.id).where(c.user_id == tx.scope.tenant_id, c.embedding == version, c.id > first)
+    mine = select(c.id).where(c.user_id == tx.scope.tenant_id, c.embedding == version)
     counted = select(func.count()).select_from(mine.limit(SCAN_THRESHOLD + 1).subquery())
     return int(tx.execute(counted).scalar_one()) <= SCAN_THRESHOLD
 
 
 def warm_cache(tx: Tx, version: str) -> None:
-    """Read what the next query by this model would have to."""
-    kept, owned = _cached_vectors(tx, version)
+    """Read the tenant's vectors by the model `version` now, so that no query waits for it."""
+    kept = _cached_vectors(tx, version)
     with kept.lock:
-        _read_newer(tx, version, kept, owned)
+        _read_newer(tx, version, kept)
 
 
 def invalidate_cache(tx: Tx, version: str) -> None:
     """Read the tenant's vectors anew at the next look: too many of those kept are gone."""
-    kept, _owned = _cached_vectors(tx, version)
+    kept = _cached_vectors(tx, version)
     with kept.lock:
         kept.clear()
 
@@ -186,25 +172,13 @@ def store_vectors(tx: Tx, version: str, texts: Sequence[PendingText], vectors: M
     return kept
 
 
-def _cached_vectors(tx: Tx, version: str) -> tuple[VectorSet, ServerVectorIndex | None]:
-    """Return the tenant's vectors in memory, and the server's index of the rest."""
-    kept = tx.service(VectorSets).get(tx.scope.tenant_id, version)
-    # A set that holds all there is, and that is few, is too small to have an index.
-    is_small = kept.is_read and not kept.first_id and kept.count < pgvector.MIN_INDEXED_VECTORS
-    if tx.kind == "sqlite" or is_small:
-        return kept, None
-    return kept, pgvector.find_index(tx, version)
+def _cached_vectors(tx: Tx, version: str) -> VectorSet:
+    return tx.service(VectorSets).get(tx.scope.tenant_id, version)
 
 
-def _read_newer(tx: Tx, version: str, kept: VectorSet, index: ServerVectorIndex | None) -> None:
-    """Read what is newer than the last vector kept; in parts, to let other threads run.
-
-    What the server has indexed is not read, and not kept but for a few.
-    """
-    first = 0 if index is None else index.last
-    if not first - SCAN_THRESHOLD <= kept.first_id <= first:
-        kept.clear(first)
-    statement = _newer_statement(tx.kind, is_first=kept.last_id == kept.first_id)
+def _read_newer(tx: Tx, version: str, kept: VectorSet) -> None:
+    """Read what is newer than the last vector kept; in parts, to let other threads run."""
+    statement = _newer_statement(tx.kind, is_first=not kept.last_id)
     values: dict[str, Any] = {"owner": tx.scope.tenant_id, "version": version}
     parts: list[int] = []
     raw: list[bytes] = []

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _ACCESS_WRITE_INTERVAL: Final = 5.0  # seconds
 _EMBED_INTERVAL: Final = 2.0
-_INDEX_INTERVAL: Final = 10.0
 
 
 def _service(app: AppContext) -> ScratchService:
@@ -45,11 +44,6 @@ async def embed(app: AppContext) -> None:
     await _service(app).search_index.embed_pending()
 
 
-async def index_vectors(app: AppContext) -> None:
-    """Update the store's own index of vectors."""
-    await _service(app).search_index.index_vectors()
-
-
 def close(app: AppContext) -> None:
     """Close the service if it was ever loaded."""
     if SERVICE.partition(":")[0] in sys.modules:
@@ -65,5 +59,4 @@ JOBS: Final = (
     Job("scratch.note_accesses", _ACCESS_WRITE_INTERVAL, write_access_times),
     Job("scratch.sweep", _eviction_interval, evict_idle_pads),
     Job("scratch.embed", _EMBED_INTERVAL, embed),
-    Job("scratch.index_vectors", _INDEX_INTERVAL, index_vectors),
 )

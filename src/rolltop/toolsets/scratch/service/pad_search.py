@@ -6,16 +6,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
-from rolltop.core import embedding, fulltext, logging
+from rolltop.core import embedding, logging
 from rolltop.core.addresses import record_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import RolltopError
-from rolltop.core.fulltext import FoundText, IndexHit, TextQuery
+from rolltop.core.fulltext import NO_EMBEDDING, FoundText, IndexHit, TextQuery, hybrid_query
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH, JsonObject, SearchMode
@@ -23,6 +24,11 @@ from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import CELL_KIND, KINDS, PAD_KIND
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
+
+if TYPE_CHECKING:
+    from rolltop.core.fulltext import vector_store
+else:  # numpy comes with the extra
+    vector_store = lazy("rolltop.core.fulltext.vector_store")
 
 VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
@@ -63,7 +69,6 @@ class PadSearch:
         self._query_pool = ThreadPool(2, "rolltop-query")
         finalize(self, self._query_pool.release).atexit = False
         self._warming: set[tuple[str, str]] = set()  # users and versions of vectors
-        self._grown_users: set[str] | None = None  # since the vector index was updated; None: all
 
     async def search(
         self, call: CallContext, query: str, selection: CellSelection, limit: int, mode: SearchMode
@@ -75,10 +80,10 @@ class PadSearch:
         hits, ran, pending = await call.read(find_hits, query, selection, limit, mode, meaning)
         if mode == "hybrid" and meaning is not None and ran == "words":
             self._warm_vectors(call.principal, meaning.version)
-        used = {hit["embedding_version"] for hit in hits} - {fulltext.NO_EMBEDDING}
+        used = {hit["embedding_version"] for hit in hits} - {NO_EMBEDDING}
         if mode == "hybrid" and not used:
             ran = "words"  # no vector is there yet
-        embedder = meaning.version if meaning and used else fulltext.NO_EMBEDDING
+        embedder = meaning.version if meaning and used else NO_EMBEDDING
         return PadSearchResult(hits, embedder, ran, pending)
 
     async def find_texts(
@@ -103,31 +108,18 @@ class PadSearch:
         app = self._app
         if not self.is_available:
             return
-        if not await app.database.read(SYSTEM, fulltext.pending_texts, _NO_MODEL, 1):
+        if not await app.database.read(SYSTEM, vector_store.pending_texts, _NO_MODEL, 1):
             return
         model = await app.run_in_thread(self.load_model)
         while model is not None and not app.is_stopping:
             texts = await app.database.read(
-                SYSTEM, fulltext.pending_texts, model.version, _BATCH_SIZE
+                SYSTEM, vector_store.pending_texts, model.version, _BATCH_SIZE
             )
             if not texts:
                 return
             vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
-            await app.database.write(SYSTEM, fulltext.store_vectors, model.version, texts, vectors)
-            if self._grown_users is not None:
-                self._grown_users |= {one.user_id for one in texts}
-
-    async def index_vectors(self) -> None:
-        """Update the store's own index of vectors: of all users first, then of those that grew."""
-        model = self._model
-        if model is None or not self.is_available:
-            return
-        grown, self._grown_users = self._grown_users, set()
-        if grown is None or grown:
-            owners = None if grown is None else sorted(grown)
-            app = self._app
-            await app.run_in_thread(
-                fulltext.index_vectors, app.database, model.version, owners, lambda: app.is_stopping
+            await app.database.write(
+                SYSTEM, vector_store.store_vectors, model.version, texts, vectors
             )
 
     @property
@@ -172,7 +164,7 @@ class PadSearch:
 
         def read() -> None:
             try:
-                self._app.database.read_sync(principal, fulltext.warm_vector_cache, version)
+                self._app.database.read_sync(principal, vector_store.warm_cache, version)
             except RolltopError as failure:
                 logging.event("vectors not read", level="warn", code=failure.code)
             finally:
@@ -196,7 +188,7 @@ def find_hits(
     The mode hybrid runs as words while the vectors are still to be read, the mode meaning if it
     finds nothing: there may be no vector yet of what could be found.
     """
-    pending = fulltext.count_pending(tx, meaning.version) if meaning else 0
+    pending = vector_store.count_pending(tx, meaning.version) if meaning else 0
     if meaning is None or (mode == "hybrid" and not _is_warm(tx, meaning)):
         mode, meaning = "words", None
     found = _find_documents(tx, query, selection, limit, mode, meaning)
@@ -238,7 +230,7 @@ def _find_texts(
 
 
 def _is_warm(tx: Tx, meaning: QueryEmbedding) -> bool:
-    return fulltext.is_vector_cache_warm(tx, meaning.version)
+    return vector_store.is_cache_warm(tx, meaning.version)
 
 
 def _find_documents(
@@ -250,7 +242,7 @@ def _find_documents(
     meaning: QueryEmbedding | None,
     kinds: Sequence[str] = KINDS,
 ) -> list[IndexHit]:
-    return fulltext.query(
+    return hybrid_query.query(
         tx,
         query,
         kinds=kinds,
@@ -258,7 +250,7 @@ def _find_documents(
         limit=limit,
         mode=mode,
         vector=meaning and meaning.vector,
-        version=meaning.version if meaning else fulltext.NO_EMBEDDING,
+        version=meaning.version if meaning else NO_EMBEDDING,
     )
 
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rolltop.core import fulltext
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
-from rolltop.core.fulltext import IndexDocument
+from rolltop.core.fulltext import IndexDocument, chunks, indexer
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
@@ -542,7 +541,7 @@ def _index_pad(tx: Tx, pad: Pad, *, new: bool = False) -> None:
     """Index a pad's own texts, replacing its document unless it is `new`."""
     words = [str(label) for label in pad.labels.values()]
     text = "\n".join([*words, *pad.tags])
-    fulltext.put(
+    indexer.put(
         tx, [IndexDocument(PAD_KIND, pad.scratch_id, 0, text, _filters(pad, pad.tags))], new=new
     )
 
@@ -557,11 +556,11 @@ def _index_cells(
     documents: list[IndexDocument] = []
     for cell in cells:
         filters = _filters(pad, (*pad.tags, *cell.tags))
-        parts = enumerate(fulltext.chunks(cell.content or ""))
+        parts = enumerate(chunks(cell.content or ""))
         documents += [
             IndexDocument(CELL_KIND, cell.cell_id, at, part, filters) for at, part in parts
         ]
-    fulltext.put(tx, documents, new=new, same_filters=same_tags)
+    indexer.put(tx, documents, new=new, same_filters=same_tags)
 
 
 def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
@@ -574,23 +573,23 @@ def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
 
 def update_filters(tx: Tx, pad: Pad) -> None:
     """Update the filters of a pad's documents and those of its cells."""
-    fulltext.update_filters(tx, PAD_KIND, [pad.scratch_id], _filters(pad, pad.tags))
+    indexer.update_filters(tx, PAD_KIND, [pad.scratch_id], _filters(pad, pad.tags))
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for cell in cell_rows.cell_summaries(tx, pad.scratch_id):
         alike[cell.tags].append(cell.cell_id)
     for tags, ids in alike.items():
-        fulltext.update_filters(tx, CELL_KIND, ids, _filters(pad, (*pad.tags, *tags)))
+        indexer.update_filters(tx, CELL_KIND, ids, _filters(pad, (*pad.tags, *tags)))
 
 
 def unindex_cells(tx: Tx, cell_ids: Sequence[str]) -> None:
     """Remove cells from the index."""
-    fulltext.drop(tx, CELL_KIND, cell_ids)
+    indexer.drop(tx, CELL_KIND, cell_ids)
 
 
 def unindex_pad(tx: Tx, pad: Pad) -> None:
     """Remove a pad and its cells from the index."""
-    fulltext.drop(tx, PAD_KIND, [pad.scratch_id])
-    fulltext.drop(
+    indexer.drop(tx, PAD_KIND, [pad.scratch_id])
+    indexer.drop(
         tx, CELL_KIND, [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rolltop.core import fulltext
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
+from rolltop.core.fulltext import indexer
 from rolltop.core.journal import undo
 from rolltop.core.journal.history import Entry
 from rolltop.toolsets.scratch.models.records import PadLimits
@@ -65,7 +65,7 @@ def _settle_pad(
     pads.unindex_cells(tx, cell_ids)
     pad = pad_rows.get_including_trash(tx, scratch_id)
     if pad is None:
-        fulltext.drop(tx, pads.PAD_KIND, [scratch_id])
+        indexer.drop(tx, pads.PAD_KIND, [scratch_id])
         return
     pad = pad_rows.set_cell_count(tx, pad, cell_rows.reorder(tx, scratch_id, cell_ids))
     for cell in cell_rows.get_cells(tx, scratch_id, cell_ids):
