@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from rolltop.core import logging
 from rolltop.core.db import sqlite
@@ -293,6 +293,77 @@ class IndexFile:
             with suppress(OSError):  # the folder may be gone, and the name with it
                 sqlite.beside(self._path, _GIVEN_UP).touch(mode=0o600)
             raise Damaged from error
+
+
+class Closable(Protocol):
+    """An index that is open."""
+
+    def close(self) -> None:
+        """Close its file."""
+        ...
+
+
+TIndex = TypeVar("TIndex", bound=Closable)
+
+
+class IndexHandle(Generic[TIndex]):
+    """An index of one kind, opened when it is first asked for. Thread-safe.
+
+    A damaged one is made anew at the next use; one that cannot be used is given up. `what` names
+    it in the log, `prefix` begins its files' names.
+    """
+
+    def __init__(
+        self, what: str, folder: Path, prefix: str, open_index: Callable[[], TIndex]
+    ) -> None:
+        self._what: Final = what
+        self._folder: Final = folder
+        self._prefix: Final = prefix
+        self._open_index: Final = open_index
+        self._lock: Final = Lock()
+        self._index: TIndex | None = None
+        self.is_given_up = False
+
+    def get(self, *, begin: bool = False) -> TIndex | None:
+        """Open the index, None if there is none; `begin` creates one."""
+        with self._lock:
+            if self._index is None and not self.is_given_up and (begin or self._exists()):
+                try:
+                    try:
+                        self._index = self._open_index()
+                    except Damaged:  # its successor has another name
+                        self._index = self._open_index()
+                except Busy:
+                    return None  # for now
+                except (OSError, Unusable) as problem:
+                    self.is_given_up = True
+                    self._log("unusable", problem)
+            return self._index
+
+    def fail(self, index: TIndex | None, problem: Unusable) -> bool:
+        """Close an index that cannot be used; False if it was closed before."""
+        with self._lock:
+            if index is None or self._index is not index:
+                return False
+            self._index = None
+            self.is_given_up = not isinstance(problem, Damaged)
+        index.close()
+        self._log("failed", problem)
+        return True
+
+    def close(self) -> None:
+        """Close the index for good."""
+        with self._lock:
+            self.is_given_up = True
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+
+    def _exists(self) -> bool:
+        return next(self._folder.glob(f"{self._prefix}-*.db"), None) is not None
+
+    def _log(self, outcome: str, problem: Exception) -> None:
+        logging.event(f"{self._what} {outcome}", level="warn", reason=type(problem).__name__)
 
 
 @contextmanager

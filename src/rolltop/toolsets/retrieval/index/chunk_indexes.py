@@ -12,15 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from rolltop.core import logging
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex
 from rolltop.toolsets.retrieval.index.chunk_index_builder import ChunkIndexBuilder
 from rolltop.toolsets.retrieval.index.file_text import is_stable
 from rolltop.toolsets.retrieval.store import (
     Busy,
     Connection,
-    Damaged,
     Growth,
+    IndexHandle,
     RowComparison,
     Unusable,
     scatter,
@@ -116,10 +115,8 @@ class ChunkIndexes:
     def __init__(self, roots: Roots, folder: Path) -> None:
         self._roots: Final = roots
         self._folder: Final = folder
-        self._lock: Final = Lock()
-        self._files: Final[dict[str, ChunkIndex]] = {}
+        self._handles: Final = {root.name: _handle(folder, root) for root in roots.named}
         self._builds: Final[dict[str, ChunkIndexBuilder]] = {}
-        self._given_up: Final[set[str]] = set()
         self._built: Final[set[str]] = set()
         self._states: Final = {root.name: RootState(root) for root in roots.named}
 
@@ -129,21 +126,7 @@ class ChunkIndexes:
 
     def file(self, root: Root, *, begin: bool = False) -> ChunkIndex | None:
         """Open a root's index, None if there is none; `begin` creates one."""
-        name = index_name("units", root)
-        with self._lock:
-            if root.name not in self._files and root.name not in self._given_up:
-                if not begin and next(self._folder.glob(f"{name}-*.db"), None) is None:
-                    return None
-                try:
-                    self._files[root.name] = _open_index(self._folder, name)
-                except Busy:
-                    return None  # for now
-                except (OSError, Unusable) as problem:
-                    self._given_up.add(root.name)
-                    logging.event(
-                        "ranked index unusable", level="warn", reason=type(problem).__name__
-                    )
-            return self._files.get(root.name)
+        return self._handles[root.name].get(begin=begin)
 
     def update(
         self, root: Root, files: Callable[[], Sequence[FileStat]], stopped: Callable[[], bool]
@@ -182,25 +165,15 @@ class ChunkIndexes:
 
     def fail(self, root: Root, file: ChunkIndex, problem: Unusable) -> None:
         """Close an unusable index; a damaged one is recreated at the next use."""
-        with self._lock:
-            if self._files.get(root.name) is not file:
-                return
-            del self._files[root.name]
+        if self._handles[root.name].fail(file, problem):
             self._built.discard(root.name)
-            if not isinstance(problem, Damaged):
-                self._given_up.add(root.name)
-        file.close()
-        logging.event("ranked index failed", level="warn", reason=type(problem).__name__)
 
     def close(self) -> None:
         """Close all files and kill the worker processes."""
         for build in list(self._builds.values()):
             build.close()
-        with self._lock:
-            for file in self._files.values():
-                file.close()
-            self._files.clear()
-            self._given_up.update(self._states)
+        for handle in self._handles.values():
+            handle.close()
 
 
 def index_name(kind: str, root: Root) -> str:
@@ -209,9 +182,6 @@ def index_name(kind: str, root: Root) -> str:
     return f"{kind}{blake2b(path, digest_size=8).hexdigest()}"
 
 
-def _open_index(folder: Path, name: str) -> ChunkIndex:
-    """Open a root's index; recreate a damaged one."""
-    try:
-        return ChunkIndex(folder, name)
-    except Damaged:
-        return ChunkIndex(folder, name)
+def _handle(folder: Path, root: Root) -> IndexHandle[ChunkIndex]:
+    name = index_name("units", root)
+    return IndexHandle("ranked index", folder, name, lambda: ChunkIndex(folder, name))

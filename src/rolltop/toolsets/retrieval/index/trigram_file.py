@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Version of the schema; files of other versions are deleted.
 VERSION: Final = 4
 
-_PREFIX: Final = "trigrams"
+PREFIX: Final = "trigrams"
 _SCHEMA: Final = """
     CREATE TABLE files (
         id INTEGER PRIMARY KEY,
@@ -97,7 +97,7 @@ class TrigramFile:
 
     def __init__(self, folder: Path) -> None:
         """Open the newest file in the folder, or begin one. Raises Busy, Damaged or Unusable."""
-        self._file: Final = IndexFile(folder, _PREFIX, VERSION, _SCHEMA)
+        self._file: Final = IndexFile(folder, PREFIX, VERSION, _SCHEMA)
 
     def close(self) -> None:
         """Close the file."""
@@ -153,8 +153,3 @@ class TrigramFile:
     def tidy(self) -> None:
         """Reclaim disk space. Raises Busy."""
         self._file.tidy("INSERT INTO grams (grams) VALUES ('optimize')")
-
-
-def exists(folder: Path) -> bool:
-    """Report whether the folder contains an index file."""
-    return next(folder.glob(f"{_PREFIX}-{VERSION}-*.db"), None) is not None

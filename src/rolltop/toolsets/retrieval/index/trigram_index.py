@@ -14,17 +14,16 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from rolltop.core import logging
 from rolltop.core.context import AppContext
 from rolltop.core.gc_control import pause_gc
 from rolltop.toolsets.retrieval.index.trigram import match_expression
 from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, Refused, TrigramBuild
-from rolltop.toolsets.retrieval.index.trigram_file import BINARY, UNREAD, TrigramFile, exists
+from rolltop.toolsets.retrieval.index.trigram_file import BINARY, PREFIX, UNREAD, TrigramFile
 from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.toolsets.retrieval.store import (
     GONE,
     Busy,
-    Damaged,
+    IndexHandle,
     Row,
     RowComparison,
     Stamp,
@@ -54,10 +53,7 @@ class TrigramIndex:
     """The index of all roots, in one folder. Thread-safe."""
 
     def __init__(self, roots: Roots, folder: Path) -> None:
-        self._folder: Final = folder
-        self._lock: Final = Lock()
-        self._file: TrigramFile | None = None
-        self._given_up = False
+        self._handle: Final = IndexHandle("code index", folder, PREFIX, lambda: TrigramFile(folder))
         self._built = False
         self.is_used = False
         """Whether a search has asked for a view."""
@@ -67,7 +63,7 @@ class TrigramIndex:
     @property
     def is_built(self) -> bool:
         """Whether all files were read once, or no index can be made."""
-        return self._built or self._given_up
+        return self._built or self._handle.is_given_up
 
     @property
     def waiting(self) -> int:
@@ -85,7 +81,7 @@ class TrigramIndex:
         The first run compares all files, later ones only what a search found changed.
         """
         looked = [root for root in self._roots.values() if not self._built or root.pending]
-        if not looked or self._given_up:
+        if not looked or self._handle.is_given_up:
             return
         listed = [(root, root.files(SkippedEntries())) for root in looked]
         large = [(root, entries) for root, entries in listed if root.is_large]
@@ -109,39 +105,18 @@ class TrigramIndex:
 
     def file(self, *, begin: bool = False) -> TrigramFile | None:
         """Open the index on disk, None if there is none; `begin` creates one."""
-        with self._lock:
-            if self._file is None and not self._given_up and (begin or exists(self._folder)):
-                try:
-                    self._file = _open(self._folder)
-                except Busy:
-                    return None  # for now
-                except (OSError, Unusable) as problem:
-                    self._given_up = True
-                    logging.event(
-                        "code index unusable", level="warn", reason=type(problem).__name__
-                    )
-            return self._file
+        return self._handle.get(begin=begin)
 
     def fail(self, file: TrigramFile, problem: Unusable) -> None:
         """Close an unusable index; a damaged one is recreated at the next use."""
-        with self._lock:
-            if self._file is not file:
-                return
-            self._file = None
+        if self._handle.fail(file, problem):
             self._built = False
-            self._given_up = not isinstance(problem, Damaged)
-        self._build.stop_worker()
-        file.close()
-        logging.event("code index failed", level="warn", reason=type(problem).__name__)
+            self._build.stop_worker()
 
     def close(self) -> None:
         """Close the index."""
         self._build.stop_worker()
-        with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
-            self._given_up = True
+        self._handle.close()
 
 
 class RootView:
@@ -333,11 +308,3 @@ def update_index(app: AppContext) -> None:
 def open_index(app: AppContext) -> TrigramIndex:
     """Create the process's index of its roots."""
     return TrigramIndex(app.roots, app.settings["data_dir"] / _FOLDER)
-
-
-def _open(folder: Path) -> TrigramFile:
-    """Open the index; recreate a damaged one."""
-    try:
-        return TrigramFile(folder)
-    except Damaged:
-        return TrigramFile(folder)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import logging
 from rolltop.core.embedding import Matrix
 from rolltop.core.lazy_imports import lazy
-from rolltop.toolsets.retrieval.store import Busy, Damaged, IndexFile, Unusable
+from rolltop.toolsets.retrieval.store import Busy, IndexFile, IndexHandle, Unusable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,11 +84,9 @@ class Vectors:
     """The vectors of one root. Thread-safe; never raises."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._folder: Final = folder
-        self._name: Final = name
-        self._lock: Final = Lock()
-        self._file: IndexFile | None = None
-        self._given_up = False
+        self._handle: Final = IndexHandle(
+            "vectors", folder, name, lambda: IndexFile(folder, name, VERSION, _SCHEMA)
+        )
 
     def of(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Look up vectors by key."""
@@ -154,46 +150,15 @@ class Vectors:
 
     def close(self) -> None:
         """Close the file for good."""
-        with self._lock:
-            self._given_up = True
-            if self._file is not None:
-                self._file.close()
-                self._file = None
-
-    def _open(self, *, begin: bool) -> IndexFile | None:
-        with self._lock:
-            if self._file is None and not self._given_up:
-                if not begin and next(self._folder.glob(f"{self._name}-*.db"), None) is None:
-                    return None
-                try:
-                    with suppress(Damaged):  # once: the next one opened is another
-                        self._file = IndexFile(self._folder, self._name, VERSION, _SCHEMA)
-                        return self._file
-                    self._file = IndexFile(self._folder, self._name, VERSION, _SCHEMA)
-                except Busy:
-                    return None  # for now
-                except (OSError, Unusable) as problem:
-                    self._given_up = True
-                    logging.event("vectors unusable", level="warn", reason=type(problem).__name__)
-            return self._file
+        self._handle.close()
 
     @contextmanager
     def _using(self, *, begin: bool) -> Generator[IndexFile | None, None, None]:
         """Open the file, None if there is none; handle its errors."""
-        file = self._open(begin=begin)
+        file = self._handle.get(begin=begin)
         try:
             yield file
         except Busy:
             pass
         except Unusable as problem:
-            self._fail(file, problem)
-
-    def _fail(self, file: IndexFile | None, problem: Unusable) -> None:
-        """Close an unusable file; a damaged one is recreated at the next use."""
-        with self._lock:
-            if file is None or self._file is not file:
-                return
-            self._file = None
-            self._given_up = not isinstance(problem, Damaged)
-        file.close()
-        logging.event("vectors failed", level="warn", reason=type(problem).__name__)
+            self._handle.fail(file, problem)
