@@ -12,10 +12,10 @@ from rolltop.core.addresses import RECORD_KINDS, parse_address
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolSelection
 from rolltop.core.principal import Principal
-from rolltop.core.tool_schema import output_schema
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from tests import witnesses
+from tests.contracts.answer_shapes import output_schema
 from tests.contracts.samples import SAMPLES, Stage, write_long_document
 from tests.desks import call_tool, make_desk
 

@@ -17,10 +17,11 @@ from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
 from rolltop.core.journal import history
 from rolltop.core.principal import Principal
-from rolltop.core.tool_schema import output_schema, published_output_schema
+from rolltop.core.tool_schema import published_output_schema
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from tests import witnesses
+from tests.contracts.answer_shapes import output_schema
 from tests.contracts.samples import SAMPLES, Stage, fill
 from tests.contracts.shapes import plain_arguments, shapes
 from tests.desks import call_tool, make_desk

@@ -13,9 +13,9 @@ from rolltop.core import logging, pagination
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import Principal
-from rolltop.core.tool_schema import output_schema
 from rolltop.core.tools import Actions, Tool
 from tests import witnesses
+from tests.contracts.answer_shapes import output_schema
 from tests.core.example_toolset import EXAMPLE, RELEASE, Echo
 from tests.desks import call_tool, make_desk
 

@@ -22,11 +22,11 @@ settings = Settings.defaults(declared).replace({"data_dir": Path("data")})
 """
 SERVER = """
 import rolltop.server.app, rolltop.server.stdio
-from rolltop.core.tool_schema import output_schema
+from rolltop.core.tool_schema import published_output_schema
 from rolltop.core.principal import Principal
 app = rolltop.server.app.build_server_app(settings, http=False)
 for offer in app.context.registry.list_tools(Principal.for_user("")):
-    offer.parameters.listed_schema, output_schema(offer.toolset, offer.tool)
+    offer.parameters.listed_schema, published_output_schema(offer.toolset, offer.tool)
 """
 DESK = "rolltop.app.build_context(settings)"
 REPORT = "\nprint(json.dumps(sorted(sys.modules)))"

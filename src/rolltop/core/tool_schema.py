@@ -74,22 +74,6 @@ def simplify_schema(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401
     return cleaned
 
 
-def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
-    """Return the JSON Schema of a tool's structured answer.
-
-    Its root is an object with both outcomes in `anyOf`: strict clients check errors too, and
-    the legacy protocol refuses a root that is no object.
-    """
-    outcomes: list[JsonObject] = []
-    definitions: JsonObject = {}
-    for kind in (tool.output, toolset.error_output):
-        schema = dict(_type_schema(kind))
-        definitions.update(schema.pop("$defs", {}))
-        outcomes.append(schema)
-    whole: JsonObject = {"type": "object", "anyOf": outcomes}
-    return {**whole, "$defs": definitions} if definitions else whole
-
-
 def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
     """Return what tools/list says of a tool's answers; None for nothing.
 
@@ -97,12 +81,12 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
     which is the same for a whole toolset, only its required fields are said; of `next`, which is
     sent as it is, nothing.
     """
-    if not (tool.is_read_only and tool.accepts_cursor):
+    if tool.output is None or not (tool.is_read_only and tool.accepts_cursor):
         return None
-    whole = _shorten(_type_schema(tool.output))
+    whole = _shorten(type_schema(tool.output))
     definitions = whole.pop("$defs", {})
     definitions.pop(NextCall.__name__, None)
-    failure = {"required": _type_schema(toolset.error_output)["required"]}
+    failure = {"required": type_schema(toolset.error_output)["required"]}
     published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
     return {**published, "$defs": definitions} if definitions else published
 
@@ -123,7 +107,8 @@ def _shorten(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
 
 
 @lru_cache(maxsize=256)
-def _type_schema(kind: type) -> dict[str, Any]:
+def type_schema(kind: type) -> dict[str, Any]:
+    """Return the JSON Schema of a type, without titles."""
     return simplify_schema(TypeAdapter(kind).json_schema(), nulls=True)
 
 

@@ -68,6 +68,7 @@ class Tool:
     truncated. Reads, lists and searches accept `max_tokens`, those that continue `cursor`;
     `default_budget` stands for a `max_tokens` that is left out, None for the setting. What creates
     or appends accepts `idempotency_key`, and writes by `CallContext.write_once`.
+    `output` is the shape of a list's answers, which tools/list publishes.
     `argument_hints` maps arguments that callers expect to a sentence on what to use instead.
     An optional argument that is "" is left out, save those in `blank_values`.
     `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
@@ -78,7 +79,7 @@ class Tool:
     name: str
     function: ToolFunction
     title: str
-    output: type
+    output: type | None = None
     is_read_only: bool = False
     destructive: bool = False
     idempotent: bool = False

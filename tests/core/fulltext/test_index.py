@@ -323,7 +323,7 @@ def test_blank_texts_of_an_older_store_leave_it(
         # Not in a transaction of ours: that ends with the journal.
         with psycopg.connect(empty_url) as connection:
             for statement in back_to_core_0006("postgresql"):
-                connection.execute(statement)
+                connection.execute(statement.encode())
     again = make_database(empty_url)
     index = Index(again, older.scope, older.embedder)
     assert index.ids("gold", "meaning") == ["a"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
@@ -27,8 +27,6 @@ from rolltop.toolsets.notes.models import (
     JsonObject,
     LineRange,
     ListQuery,
-    ManageAnswer,
-    NoteData,
     NoteList,
     NotePageRequest,
     PatchOperation,
@@ -167,7 +165,6 @@ TOOLS: Final = (
         "note_get",
         note_get,
         "Read a note",
-        NoteData,
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
@@ -187,7 +184,6 @@ TOOLS: Final = (
         "note_save",
         note_save,
         "Save a note",
-        NoteData,
         destructive=True,
         open_world=True,
         accepts_max_tokens=True,
@@ -205,7 +201,6 @@ TOOLS: Final = (
         "note_manage",
         note_manage,
         "Manage notes",
-        cast("type", ManageAnswer),
         destructive=True,
         open_world=True,
         accepts_max_tokens=True,

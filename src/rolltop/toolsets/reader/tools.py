@@ -18,12 +18,8 @@ from rolltop.toolsets.reader.models import (
     MIN_SUMMARY,
     JsonObject,
     OutlineAnswer,
-    ReadAnswer,
     ReadMode,
-    ReadPlan,
-    SectionAnswer,
     SummaryStyle,
-    TokenCount,
     TokenEncoding,
 )
 
@@ -118,7 +114,6 @@ TOOLS: Final = (
         "smart_read",
         smart_read,
         "Read a document",
-        ReadAnswer,
         accepts_max_tokens=True,
         argument_errors={
             "mode": ArgumentErrorCode("MODE_INVALID", when=_INVALID_KINDS),
@@ -126,9 +121,7 @@ TOOLS: Final = (
         },
         search_hint="summarize a long document, PDF, DOCX",
     ),
-    _read_tool(
-        "read_section", read_section, "Read a section", SectionAnswer, accepts_max_tokens=True
-    ),
+    _read_tool("read_section", read_section, "Read a section", accepts_max_tokens=True),
     _read_tool(
         "list_sections",
         list_sections,
@@ -142,14 +135,12 @@ TOOLS: Final = (
         "estimate_tokens",
         estimate_tokens,
         "Count tokens",
-        TokenCount,
         blank_values=frozenset({"text"}),
     ),
     _read_tool(
         "read_plan",
         read_plan,
         "Read what answers a query",
-        ReadPlan,
         accepts_max_tokens=True,
         search_hint="answer a question from documents, RAG",
     ),

@@ -214,21 +214,6 @@ class RankedResultData(_Titled):
     why: list[Literal["words", "name", "path", "meaning"]]
 
 
-class FileText(TypedDict):
-    """Lines of a file as `text` or `lines`; `sha256` and `total_lines` cover the whole file."""
-
-    repo: str
-    path: str
-    uri: NotRequired[str]
-    start_line: int
-    end_line: int
-    text: NotRequired[str]
-    lines: NotRequired[list[LineData]]
-    total_lines: int
-    sha256: str
-    encoding: NotRequired[str]
-
-
 class EntryData(TypedDict):
     """A file (with its size in bytes) or a directory, by its path from the root."""
 
@@ -258,13 +243,6 @@ class SmartSearchAnswer(TypedDict):
 
     result: list[RankedResultData]
     meta: RankedMeta
-
-
-class FileAnswer(TypedDict):
-    """The answer of repo_open_file and repo_get_snippet."""
-
-    result: FileText
-    meta: Meta
 
 
 class DirectoryAnswer(TypedDict):

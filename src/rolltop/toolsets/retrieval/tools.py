@@ -25,7 +25,6 @@ from rolltop.core.tools import (
 from rolltop.toolsets.retrieval.models import (
     Case,
     DirectoryAnswer,
-    FileAnswer,
     Order,
     Query,
     RepoSearchAnswer,
@@ -228,7 +227,6 @@ TOOLS: Final = (
         "repo_open_file",
         repo_open_file,
         "Read a file",
-        FileAnswer,
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
@@ -241,7 +239,6 @@ TOOLS: Final = (
         "repo_get_snippet",
         repo_get_snippet,
         "Read lines of a file",
-        FileAnswer,
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,

@@ -380,31 +380,6 @@ class TaskData(TypedDict):
     omitted: NotRequired[list[str]]
 
 
-class TaskAnswer(TypedDict):
-    """One task."""
-
-    success: Literal[True]
-    data: TaskData
-    truncated: NotRequired[bool]
-
-
-class AddedTask(TypedDict):
-    """One of several new tasks."""
-
-    task_id: str
-    uri: NotRequired[str]
-
-
-class TaskAddedAnswer(TypedDict):
-    """A new task, or several in the order they were sent."""
-
-    success: Literal[True]
-    data: TaskData | list[AddedTask]
-    hint: NotRequired[str]
-    truncated: NotRequired[bool]
-    next: NotRequired[NextCall]
-
-
 class CommentData(TypedDict):
     """A line that was noted on a task."""
 
@@ -431,24 +406,6 @@ class TaskDetailsAnswer(TypedDict):
     next: NotRequired[NextCall]
 
 
-class Waiting(TypedDict):
-    """How many pending tasks are not ready, by why, and when the first lease ends."""
-
-    claimed: int
-    blocked: int
-    overdue: int
-    lease_ends: NotRequired[str]
-
-
-class NextTaskAnswer(TypedDict):
-    """One task, or null where none is ready."""
-
-    success: Literal[True]
-    data: TaskData | None
-    waiting: NotRequired[Waiting]
-    truncated: NotRequired[bool]
-
-
 class TaskListAnswer(TypedDict):
     """Tasks, newest first, or those that answer `q` best first."""
 
@@ -458,22 +415,6 @@ class TaskListAnswer(TypedDict):
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
     next: NotRequired[NextCall]
-
-
-class DeletedTask(TypedDict):
-    """A task that went into the trash."""
-
-    task_id: str
-    uri: NotRequired[str]
-    message: str
-
-
-class TaskDeletedAnswer(TypedDict):
-    """A deletion."""
-
-    success: Literal[True]
-    data: DeletedTask
-    truncated: NotRequired[bool]
 
 
 class TaskErrorAnswer(TypedDict):

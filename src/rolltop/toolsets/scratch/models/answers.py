@@ -129,14 +129,6 @@ class CellsAnswer(SuccessAnswer):
     cells: list[CellOutline]
 
 
-class PadDeletedAnswer(SuccessAnswer):
-    """A deletion."""
-
-    scratch_id: str
-    uri: NotRequired[str]
-    deleted: bool
-
-
 class PadEntry(TypedDict):
     """A scratchpad in a list or in the trash."""
 
@@ -161,14 +153,6 @@ class PadListAnswer(ProjectView):
     """Scratchpads."""
 
     scratchpads: list[PadEntry]
-
-
-class RestoreAnswer(SuccessAnswer):
-    """One scratchpad, or the trash."""
-
-    scratchpad: NotRequired[PadData]
-    scratchpads: NotRequired[list[PadEntry]]
-    evicted_scratchpads: NotRequired[list[str]]
 
 
 class TagsAnswer(ProjectView):
@@ -207,44 +191,6 @@ class PadSearchAnswer(ProjectView):
     embedder: str
     mode: SearchMode
     pending: NotRequired[int]
-
-
-class SchemaData(TypedDict):
-    """A schema of a pad."""
-
-    id: str
-    name: str
-    description: str
-    schema: Any
-
-
-class SchemaAnswer(SuccessAnswer):
-    """Schemas of a pad, or one."""
-
-    uri: NotRequired[str]
-    schemas: NotRequired[list[SchemaData]]
-    schema: NotRequired[SchemaData]
-    schema_id: NotRequired[str]
-    deleted: NotRequired[bool]
-
-
-class NamespaceEntry(TypedDict):
-    """A namespace."""
-
-    namespace: str
-    scratchpad_count: int
-    created_at: str
-
-
-class NamespaceAnswer(SuccessAnswer):
-    """The outcome of an action on a namespace, or a list of namespaces."""
-
-    namespaces: NotRequired[list[NamespaceEntry]]
-    namespace: NotRequired[str]
-    created: NotRequired[bool]
-    migrated_count: NotRequired[int]
-    deleted: NotRequired[bool]
-    removed_scratchpads: NotRequired[int]
 
 
 class ScratchErrorData(TypedDict):
