@@ -72,7 +72,7 @@ def draft(cell: Cell) -> Draft:
 
 def seen(tx: Tx) -> dict[str, tuple[Any, ...]]:
     """Return all that a tenant sees of its pads."""
-    found = pad_rows.list_pads(tx, (), (), "recent", None, 50)
+    _ids, found = pads.list_pads(tx, (), (), "recent", None, 50)
     shown: dict[str, tuple[Any, ...]] = {}
     for pad in found:
         cells = cell_rows.get_all_cells(tx, pad.scratch_id)
@@ -277,8 +277,8 @@ class Histories(RuleBasedStateMachine):
         for user, scope in self.scopes.items():
             wanted = {pad.id: expected(pad) for pad in self.models[user].living()}
             assert self.database.read_sync(scope, seen) == wanted
-            listed, _more = self.database.read_sync(scope, namespaces.list_namespaces, None, 50)
-            assert {name for name, _count, _created in listed} == set(self.models[user].namespaces)
+            listed = self.database.read_sync(scope, pad_rows.list_namespaces)
+            assert {one["namespace"] for one in listed} == set(self.models[user].namespaces)
 
     @invariant()
     def words_are_found_where_they_are(self) -> None:

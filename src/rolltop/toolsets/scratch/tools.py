@@ -32,12 +32,10 @@ from rolltop.toolsets.scratch.models.answers import (
 from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.scratch.service.namespaces import Namespaces
     from rolltop.toolsets.scratch.service.pad_writer import PadWriter
     from rolltop.toolsets.scratch.service.resources import PadResources
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
-_NAMESPACES: Final = "rolltop.toolsets.scratch.service.namespaces:Namespaces"
 _RESOURCES: Final = "rolltop.toolsets.scratch.service.resources:PadResources"
 
 Texts = list[str] | None
@@ -245,14 +243,14 @@ async def scratch_namespace(
     delete_scratchpads: bool = False,
 ) -> Page | JsonObject:
     """List, create, rename or delete namespaces of pads."""
-    namespaces: Namespaces = call.app.load_service(_NAMESPACES)
-    if action == "rename":
-        return await namespaces.rename(
-            call, old_namespace, new_namespace, migrate=migrate_scratchpads
-        )
-    if action == "list":
-        return await namespaces.list(call)
-    return await namespaces.change(call, action, namespace, with_pads=delete_scratchpads)
+    given = {
+        "namespace": namespace,
+        "old_namespace": old_namespace,
+        "new_namespace": new_namespace,
+    }
+    return await _service(call).manage_namespace(
+        call, action, given, migrate=migrate_scratchpads, with_pads=delete_scratchpads
+    )
 
 
 async def read_pad(call: CallContext, **variables: str) -> str:

@@ -1,18 +1,14 @@
-"""Cursors of ids, moments and titles.
+"""Cursors of lists.
 
-A cursor names the item that comes next, or the one that came last, so that a list continues
-there although others were added and removed before it.
+A cursor names the item that comes next, so that a list continues there although others were added
+and removed before it.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
-from uuid import NAMESPACE_OID, UUID, uuid5
 from zlib import crc32
 
 from rolltop.core import cursor
@@ -24,8 +20,6 @@ CursorPosition = tuple[int, str]
 _CODE: Final = "VALIDATION_ERROR"
 _ID_PREFIX_LENGTH: Final = 8  # characters: tells the cells of a pad apart, and is cheap in tokens
 _POSITION_PATTERN: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{0,8})((?:-[0-9]{1,9})*)")
-_TITLE_STRUCT: Final = struct.Struct(">16sII")
-_MAX_POSITION: Final = (1 << 32) - 1
 
 
 def cursor_after(kind: str, ids: Sequence[str], at: int, before: int = 0) -> str:
@@ -84,59 +78,3 @@ def id_page(
 def name_digest(kind: str, name: str) -> str:
     """Hash a name for a cursor: names are long, and the hash need not be unique."""
     return f"{crc32(f'{kind} {name}'.encode()):08x}"
-
-
-def name_id(name: str) -> str:
-    """Derive a UUID from a name for a cursor, since names are long."""
-    return str(uuid5(NAMESPACE_OID, name))
-
-
-def time_cursor(kind: str, moment: datetime, last_id: str) -> str:
-    """Encode the cursor that continues after an item of a list ordered by time."""
-    return cursor.encode(kind, [cursor.pack_moment(moment, last_id)])
-
-
-def parse_time_cursor(kind: str, text: str | None) -> tuple[datetime, str] | None:
-    """Decode a `time_cursor`. Raises InvalidArgument."""
-    if text is None:
-        return None
-    try:
-        (packed,) = cursor.decode(kind, text, code=_CODE)
-        return cursor.unpack_moment(packed)
-    except (ValueError, TypeError, OverflowError):
-        raise cursor.invalid_cursor(_CODE) from None
-
-
-@dataclass(frozen=True)
-class TitlePosition:
-    """The last pad of a page of titles, a hash of its title, and how many came up to it.
-
-    Titles are long: the cursor only tells whether the title is still the same.
-    """
-
-    scratch_id: str
-    title_hash: int
-    position: int
-
-    def matches(self, title: str) -> bool:
-        """Whether the pad's title was this one."""
-        return crc32(title.encode()) == self.title_hash
-
-
-def title_cursor(kind: str, scratch_id: str, title: str, position: int) -> str:
-    """Encode the cursor that continues after a pad, the `position`-th, among titles."""
-    title_hash, position = crc32(title.encode()), min(position, _MAX_POSITION)
-    packed = _TITLE_STRUCT.pack(UUID(scratch_id).bytes, title_hash, position)
-    return cursor.encode(kind, [cursor.pack_bytes(packed)])
-
-
-def parse_title_cursor(kind: str, text: str | None) -> TitlePosition | None:
-    """Decode a `title_cursor`. Raises InvalidArgument."""
-    if text is None:
-        return None
-    try:
-        (packed,) = cursor.decode(kind, text, code=_CODE)
-        raw, title_hash, position = _TITLE_STRUCT.unpack(cursor.unpack_bytes(packed))
-        return TitlePosition(str(UUID(bytes=raw)), title_hash, position)
-    except (ValueError, TypeError, struct.error):
-        raise cursor.invalid_cursor(_CODE) from None

@@ -1,83 +1,12 @@
-"""Namespaces: registered before use, renamed and deleted with the pads in them."""
+"""Namespaces renamed and deleted with the pads in them."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Literal
-
-from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
-from rolltop.core.pagination import Page, format_timestamp
-from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE, JsonObject
 from rolltop.toolsets.scratch.service.cell_input import invalid_value, name
-from rolltop.toolsets.scratch.service.cursors import name_id, parse_time_cursor, time_cursor
 from rolltop.toolsets.scratch.service.pads import delete_pad, update_filters
 from rolltop.toolsets.scratch.store import pad_rows
-
-
-class Namespaces:
-    """What the tool for namespaces does."""
-
-    def __init__(self, app: AppContext) -> None:
-        """Keep nothing between calls."""
-
-    async def change(
-        self,
-        call: CallContext,
-        action: Literal["create", "delete"],
-        namespace: str | None,
-        *,
-        with_pads: bool,
-    ) -> JsonObject:
-        """Create or delete a namespace."""
-        named = _require_name(namespace, "namespace")
-        if action == "create":
-            created = await call.write(pad_rows.register_namespace, named)
-            return {"ok": True, "namespace": named, "created": created}
-        deleted, removed = await call.write(delete_namespace, named, with_pads=with_pads)
-        outcome = {"deleted": deleted, "removed_scratchpads": removed}
-        return {"ok": True, "namespace": named, **outcome}
-
-    async def rename(
-        self, call: CallContext, old: str | None, new: str | None, *, migrate: bool
-    ) -> JsonObject:
-        """Rename a namespace."""
-        before = _require_name(old, "old_namespace")
-        after = _require_name(new, "new_namespace")
-        moved = await call.write(rename_namespace, before, after, migrate=migrate)
-        return {"ok": True, "namespace": after, "migrated_count": moved}
-
-    async def list(self, call: CallContext) -> Page:
-        """List namespaces."""
-        kind = "namespaces"
-        after = parse_time_cursor(kind, call.cursor)
-        found, more = await call.read(list_namespaces, after, MAX_PAGE_SIZE)
-        items = [
-            {"namespace": named, "scratchpad_count": used, "created_at": format_timestamp(created)}
-            for named, used, created in found
-        ]
-        return Page(
-            items,
-            lambda some: {"ok": True, "namespaces": some},
-            lambda at: time_cursor(kind, found[at][2], name_id(found[at][0])),
-            more,
-        )
-
-
-def list_namespaces(
-    tx: Tx, after: tuple[datetime, str] | None, limit: int
-) -> tuple[list[tuple[str, int, datetime]], bool]:
-    """List namespaces with their number of pads and age, oldest first, and if others follow.
-
-    `after` is the age and the `name_id` of the last one listed; where that is gone, its age counts.
-    """
-    position = None
-    if after is not None:
-        names = pad_rows.namespaces_created_at(tx, after[0])
-        position = (after[0], next((one for one in names if name_id(one) == after[1]), ""))
-    found = pad_rows.list_namespaces(tx, position, limit + 1)
-    return found[:limit], len(found) > limit
 
 
 def rename_namespace(tx: Tx, old: str, new: str, *, migrate: bool) -> int:
@@ -126,7 +55,8 @@ def delete_namespace(tx: Tx, namespace: str, *, with_pads: bool) -> tuple[bool, 
     return pad_rows.unregister_namespace(tx, namespace), len(inside)
 
 
-def _require_name(given: str | None, what: str) -> str:
+def require_name(given: str | None, what: str) -> str:
+    """Trim the name of a namespace. Raises InvalidArgument if there is none."""
     if given is None:
         raise invalid_value(f"{what} is required", f"Retry with {what}.")
     return name(given, what)

@@ -92,4 +92,6 @@ def _find_cell_ids(tx: Tx, prefix: str) -> list[str]:
 
 
 def _newest_pads(tx: Tx, limit: int) -> list[Pad]:
-    return pad_rows.list_pads(tx, (), (), "recent", None, limit)
+    ids = pad_rows.ids_in_order(tx, (), (), "recent")[:limit]
+    found = pad_rows.get_pads(tx, ids)
+    return [found[scratch_id] for scratch_id in ids if scratch_id in found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -16,7 +16,7 @@ from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.expiry import purge_expired
 from rolltop.core.fulltext import FoundText, TextQuery
-from rolltop.core.pagination import Page, TextPage
+from rolltop.core.pagination import Page, TextPage, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.settings import DEFAULT_SOURCE
 from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE, JsonObject, PadOrder, SearchMode
@@ -31,6 +31,7 @@ from rolltop.toolsets.scratch.models.records import (
 from rolltop.toolsets.scratch.service import (
     cell_input,
     cursors,
+    namespaces,
     pad_search,
     pad_writer,
     pads,
@@ -93,15 +94,9 @@ class ScratchService:
 
     async def list_trash(self, call: CallContext) -> Page:
         """List the pads in the trash."""
-        after = cursors.parse_time_cursor("trash", call.cursor)
-        found = await call.read(pad_rows.list_trash, after, MAX_PAGE_SIZE + 1)
-        return _pad_page(
-            found,
-            MAX_PAGE_SIZE,
-            lambda pad, _at: cursors.time_cursor(
-                "trash", pad.deleted_at or pad.updated_at, pad.scratch_id
-            ),
-        )
+        position = cursors.parse_position("trash", call.cursor)
+        ids, found = await call.read(pads.list_trash, position, MAX_PAGE_SIZE)
+        return _pad_page("trash", ids, found)
 
     async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
         """Move a pad to the trash."""
@@ -194,27 +189,11 @@ class ScratchService:
         selection = cell_input.cell_selection(None, None, tags, given_namespaces)
         kind = filtered_kind(f"pads-{order}", selection.namespaces, selection.tags)
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
-        filters = (selection.namespaces, selection.tags)
-        if order == "title":
-            last = cursors.parse_title_cursor(kind, call.cursor)
-            found = await call.read(pads.list_pads_by_title, *filters, last, limit + 1)
-            before = 0 if last is None else last.position
-            return _pad_page(
-                found,
-                limit,
-                lambda pad, at: cursors.title_cursor(
-                    kind, pad.scratch_id, pad_rows.title_key(pad.metadata), before + at + 1
-                ),
-                left_out,
-            )
-        after = cursors.parse_time_cursor(kind, call.cursor)
-        found = await call.read(pad_rows.list_pads, *filters, order, after, limit + 1)
-
-        def cursor_after(pad: Pad, _at: int) -> str:
-            moment = pad.updated_at if order == "recent" else pad.created_at
-            return cursors.time_cursor(kind, moment, pad.scratch_id)
-
-        return _pad_page(found, limit, cursor_after, left_out)
+        position = cursors.parse_position(kind, call.cursor)
+        ids, found = await call.read(
+            pads.list_pads, selection.namespaces, selection.tags, order, position, limit
+        )
+        return _pad_page(kind, ids, found, left_out)
 
     async def list_tags(self, call: CallContext, given_namespaces: Sequence[str] | None) -> Page:
         """List the tags of pads and cells."""
@@ -287,6 +266,41 @@ class ScratchService:
         if query.project is None:
             selection, _ = await self._leave_out_others(call, selection, None)
         return await self.search_index.find_texts(call, query, selection)
+
+    async def manage_namespace(
+        self,
+        call: CallContext,
+        action: Literal["list", "create", "rename", "delete"],
+        given: Mapping[str, str | None],
+        *,
+        migrate: bool,
+        with_pads: bool,
+    ) -> Page | JsonObject:
+        """List, create, rename or delete namespaces, given by the names of the parameters."""
+        if action == "list":
+            position = cursors.parse_position("namespaces", call.cursor)
+            found = await call.read(pad_rows.list_namespaces)
+            return cursors.id_page(
+                "namespaces",
+                position,
+                [cursors.name_digest("namespace", one["namespace"]) for one in found],
+                [{**one, "created_at": format_timestamp(one["created_at"])} for one in found],
+                lambda some: {"ok": True, "namespaces": some},
+            )
+        if action == "rename":
+            before, after = (
+                namespaces.require_name(given[what], what)
+                for what in ("old_namespace", "new_namespace")
+            )
+            moved = await call.write(namespaces.rename_namespace, before, after, migrate=migrate)
+            return {"ok": True, "namespace": after, "migrated_count": moved}
+        named = namespaces.require_name(given["namespace"], "namespace")
+        if action == "create":
+            created = await call.write(pad_rows.register_namespace, named)
+            return {"ok": True, "namespace": named, "created": created}
+        deleted, removed = await call.write(namespaces.delete_namespace, named, with_pads=with_pads)
+        outcome = {"deleted": deleted, "removed_scratchpads": removed}
+        return {"ok": True, "namespace": named, **outcome}
 
     async def manage_schema(
         self,
@@ -457,15 +471,16 @@ def _describe_failure(language: str, finding: ValidationSummary, sha256: str) ->
 
 
 def _pad_page(
+    kind: str,
+    ids: Sequence[str],
     found: Sequence[Pad],
-    limit: int,
-    cursor_after: Callable[[Pad, int], str],
     more: Mapping[str, object] = MappingProxyType({}),
 ) -> Page:
-    """Build the page of the first `limit` pads; one more was read to tell whether others follow."""
+    """Build the page of some pads of a list, of which `ids` are all."""
+    places = {scratch_id: at for at, scratch_id in enumerate(ids)}
     return Page(
-        [pad.entry for pad in found[:limit]],
+        [pad.entry for pad in found],
         lambda some: {"ok": True, "scratchpads": some, **more},
-        lambda at: cursor_after(found[at], at),
-        len(found) > limit,
+        lambda at: cursors.cursor_after(kind, ids, places[found[at].scratch_id]),
+        bool(found) and found[-1].scratch_id != ids[-1],
     )

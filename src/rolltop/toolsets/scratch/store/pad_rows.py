@@ -25,7 +25,7 @@ from sqlalchemy import (
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
-from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime, id_range
+from rolltop.core.db.types import CodePointString, Identifier, id_range
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.scratch.models import MAX_NAME_LENGTH, TRASH_RETENTION, PadOrder
 from rolltop.toolsets.scratch.models.records import Pad, SchemaEntry
@@ -39,9 +39,6 @@ from rolltop.toolsets.scratch.store.tables import (
 )
 
 Condition = ColumnElement[bool]
-TimePosition = tuple["datetime", str]
-"""A moment and the key of the row that a list ordered by time continues after."""
-
 _COLUMNS: Final = (
     *(pads.c.scratch_id, pads.c.user_id, pads.c.namespace, pads.c.tags, pads.c.metadata),
     *(pads.c.cell_count, pads.c.created_at, pads.c.updated_at, pads.c.version, pads.c.deleted_at),
@@ -199,46 +196,18 @@ def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
     return sorted(tag for (tag,) in found)
 
 
-def list_pads(
-    tx: Tx,
-    namespace_filter: Sequence[str],
-    tag_filter: Sequence[str],
-    order: PadOrder,
-    after: Sequence[Any] | None,
-    limit: int,
-    skip: tuple[str, int] | None = None,
-) -> list[Pad]:
-    """List up to `limit` of the caller's pads after a position in the order.
-
-    `skip` names one pad to leave out and how many others to pass over.
-    """
-    statement = select(*_COLUMNS).where(
+def ids_in_order(
+    tx: Tx, namespace_filter: Sequence[str], tag_filter: Sequence[str], order: PadOrder
+) -> list[str]:
+    """List the ids of the caller's pads, in order."""
+    key: tuple[ColumnElement[Any], ...] = (_UNTITLED_LAST, pads.c.title_key, pads.c.scratch_id)
+    if order != "title":
+        moment = pads.c.updated_at if order == "recent" else pads.c.created_at
+        key = (moment.desc(), pads.c.scratch_id.desc())
+    found = select(pads.c.scratch_id).where(
         *_visible(tx), *_filter_conditions(tx, namespace_filter, tag_filter)
     )
-    types: list[Any] = [UTCDateTime, Identifier]
-    if order == "title":
-        types = [None, CodePointString(MAX_NAME_LENGTH), Identifier]
-        key: tuple[Any, ...] = (_UNTITLED_LAST, pads.c.title_key, pads.c.scratch_id)
-        ordered = statement.order_by(*key)
-    else:
-        key = (pads.c.updated_at if order == "recent" else pads.c.created_at, pads.c.scratch_id)
-        ordered = statement.order_by(*(column.desc() for column in key))
-    if after is not None:
-        position = tuple_(*(literal(*one) for one in zip(after, types, strict=True)))
-        ahead = tuple_(*key) > position if order == "title" else tuple_(*key) < position
-        ordered = ordered.where(ahead)
-    if skip is not None:
-        ordered = ordered.where(pads.c.scratch_id != skip[0]).offset(skip[1])
-    return _pads(tx, ordered.limit(limit))
-
-
-def title_position(tx: Tx, scratch_id: str) -> list[Any] | None:
-    """Find a pad's position among titles (untitled last, folded title, id), in the trash or not."""
-    found = select(pads.c.title_key).where(
-        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
-    )
-    key = tx.execute(found).scalar_one_or_none()
-    return None if key is None else [int(not key), key, scratch_id]
+    return list(tx.execute(found.order_by(*key)).scalars())
 
 
 def title_key(metadata: Mapping[str, Any]) -> str:
@@ -311,14 +280,17 @@ def get_trashed(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
     return next(iter(_pads(tx, found.with_for_update(key_share=True) if lock else found)), None)
 
 
-def list_trash(tx: Tx, after: TimePosition | None, limit: int) -> list[Pad]:
-    """List the caller's pads that can be restored, last deleted first."""
-    statement = select(*_COLUMNS).where(*_restorable(tx))
-    if after is not None:
-        position = tuple_(literal(after[0], UTCDateTime), literal(after[1], Identifier))
-        statement = statement.where(tuple_(pads.c.deleted_at, pads.c.scratch_id) < position)
+def trashed_ids(tx: Tx) -> list[str]:
+    """List the ids of the caller's pads that can be restored, last deleted first."""
     newest = (pads.c.deleted_at.desc(), pads.c.scratch_id.desc())
-    return _pads(tx, statement.order_by(*newest).limit(limit))
+    found = select(pads.c.scratch_id).where(*_restorable(tx)).order_by(*newest)
+    return list(tx.execute(found).scalars())
+
+
+def get_trashed_pads(tx: Tx, scratch_ids: Sequence[str]) -> dict[str, Pad]:
+    """Read the caller's pads in the trash, by id."""
+    found = select(*_COLUMNS).where(*_restorable(tx), pads.c.scratch_id.in_(scratch_ids))
+    return {pad.scratch_id: pad for pad in _pads(tx, found)}
 
 
 def least_recently_used(tx: Tx, limit: int, before: datetime | None = None) -> list[Pad]:
@@ -399,9 +371,7 @@ def is_registered(tx: Tx, namespace: str) -> bool:
     return tx.execute(found).first() is not None
 
 
-def list_namespaces(
-    tx: Tx, after: TimePosition | None, limit: int
-) -> list[tuple[str, int, datetime]]:
+def list_namespaces(tx: Tx) -> list[dict[str, Any]]:
     """List namespaces with their number of pads and their age, oldest first."""
     used = (
         select(func.count())
@@ -410,15 +380,12 @@ def list_namespaces(
         .correlate(namespaces)
         .scalar_subquery()
     )
-    statement = select(namespaces.c.namespace, used.label("pads"), namespaces.c.created_at).where(
-        namespaces.c.user_id == tx.scope.user_id
+    found = (
+        select(namespaces.c.namespace, used.label("scratchpad_count"), namespaces.c.created_at)
+        .where(namespaces.c.user_id == tx.scope.user_id)
+        .order_by(namespaces.c.created_at, namespaces.c.namespace)
     )
-    if after is not None:
-        later = namespaces.c.created_at > after[0]
-        same = (namespaces.c.created_at == after[0]) & (namespaces.c.namespace > after[1])
-        statement = statement.where(later | same)
-    ordered = statement.order_by(namespaces.c.created_at, namespaces.c.namespace).limit(limit)
-    return [(row.namespace, row.pads, row.created_at) for row in tx.execute(ordered)]
+    return [dict(row) for row in tx.execute(found).mappings()]
 
 
 def all_namespaces(tx: Tx) -> list[tuple[str, datetime, bool]]:
@@ -426,14 +393,6 @@ def all_namespaces(tx: Tx) -> list[tuple[str, datetime, bool]]:
     columns = (namespaces.c.namespace, namespaces.c.created_at, namespaces.c.is_project)
     mine = select(*columns).where(namespaces.c.user_id == tx.scope.user_id)
     return [tuple(row) for row in tx.execute(mine.order_by(namespaces.c.namespace))]
-
-
-def namespaces_created_at(tx: Tx, moment: datetime) -> list[str]:
-    """List the namespaces that were registered at that moment."""
-    found = select(namespaces.c.namespace).where(
-        namespaces.c.user_id == tx.scope.user_id, namespaces.c.created_at == moment
-    )
-    return list(tx.execute(found).scalars())
 
 
 def pads_in(tx: Tx, namespace: str) -> list[Pad]:
