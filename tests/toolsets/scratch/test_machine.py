@@ -27,7 +27,7 @@ from rolltop.toolsets.scratch.models.records import (
     PadWrite,
     Replacement,
 )
-from rolltop.toolsets.scratch.service import cell_input, namespaces, pad_search, pads
+from rolltop.toolsets.scratch.service import cell_input, namespaces, pad_lists, pad_search, pads
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from tests.campaign import examples
 from tests.toolsets.scratch.model import Cell, Model, Pad, Refused
@@ -72,7 +72,7 @@ def draft(cell: Cell) -> Draft:
 
 def seen(tx: Tx) -> dict[str, tuple[Any, ...]]:
     """Return all that a tenant sees of its pads."""
-    _ids, found = pads.list_pads(tx, (), (), "recent", None, 50)
+    _ids, found = pad_lists.list_pads(tx, (), (), "recent", None, 50)
     shown: dict[str, tuple[Any, ...]] = {}
     for pad in found:
         cells = cell_rows.get_all_cells(tx, pad.scratch_id)

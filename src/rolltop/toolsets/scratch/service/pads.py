@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
@@ -17,7 +17,6 @@ from rolltop.core.fulltext import IndexDocument, chunks, indexer
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
-    PadOrder,
 )
 from rolltop.toolsets.scratch.models.records import (
     Cell,
@@ -42,13 +41,10 @@ from rolltop.toolsets.scratch.service.cell_input import (
     measure_text,
     require_room,
 )
-from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_index
 from rolltop.toolsets.scratch.service.text_edits import apply_edits
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 P = TypeVar("P", "CellSummary", "Cell")
-PadSlice = tuple[list[str], list[Pad]]
-"""The ids of all pads of a list, and some of the pads."""
 
 # The kinds of documents in the full-text index.
 PAD_KIND: Final = "scratch_pad"
@@ -157,38 +153,6 @@ def evict_idle_pads(tx: Tx, age: timedelta, reads: Mapping[str, datetime]) -> li
     pad_rows.update_access_times(tx, reads)
     idle = pad_rows.least_recently_used(tx, pad_rows.count_pads(tx), before=tx.now - age)
     return [pad.scratch_id for pad in idle if delete_pad(tx, pad.scratch_id)]
-
-
-def list_pads(
-    tx: Tx,
-    namespaces: Sequence[str],
-    tags: Sequence[str],
-    order: PadOrder,
-    position: CursorPosition | None,
-    limit: int,
-) -> PadSlice:
-    """List pads, up to `limit` from a position on."""
-    ids = pad_rows.ids_in_order(tx, namespaces, tags, order)
-    return ids, _read_from(tx, ids, position, limit, pad_rows.get_pads)
-
-
-def list_trash(tx: Tx, position: CursorPosition | None, limit: int) -> PadSlice:
-    """List the pads in the trash, up to `limit` from a position on."""
-    ids = pad_rows.trashed_ids(tx)
-    return ids, _read_from(tx, ids, position, limit, pad_rows.get_trashed_pads)
-
-
-def _read_from(
-    tx: Tx,
-    ids: list[str],
-    position: CursorPosition | None,
-    limit: int,
-    read: Callable[[Tx, list[str]], Mapping[str, Pad]],
-) -> list[Pad]:
-    first = resume_index(ids, position)
-    some = ids[first : first + limit]
-    found = read(tx, some)
-    return [found[scratch_id] for scratch_id in some if scratch_id in found]
 
 
 def append_cell(

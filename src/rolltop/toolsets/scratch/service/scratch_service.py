@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from types import MappingProxyType
 from typing import Literal
 
 from rolltop.core.addresses import record_address
@@ -32,6 +31,7 @@ from rolltop.toolsets.scratch.service import (
     cell_input,
     cursors,
     namespaces,
+    pad_lists,
     pad_search,
     pad_writer,
     pads,
@@ -95,8 +95,8 @@ class ScratchService:
     async def list_trash(self, call: CallContext) -> Page:
         """List the pads in the trash."""
         position = cursors.parse_position("trash", call.cursor)
-        ids, found = await call.read(pads.list_trash, position, MAX_PAGE_SIZE)
-        return _pad_page("trash", ids, found)
+        ids, found = await call.read(pad_lists.list_trash, position, MAX_PAGE_SIZE)
+        return pad_lists.pad_page("trash", ids, found)
 
     async def delete_pad(self, call: CallContext, scratch_id: str) -> JsonObject:
         """Move a pad to the trash."""
@@ -191,9 +191,9 @@ class ScratchService:
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         position = cursors.parse_position(kind, call.cursor)
         ids, found = await call.read(
-            pads.list_pads, selection.namespaces, selection.tags, order, position, limit
+            pad_lists.list_pads, selection.namespaces, selection.tags, order, position, limit
         )
-        return _pad_page(kind, ids, found, left_out)
+        return pad_lists.pad_page(kind, ids, found, left_out)
 
     async def list_tags(self, call: CallContext, given_namespaces: Sequence[str] | None) -> Page:
         """List the tags of pads and cells."""
@@ -468,19 +468,3 @@ class ScratchService:
 def _describe_failure(language: str, finding: ValidationSummary, sha256: str) -> str:
     since = "" if finding.sha256 == sha256 else ", changed since"
     return f"{language}: {finding.errors} error{'s' if finding.errors > 1 else ''}{since}"
-
-
-def _pad_page(
-    kind: str,
-    ids: Sequence[str],
-    found: Sequence[Pad],
-    more: Mapping[str, object] = MappingProxyType({}),
-) -> Page:
-    """Build the page of some pads of a list, of which `ids` are all."""
-    places = {scratch_id: at for at, scratch_id in enumerate(ids)}
-    return Page(
-        [pad.entry for pad in found],
-        lambda some: {"ok": True, "scratchpads": some, **more},
-        lambda at: cursors.cursor_after(kind, ids, places[found[at].scratch_id]),
-        bool(found) and found[-1].scratch_id != ids[-1],
-    )
