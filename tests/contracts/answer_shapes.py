@@ -405,6 +405,98 @@ class NamespaceAnswer(SuccessAnswer):
     removed_scratchpads: NotRequired[int]
 
 
+class TaskErrorAnswer(TypedDict):
+    """A failure; a CONFLICT holds the task as it is now in `data`."""
+
+    success: Literal[False]
+    error: str
+    code: str
+    hint: str
+    data: NotRequired[TaskData]
+    reference: NotRequired[str]
+    truncated: NotRequired[bool]
+
+
+class NoteErrorData(TypedDict):
+    """An error."""
+
+    category: str
+    code: str
+    message: str
+    details: JsonObject
+    resolution_hint: str
+    subcategory: NotRequired[str]
+    http_status: int
+
+
+class NoteErrorAnswer(TypedDict):
+    """The toolset's error shape."""
+
+    error: NoteErrorData
+
+
+class RetrievalErrorData(TypedDict):
+    """An error and the call that fixes it."""
+
+    code: str
+    message: str
+    details: JsonObject
+    hint: str
+
+
+class RetrievalErrorAnswer(TypedDict):
+    """The toolset's error shape."""
+
+    error: RetrievalErrorData
+
+
+class ReaderErrorAnswer(TypedDict):
+    """What failed, and the call that repairs it."""
+
+    type: Literal["error"]
+    error: str
+    code: str
+    hint: str
+    content: NotRequired[str]
+    section: NotRequired[str]
+    suggestions: NotRequired[list[SectionRef]]
+    candidates: NotRequired[list[str]]
+    reference: NotRequired[str]
+
+
+class ScratchErrorData(TypedDict):
+    """An error and its remedy."""
+
+    code: str
+    message: str
+    error: str
+    hint: str
+    details: NotRequired[JsonObject]
+
+
+class ScratchErrorAnswer(TypedDict):
+    """A failure."""
+
+    ok: Literal[False]
+    error: ScratchErrorData
+    truncated: NotRequired[bool]
+
+
+class DeskErrorData(TypedDict):
+    """An error, and the call that repairs it."""
+
+    code: str
+    message: str
+    hint: str
+    details: NotRequired[JsonObject]
+
+
+class DeskErrorAnswer(TypedDict):
+    """The toolset's error shape."""
+
+    error: DeskErrorData
+
+
 SHAPES: dict[str, Any] = {
     "add_task": TaskAddedAnswer,
     "delete_task": TaskDeletedAnswer,
@@ -434,12 +526,25 @@ SHAPES: dict[str, Any] = {
 """The answers of the tools that declare none."""
 
 
+ERRORS: dict[str, type] = {
+    "tasks": TaskErrorAnswer,
+    "scratch": ScratchErrorAnswer,
+    "notes": NoteErrorAnswer,
+    "retrieval": RetrievalErrorAnswer,
+    "reader": ReaderErrorAnswer,
+    "desk": DeskErrorAnswer,
+}
+"""The failures of each toolset."""
+
+
 def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
     """Return the JSON Schema of a tool's answers, in both outcomes."""
-    outcomes: list[JsonObject] = []
+    failure = ERRORS.get(toolset.name)
+    outcomes: list[JsonObject] = [
+        type_schema(tool.output or SHAPES[tool.name]),
+        type_schema(failure) if failure else {"required": list(toolset.error_fields)},
+    ]
     definitions: JsonObject = {}
-    for kind in (tool.output or SHAPES[tool.name], toolset.error_output):
-        schema = dict(type_schema(kind))
-        definitions.update(schema.pop("$defs", {}))
-        outcomes.append(schema)
+    for outcome in outcomes:
+        definitions |= outcome.get("$defs", {})
     return {"type": "object", "anyOf": outcomes, "$defs": definitions}

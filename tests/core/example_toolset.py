@@ -29,14 +29,6 @@ class Echo(TypedDict, total=False):
     next_cursor: str
 
 
-class Problem(TypedDict):
-    """The example's error shape."""
-
-    problem: str
-    code: str
-    hint: str
-
-
 async def say(call: CallContext, text: str) -> dict[str, Any]:
     """Answer the text."""
     return {"said": f"{text} for {call.principal.user_id}"}
@@ -128,6 +120,6 @@ EXAMPLE = Toolset(
     ),
     error_codes={"INVALID_ARGUMENT": "An argument is wrong.", "CONFLICT": "It changed."},
     shape_error=_shape,
-    error_output=Problem,
+    error_fields=("problem", "code", "hint"),
     with_continuation=_continued,
 )

@@ -32,13 +32,6 @@ class Seen(TypedDict, total=False):
     nothing: None
 
 
-class Problem(TypedDict):
-    """The probe's error shape."""
-
-    error: str
-    code: str
-
-
 async def who_am_i(call: CallContext) -> dict[str, Any]:
     """Answer the caller's scope."""
     scope = call.principal
@@ -154,7 +147,7 @@ PROBE = Toolset(
     ),
     error_codes={"INVALID_ARGUMENT": "An argument is wrong."},
     shape_error=_shape,
-    error_output=Problem,
+    error_fields=("error", "code"),
     with_continuation=_continued,
     resource_templates=(
         ResourceTemplate(

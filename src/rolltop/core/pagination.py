@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 from typing_extensions import TypedDict
 
@@ -125,35 +125,6 @@ def format_timestamp(value: datetime) -> str:
     return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-class Truncatable(Protocol):
-    """An answer that may be given in part: `size` units, of which the first n are rendered."""
-
-    @property
-    def size(self) -> int:
-        """How many units the whole has."""
-        ...
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there is more beyond the last unit."""
-        ...
-
-    def render(self, count: int) -> JsonObject:
-        """Return the answer with the first `count` units."""
-        ...
-
-    def resume(self, count: int) -> tuple[dict[str, object], str | None]:
-        """Return the changed arguments of the call that goes on after `count` units.
-
-        The second value is the cursor among them, None if there is none.
-        """
-        ...
-
-    def last_boundary(self, count: int) -> int:
-        """Return the largest good place to cut at or below `count`; 0 if there is none."""
-        ...
-
-
 @dataclass(frozen=True)
 class Page:
     """A list answer.
@@ -222,6 +193,14 @@ class TextPage:
     def last_boundary(self, count: int) -> int:
         """Return the end of the last whole line within `count` characters; 0 if none ends."""
         return self.text.rfind("\n", 0, count) + 1
+
+
+Truncatable = Page | TextPage
+"""An answer that may be given in part: `size` units, of which the first n are rendered.
+
+`resume(n)` are the changed arguments of the call that goes on after n units, and the cursor among
+them if there is one; `last_boundary(n)` is the largest good place to cut at or below n.
+"""
 
 
 def compact_json(value: object) -> str:

@@ -86,7 +86,7 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
     whole = _shorten(type_schema(tool.output))
     definitions = whole.pop("$defs", {})
     definitions.pop(NextCall.__name__, None)
-    failure = {"required": type_schema(toolset.error_output)["required"]}
+    failure = {"required": list(toolset.error_fields)}
     published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
     return {**published, "$defs": definitions} if definitions else published
 

@@ -177,8 +177,8 @@ class Job:
 class Toolset:
     """The declaration of a toolset.
 
-    `shape_error(error)` puts an error into the toolset's own shape and `error_output` is that
-    shape as a type; `with_continuation(result, continuation)` says in the toolset's own envelope
+    `shape_error(error)` puts an error into the toolset's own shape, which has the `error_fields`;
+    `with_continuation(result, continuation)` says in the toolset's own envelope
     how a truncated answer continues. `error_codes` lists every code of its tools with a line.
     `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
     `undo` is the `module:function` that takes back what the journal says of the kinds
@@ -204,8 +204,8 @@ class Toolset:
     tools: tuple[Tool, ...]
     error_codes: Mapping[str, str]
     shape_error: Callable[[RolltopError], JsonObject]
-    error_output: type
     with_continuation: Callable[[JsonObject, Continuation], JsonObject]
+    error_fields: tuple[str, ...] = ("error",)
     service: str = ""
     undo: str = ""
     earlier: str = ""

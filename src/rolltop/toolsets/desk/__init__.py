@@ -8,7 +8,6 @@ from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.desk.jobs import JOBS
-from rolltop.toolsets.desk.models import DeskErrorAnswer
 from rolltop.toolsets.desk.tools import SERVICE, TOOLS
 
 if TYPE_CHECKING:
@@ -63,7 +62,6 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=DeskErrorAnswer,
     with_continuation=add_continuation,
     service=SERVICE,
     undo="rolltop.core.journal.undo:take_back_rows",

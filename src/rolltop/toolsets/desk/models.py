@@ -201,18 +201,3 @@ class UndoAnswer(TypedDict):
     undone: list[str]
     skipped: NotRequired[list[SkippedOperation]]
     omitted: NotRequired[list[str]]
-
-
-class DeskErrorData(TypedDict):
-    """An error, and the call that repairs it."""
-
-    code: str
-    message: str
-    hint: str
-    details: NotRequired[JsonObject]
-
-
-class DeskErrorAnswer(TypedDict):
-    """The toolset's error shape."""
-
-    error: DeskErrorData

@@ -11,7 +11,6 @@ from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.notes.clients.settings import SETTINGS, check_settings
 from rolltop.toolsets.notes.jobs import JOBS
-from rolltop.toolsets.notes.models import NoteErrorAnswer
 from rolltop.toolsets.notes.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 _AUTH: Final = ("AUTH", 401)
@@ -94,7 +93,6 @@ TOOLSET: Final = Toolset(
     evidence={"note": "rolltop.toolsets.notes.evidence:resolve_note"},
     error_codes={code: text for code, (_category, text) in _CODES.items()},
     shape_error=_shape_error,
-    error_output=NoteErrorAnswer,
     with_continuation=add_continuation,
     settings=(
         Setting(

@@ -316,24 +316,6 @@ class NoteList(TypedDict):
     next: NotRequired[NextCall]
 
 
-class NoteErrorData(TypedDict):
-    """An error."""
-
-    category: str
-    code: str
-    message: str
-    details: JsonObject
-    resolution_hint: str
-    subcategory: NotRequired[str]
-    http_status: int
-
-
-class NoteErrorAnswer(TypedDict):
-    """The toolset's error shape."""
-
-    error: NoteErrorData
-
-
 def is_cut(before: int, after: int) -> bool:
     """Whether a text shrinks so much, from so many characters to so many, that one must ask."""
     return before > _SHRINK_GUARD_LENGTH and after * _SHRINK_GUARD_DIVISOR < before

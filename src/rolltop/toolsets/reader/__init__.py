@@ -9,7 +9,6 @@ from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import Continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
-from rolltop.toolsets.reader.models import ReaderErrorAnswer
 from rolltop.toolsets.reader.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 
@@ -60,7 +59,7 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ReaderErrorAnswer,
+    error_fields=("type", "error", "code", "hint"),
     with_continuation=_add_continuation,
     needs_store=False,
     reads_roots=True,

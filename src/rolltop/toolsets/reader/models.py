@@ -52,17 +52,3 @@ class OutlineAnswer(TypedDict):
     outline: list[OutlineEntry]
     truncated: NotRequired[bool]
     next: NotRequired[NextCall]
-
-
-class ReaderErrorAnswer(TypedDict):
-    """What failed, and the call that repairs it."""
-
-    type: Literal["error"]
-    error: str
-    code: str
-    hint: str
-    content: NotRequired[str]
-    section: NotRequired[str]
-    suggestions: NotRequired[list[SectionRef]]
-    candidates: NotRequired[list[str]]
-    reference: NotRequired[str]

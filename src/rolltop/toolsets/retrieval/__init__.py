@@ -10,7 +10,6 @@ from rolltop.core.pagination import Continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.retrieval.jobs import JOBS
-from rolltop.toolsets.retrieval.models import RetrievalErrorAnswer
 from rolltop.toolsets.retrieval.tools import RESOURCE_TEMPLATES, TOOLS
 
 
@@ -67,7 +66,6 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=RetrievalErrorAnswer,
     with_continuation=_add_continuation,
     needs_store=False,
     reads_roots=True,

@@ -252,21 +252,6 @@ class DirectoryAnswer(TypedDict):
     meta: Meta
 
 
-class RetrievalErrorData(TypedDict):
-    """An error and the call that fixes it."""
-
-    code: str
-    message: str
-    details: JsonObject
-    hint: str
-
-
-class RetrievalErrorAnswer(TypedDict):
-    """The toolset's error shape."""
-
-    error: RetrievalErrorData
-
-
 class Index(Protocol):
     """An index of a root's files, during one search."""
 

@@ -12,7 +12,6 @@ from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.scratch.jobs import JOBS, close
 from rolltop.toolsets.scratch.models import SERVICE
-from rolltop.toolsets.scratch.models.answers import ScratchErrorAnswer
 from rolltop.toolsets.scratch.tools import RESOURCE_TEMPLATES, TOOLS
 
 _SETTING_PREFIX: Final = "SCRATCH_NOTEBOOK_"
@@ -86,7 +85,7 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=ScratchErrorAnswer,
+    error_fields=("ok", "error"),
     with_continuation=add_continuation,
     service=SERVICE,
     settings=(

@@ -9,7 +9,7 @@ from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import add_continuation
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
-from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH, TaskErrorAnswer
+from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH
 from rolltop.toolsets.tasks.tools import RESOURCE_TEMPLATES, SERVICE, TOOLS
 
 _UNAVAILABLE: Final = "Service temporarily unavailable, please try again"
@@ -67,7 +67,7 @@ TOOLSET: Final = Toolset(
         "INTERNAL_ERROR": "A fault of the server; the reference finds it in the log.",
     },
     shape_error=_shape_error,
-    error_output=TaskErrorAnswer,
+    error_fields=("success", "error", "code", "hint"),
     with_continuation=add_continuation,
     service=SERVICE,
     jobs=JOBS,

@@ -415,15 +415,3 @@ class TaskListAnswer(TypedDict):
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
     next: NotRequired[NextCall]
-
-
-class TaskErrorAnswer(TypedDict):
-    """A failure; a CONFLICT holds the task as it is now in `data`."""
-
-    success: Literal[False]
-    error: str
-    code: str
-    hint: str
-    data: NotRequired[TaskData]
-    reference: NotRequired[str]
-    truncated: NotRequired[bool]

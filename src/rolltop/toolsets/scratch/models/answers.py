@@ -191,21 +191,3 @@ class PadSearchAnswer(ProjectView):
     embedder: str
     mode: SearchMode
     pending: NotRequired[int]
-
-
-class ScratchErrorData(TypedDict):
-    """An error and its remedy."""
-
-    code: str
-    message: str
-    error: str
-    hint: str
-    details: NotRequired[JsonObject]
-
-
-class ScratchErrorAnswer(TypedDict):
-    """A failure."""
-
-    ok: Literal[False]
-    error: ScratchErrorData
-    truncated: NotRequired[bool]
