@@ -222,6 +222,100 @@ def test_a_wrong_argument_is_refused(mine: Searcher, wrong: dict[str, Any]) -> N
     assert answer.code == "INVALID_ARGUMENT", answer.text
 
 
+class PastSearcher(Searcher):
+    """A user whose every write is an hour after the one before."""
+
+    clock: Clock
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        self.clock.advance(hours=1)
+        return super().call(name, **arguments)
+
+    def titles(self, query: str, **arguments: Any) -> set[str]:
+        """What stands in the titles and lines of the hits."""
+        hits = self.search(query, **arguments)["hits"]
+        return {f"{hit['kind']}: {hit.get('lines', hit.get('title'))}" for hit in hits}
+
+
+@pytest.fixture
+def past(mine: Searcher, clock: Clock) -> PastSearcher:
+    made = PastSearcher(mine.desk, mine.scope, mine.folder)
+    made.clock = clock
+    return made
+
+
+def test_at_a_time_texts_are_found_as_they_were(past: PastSearcher) -> None:
+    cells = [{"language": "txt", "content": "a storm in a cell"}]
+    pad = past.call("scratch_create", metadata={"title": "Storm pad"}, cells=cells)["scratchpad"]
+    task = past.call("add_task", title="A storm of tasks")["data"]
+    note = past.call("note_save", text="storm of notes")
+    past.call("note_save", text="storm that stays")
+    past.call("note_save", text="all about rain")
+    then = past.clock().isoformat()
+    past.call("note_save", id=note["id"], local_version=1, text="calm of notes")
+    past.call("delete_task", task_id=task["task_id"])
+    past.call("scratch_delete", scratch_id=pad["scratch_id"])
+    past.call("note_save", text="a later storm")
+    assert past.titles("storm") == {"note: storm that stays", "note: a later storm"}
+    assert past.titles("storm", as_of=then) == {
+        "note: storm of notes",
+        "note: storm that stays",
+        "task: A storm of tasks",
+        "pad: Storm pad",
+        "cell: a storm in a cell",
+    }
+    assert past.titles("calm", as_of=then) == set()
+    for hit in past.search("storm", as_of=then)["hits"]:
+        assert hit["at"] <= then
+        opened = past.call("desk_read", uri=hit["uri"])
+        assert "storm" in str(opened).lower()
+
+
+def test_at_a_time_filters_hold_as_things_were(past: PastSearcher) -> None:
+    task = past.call("add_task", title="A storm", tags=["sea"], project="ours")["data"]
+    note = past.call("note_save", text="a storm at home", tags=["Sea"])
+    then = past.clock().isoformat()
+    past.call("update_task", task_id=task["task_id"], tags=["land"], project="theirs")
+    past.call("note_save", id=note["id"], local_version=1, text="a storm", tags=[])
+    past.call("desk_link", **{"from": task["uri"]}, to=note["uri"], relation="supersedes")
+    given = {"as_of": then}
+    assert len(past.search("storm", **given, tags=["sea"])["hits"]) == 2
+    assert past.search("storm", **given, tags=["land"])["hits"] == []
+    found = past.search("storm", **given, project="ours", kinds=["task"])["hits"]
+    assert [hit["title"] for hit in found] == ["A storm"]
+    assert past.search("storm", **given, project="theirs", kinds=["task"])["hits"] == []
+    assert past.search("storm -home", **given, kinds=["note"])["hits"] == []
+    assert past.search('"a storm at" tag:sea', **given, kinds=["note"])["hits"]
+    assert "superseded_by" not in str(past.search("storm", **given))
+    assert "superseded_by" in str(past.search("storm"))
+
+
+def test_at_a_time_what_stayed_is_found_behind_much_that_was_changed(past: PastSearcher) -> None:
+    stayed = {past.call("note_save", text=f"storm {number}")["uri"] for number in range(3)}
+    then = past.clock().isoformat()
+    for number in range(40):
+        past.call("note_save", text=f"storm storm {number}\nstorm")
+    answer = past.search("storm", as_of=then)
+    assert {hit["uri"] for hit in answer["hits"]} == stayed
+
+
+def test_at_a_time_files_are_not_searched(past: PastSearcher) -> None:
+    past.fill()
+    then = past.clock().isoformat()
+    assert "file" not in past.kinds("storm", as_of=then)
+    refused = call_tool(
+        past.desk, past.scope, "desk_search", query="storm", kinds=["file"], as_of=then
+    )
+    assert (refused.code, "git" in refused.text) == ("INVALID_ARGUMENT", True)
+    early = call_tool(past.desk, past.scope, "desk_search", query="storm", as_of="2020-01-01")
+    assert early.code == "VERSION_NOT_FOUND"
+    assert "kept_since" in early.text
+    assert past.search("anemometer", as_of=then) == {
+        "hits": [],
+        "searched": ["cell", "note", "pad", "task"],
+    }
+
+
 def test_each_kinds_own_order_stays(clock: Clock) -> None:
     def found(kind: Any, text: str) -> FoundText:
         return FoundText(kind, AddressText(f"rolltop://{kind}/{text}"), "", text, clock(), ref=text)

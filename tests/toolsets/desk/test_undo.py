@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import Answer
+    from tests.databases import Clock
 
 ALL_TABLES: Final = (task_tables, note_tables, scratch_tables, desk_tables)
 TEXTS: Final = st.sampled_from(["", "a\n", "a\nb\nc\n", "b\nc\n", "x = 1\n", "long\n" * 100])
@@ -81,6 +82,7 @@ class Writes(RuleBasedStateMachine):
     """Any writes of all toolsets, taken back at any time."""
 
     database: Database
+    clock: Clock
 
     @initialize()
     def start(self) -> None:
@@ -93,6 +95,7 @@ class Writes(RuleBasedStateMachine):
         self.states = [self.first]
         self.moments: list[tuple[int, dict[str, list[Any]]]] = []
         self.addresses: dict[str, str] = {}
+        self.found: list[tuple[str, list[str]]] = []
         self.tasks: list[str] = []
         self.notes: list[str] = []
         self.pads: list[str] = []
@@ -111,6 +114,8 @@ class Writes(RuleBasedStateMachine):
         newest = self.desk.database.read_sync(self.who, history.last_sequence)
         now = lasting_state(self.desk, self.who, newest)
         self.moments.append((newest, now))
+        self.found.append((self.clock().isoformat(), self.search()))
+        self.clock.advance(seconds=1)
         operation = operations(self.desk, self.who)[-1]
         listed = call_tool(self.desk, self.who, "desk_history").structured["changes"]
         for change in listed:
@@ -118,6 +123,12 @@ class Writes(RuleBasedStateMachine):
                 opened = self.call_read(change["uri"])
                 if "became" not in opened:  # of a pad in the trash no more is shown than that
                     self.addresses[change["uri"]] = self.shown(opened)
+
+    def search(self, **given: Any) -> list[str]:
+        """The addresses of what has a word, without versions."""
+        answer = call_tool(self.desk, self.who, "desk_search", query="long", **given)
+        assert not answer.is_error, answer.text
+        return sorted(hit["uri"].partition("@")[0] for hit in answer.structured["hits"])
 
     def call_read(self, uri: str) -> dict[str, Any]:
         answer = call_tool(self.desk, self.who, "desk_read", uri=uri)
@@ -287,15 +298,20 @@ class Writes(RuleBasedStateMachine):
         assert state(self.desk, self.who) == self.first
         for sequence, stored in self.moments[:: max(len(self.moments) // 4, 1)]:
             assert lasting_state(self.desk, self.who, sequence) == stored
+        for moment, found in self.found[:: max(len(self.found) // 4, 1)]:
+            assert self.search(as_of=moment) == found
         for uri, shown in self.addresses.items():
             assert self.shown(self.call_read(uri)) == shown, uri
 
 
-def test_any_writes_undone_in_full_give_back_the_first_state(database: Database) -> None:
+def test_any_writes_undone_in_full_give_back_the_first_state(
+    database: Database, clock: Clock
+) -> None:
     class OnThisDatabase(Writes):
         pass
 
     OnThisDatabase.database = database
+    OnThisDatabase.clock = clock
     OnThisDatabase.TestCase.settings = settings(
         max_examples=examples(12), stateful_step_count=14, deadline=None, phases=PHASES
     )

@@ -151,14 +151,22 @@ def _entry_of(row: Sequence[Any]) -> Entry:
     return Entry(**{**values, "changes": json.loads(values["changes"])})
 
 
-def latest_entries(tx: Tx, things: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
-    """Map those of the things (kinds with ids) that the journal knows to their newest entries."""
+def latest_entries(
+    tx: Tx, things: Iterable[tuple[str, str]], last: int | None = None
+) -> dict[tuple[str, str], Entry]:
+    """Map those of the things (kinds with ids) that the journal knows to their newest entries.
+
+    With `last` those that came after that number do not count.
+    """
     wanted = list(things)
     mine = _j.user_id == tx.scope.user_id
+    until = () if last is None else (_j.sequence <= last,)
     found: list[int] = []
     for kind in {kind for kind, _ref in wanted}:
         for some in batches([ref for of, ref in wanted if of == kind]):
-            newest = select(func.max(_j.sequence)).where(mine, _j.kind == kind, _j.ref.in_(some))
+            newest = select(func.max(_j.sequence)).where(
+                mine, *until, _j.kind == kind, _j.ref.in_(some)
+            )
             found += tx.execute(newest.group_by(_j.ref)).scalars()
     entries: dict[tuple[str, str], Entry] = {}
     for some in batches(found):

@@ -10,6 +10,7 @@ from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_ad
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import MAX_URI_LENGTH, WEB_ADDRESS
+from rolltop.core.journal.snapshot import Moment
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
 from rolltop.toolsets.desk.models import Link
@@ -141,13 +142,18 @@ def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]
     return found
 
 
-def find_superseders(tx: Tx, things: Sequence[str]) -> dict[int, list[Link]]:
-    """Map the places of things that are superseded to the links that say so."""
+def find_superseders(tx: Tx, things: Sequence[str], moment: Moment | None) -> dict[int, list[Link]]:
+    """Map the places of things that are superseded, now or then, to the links that say so."""
     places = defaultdict[str, list[int]](list)
     for at, thing in enumerate(things):
         places[store.key_of(thing)].append(at)
     superseded = defaultdict[int, list[Link]](list)
-    for link in store.links_at(tx, places, "supersedes", targets_only=True):
+    found = (
+        store.links_at(tx, places, "supersedes", targets_only=True)
+        if moment is None
+        else store.superseding_links(tx, places, moment)
+    )
+    for link in found:
         for at in places[link.target_key]:
             superseded[at].append(link)
     return superseded

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import full_address, parse_address, record_address, show_address
-from rolltop.core.arguments import parse_timestamp, require_storable
+from rolltop.core.arguments import require_storable
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext import FoundText, TextQuery
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
 from rolltop.toolsets.desk import links, store
+from rolltop.toolsets.desk.earlier_texts import read_earlier_texts
 from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
 from rolltop.toolsets.desk.opened import find_titles, use_tool
 from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts
+from rolltop.toolsets.desk.versions import parse_time
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import CallContext
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
+    from rolltop.core.journal.snapshot import Moment
     from rolltop.toolsets.desk.excerpts import LinesSize
     from rolltop.toolsets.desk.models import JsonObject
     from rolltop.toolsets.desk.ranking import RankedText
@@ -50,6 +53,8 @@ _MAX_FILTERED: Final = 200
 """Tasks of which those are chosen that have all tags and were changed since."""
 _MAX_TITLE: Final = 100
 _MAX_START: Final = 10_000
+_FURTHER: Final = 4
+"""How many times as many texts are asked for where too many were changed since."""
 _SCORE_DIGITS: Final = 2
 ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "file"})
 
@@ -105,6 +110,7 @@ class SearchRequest:
     project: str | None
     tags: Sequence[str] | None
     since: str | None
+    as_of: str | None
 
     def parse(self) -> TextQuery:
         """Return what to search for. Raises InvalidArgument."""
@@ -112,14 +118,22 @@ class SearchRequest:
         if not words.strip():
             raise InvalidArgument("query is blank", hint="Send some words of what you look for.")
         tags = tuple(require_storable(tag, "tags") for tag in self.tags or ())
-        since = None if self.since is None else _parse_since(self.since)
+        since = None if self.since is None else parse_time(self.since, "since")
         project = None if self.project is None else require_storable(self.project, "project")
-        return TextQuery(words, frozenset(self.kinds or ALL_KINDS), project, tags, since)
+        kinds = frozenset(self.kinds or ALL_KINDS)
+        if self.as_of is not None:
+            kinds -= {"file"}
+            if not kinds:
+                raise InvalidArgument(
+                    "as_of finds no files: their history is git's",
+                    hint="`git log -S <text>` finds the commits that brought a text or took it.",
+                )
+        return TextQuery(words, kinds, project, tags, since)
 
     def cursor_kind(self) -> str:
         """Return the kind of the cursors of this search."""
         kinds = sorted(self.kinds or ())
-        given = (self.query, kinds, self.project, list(self.tags or ()), self.since)
+        given = (self.query, kinds, self.project, list(self.tags or ()), self.since, self.as_of)
         return cursors.filtered_kind("desk", *given)
 
 
@@ -127,15 +141,22 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
     query, kind = request.parse(), request.cursor_kind()
     start = _parse_cursor(kind, call.cursor)
-    lists = await find_texts(call, query)
-    ranked = await call.run_in_thread(rank_texts, query.words, lists.values())
-    ranked = await _mark_superseded(call, ranked)
+    moment: Moment | None = None
+    if request.as_of is None:
+        lists = [*(await find_texts(call, query)).values()]
+    else:
+        moment, lists = await _find_earlier_texts(call, query, parse_time(request.as_of, "as_of"))
+    ranked = await call.run_in_thread(rank_texts, query.words, lists)
+    ranked = await _mark_superseded(call, ranked, moment)
     shown = ranked[start : start + MAX_HITS]
     things = [(one.found.kind, one.found.ref) for one in shown if one.found.ref]
-    latest = await call.read(history.latest_entries, things) if things else {}
+    last = None if moment is None else moment.sequence
+    latest = await call.read(history.latest_entries, things, last) if things else {}
     fields: JsonObject = {"matched": _match_mode(ranked)} if ranked else {}
     if not ranked:
-        fields = {"searched": sorted(query.kinds), **await _nearest(call, query)}
+        fields = {"searched": sorted(query.kinds)}
+        if moment is None:
+            fields |= await _nearest(call, query)
 
     def envelope(hits: list[JsonObject]) -> JsonObject:
         return {"hits": hits, **fields}
@@ -151,10 +172,33 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
     )
 
 
-async def _mark_superseded(call: CallContext, ranked: list[RankedText]) -> list[RankedText]:
+async def _find_earlier_texts(
+    call: CallContext, query: TextQuery, as_of: datetime
+) -> tuple[Moment, list[Sequence[FoundText]]]:
+    """Find what a search would have found: what is as it was, and what was changed since.
+
+    Of what is there now as many texts are asked for as are needed without the changed ones.
+    """
+    earlier = await call.read(read_earlier_texts, call.app, query, as_of)
+    limit = query.limit
+    while True:
+        found = await find_texts(call, replace(query, limit=limit))
+        kept = {
+            name: [one for one in some if (one.kind, one.ref) not in earlier.changed]
+            for name, some in found.items()
+        }
+        short = [name for name, some in kept.items() if len(some) < query.limit <= limit]
+        if limit >= _MAX_START or not any(len(found[name]) == limit for name in short):
+            return earlier.moment, [*kept.values(), *earlier.found]
+        limit *= _FURTHER
+
+
+async def _mark_superseded(
+    call: CallContext, ranked: list[RankedText], moment: Moment | None
+) -> list[RankedText]:
     """Say of what is superseded by what, and put it below that."""
     things = [_thing_of(one.found) for one in ranked]
-    superseders = await call.read(links.find_superseders, things) if ranked else {}
+    superseders = await call.read(links.find_superseders, things, moment) if ranked else {}
     if not superseders:
         return ranked
     first = {store.key_of(thing): at for at, thing in reversed(list(enumerate(things)))}
@@ -258,14 +302,6 @@ async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
             if near := answer.get("nearest") or answer.get("meta", {}).get("nearest"):
                 return {"nearest": near}
     return {}
-
-
-def _parse_since(text: str) -> datetime:
-    try:
-        return parse_timestamp(text)
-    except InvalidArgument as refused:
-        hint = "Send a time such as 2026-01-31T09:00, in UTC unless it says."
-        raise InvalidArgument(f"since: {refused.message}", hint=hint) from None
 
 
 def _parse_cursor(kind: str, text: str | None) -> int:

@@ -183,9 +183,10 @@ class DeskService:
         project: str | None,
         tags: Sequence[str] | None,
         since: str | None,
+        as_of: str | None,
     ) -> Page:
-        """Answer desk_search. Raises InvalidArgument."""
-        request = search.SearchRequest(query, kinds, project, tags, since)
+        """Answer desk_search. Raises InvalidArgument, or NotFound for a time too long ago."""
+        request = search.SearchRequest(query, kinds, project, tags, since, as_of)
         try:
             return await search.search(call, request)
         except InvalidText:

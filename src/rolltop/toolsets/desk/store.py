@@ -12,6 +12,7 @@ from rolltop.core.db.engine import batches
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.db.upsert import insert
+from rolltop.core.journal.snapshot import JournalSnapshot, Moment
 from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.toolsets.desk.models import Link
 
@@ -88,6 +89,14 @@ def links_at(
         rows = tx.execute(mine.order_by(_l.created_at, _l.id).limit(MAX_LINKS)).all()
         found += [Link(*row) for row in rows]
     return found
+
+
+def superseding_links(tx: Tx, keys: Iterable[str], moment: Moment) -> list[Link]:
+    """List the links that said at a moment by what things are superseded, the oldest first."""
+    then = JournalSnapshot(tx, moment, ("link",))
+    rows = [row for row in then.rows(_l.target_key, keys) if row["relation"] == "supersedes"]
+    rows.sort(key=lambda row: (row["created_at"], row["id"]))
+    return [Link(*(row[name] for name in Link.__dataclass_fields__)) for row in rows]
 
 
 def links_between(

@@ -27,7 +27,7 @@ SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
 
 Text = str | None
 Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
-AsOf = Annotated[str | None, Field(description="What was there at this time")]
+AsOf = Annotated[str | None, Field(description="As it was at this time; no files")]
 Actor = Annotated[str | None, Field(description="Client's name")]
 
 
@@ -47,10 +47,11 @@ async def desk_search(
     project: Text = None,
     tags: list[str] | None = None,
     since: Annotated[Text, Field(description="Changed after this time")] = None,
+    as_of: AsOf = None,
 ) -> Page:
     """Search notes, scratchpads, tasks, code and documents at once, best first."""
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.search(call, query, kinds, project, tags, since)
+    return await service.search(call, query, kinds, project, tags, since, as_of)
 
 
 async def desk_read(

@@ -21,6 +21,7 @@ from rolltop.core.addresses import record_address
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.fulltext import FoundText, TextQuery, document_index, phrase_query
+from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 from rolltop.core.fulltext.stemmer import stem
@@ -195,6 +196,29 @@ def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
         for one in found
         if one.id in notes
     ]
+
+
+def meets_filters(query: TextQuery, text: str, tags: Sequence[str], modified: datetime) -> bool:
+    """Whether a note has what a search asks of it beside its words.
+
+    That is tags, days and phrases, and nothing that is excluded. Raises InvalidArgument.
+    """
+    filters = _parse_query(ListQuery(query.words, query.tags))
+    has, moment = set(map(notebooks.fold_tag, tags)), modified.timestamp()
+    words = f" {' '.join(tokenize(text))} "
+    return (
+        has.issuperset(map(notebooks.fold_tag, filters.tags))
+        and has.isdisjoint(map(notebooks.fold_tag, filters.untagged))
+        and (filters.before is None or moment < filters.before)
+        and (filters.after is None or moment > filters.after)
+        and all(_has_phrase(words, phrase) for phrase in filters.phrases.required)
+        and not any(_has_phrase(words, phrase) for phrase in filters.phrases.excluded)
+    )
+
+
+def _has_phrase(words: str, phrase: Phrase) -> bool:
+    text = " ".join(phrase)
+    return (f" {text[:-1]}" if text.endswith("*") else f" {text} ") in words
 
 
 def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:

@@ -10,6 +10,7 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -78,6 +79,12 @@ class NoteService:
     async def find_texts(self, call: CallContext, query: TextQuery) -> list[FoundText]:
         """Return the notes that answer a search best, for the desk's own search."""
         return await call.read(note_list.find_texts, self._app.settings, query)
+
+    def meets_filters(
+        self, query: TextQuery, text: str, tags: Sequence[str], modified: datetime
+    ) -> bool:
+        """Whether a note of then has what a search asks of it beside its words."""
+        return note_list.meets_filters(query, text, tags, modified)
 
     async def matching_ids(self, call: CallContext, prefix: str) -> list[str]:
         """List ids of notes whose id or title has a prefix, last modified first."""
