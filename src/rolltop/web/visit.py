@@ -208,7 +208,7 @@ class Visit:
         if not self.offers(tool):
             raise PageFailure(404, f"{tool} is not offered here")
 
-    async def call(self, tool: str, **arguments: Any) -> JsonObject:  # noqa: ANN401  # any JSON value
+    async def call(self, tool: str, /, **arguments: Any) -> JsonObject:  # noqa: ANN401  # any JSON
         """Return what a tool answers; arguments that are None or "" are left out.
 
         Raises:

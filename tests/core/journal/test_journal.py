@@ -147,6 +147,35 @@ def test_a_number_of_any_length_is_a_place_in_the_feed(desk: AppContext, me: Pri
         assert len(call(desk, me, tool, since="0")["changes"]) == 1
 
 
+def test_history_is_narrowed_by_tool_to_its_last_page(desk: AppContext, me: Principal) -> None:
+    call(desk, me, "note_save", text="a")
+    call(desk, me, "add_task", tasks=[{"title": str(number)} for number in range(50)])
+    call(desk, me, "note_save", text="b")
+    wanted = {"tool": "note_save", "project": "*"}
+    assert [one["sequence"] for one in call(desk, me, "desk_history", **wanted)["changes"]] == [
+        52,
+        1,
+    ]
+    tasks = call(desk, me, "desk_history", tool="add_task")["changes"]
+    assert {one["tool"] for one in tasks} == {"add_task"}
+    assert call(desk, me, "desk_history", tool="nothing")["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        *(("desk_history", name) for name in ("tool", "actor", "project")),
+        ("desk_changes", "project"),
+        ("desk_undo", "actor"),
+    ],
+)
+def test_what_no_journal_can_have_is_refused(
+    desk: AppContext, me: Principal, tool: str, name: str
+) -> None:
+    answer = call_tool(desk, me, tool, since="0", **{name: "a\0b"})
+    assert answer.code == "INVALID_TEXT", answer.text
+
+
 def test_each_tenant_has_numbers_and_texts_of_its_own(
     desk: AppContext, me: Principal, them: Principal
 ) -> None:

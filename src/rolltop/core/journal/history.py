@@ -85,6 +85,7 @@ class EntryFilter:
     until: datetime | None = None
     client: str | None = None
     project: str | None = None
+    tool: str | None = None
     operation: str | None = None
     kind: str | None = None
     kinds: Collection[str] | None = None
@@ -107,6 +108,7 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
         _j.client == name, _j.client.startswith(f"{name} (", autoescape=True)
     ),
     "project": lambda name: _j.project.in_([name, ""]),
+    "tool": lambda name: _j.tool == name,
     "operation": lambda digits: _j.operation.between(*id_range(digits)),
     "kind": lambda kind: _j.kind == kind,
     "kinds": _j.kind.in_,

@@ -15,7 +15,7 @@ from rolltop.core.addresses import (
     short_id,
     show_address,
 )
-from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
@@ -69,7 +69,9 @@ def filter_by_address(uri: str, wanted: EntryFilter) -> EntryFilter:
 
 def filter_by_project(project: str | None, wanted: EntryFilter) -> EntryFilter:
     """Return the filter for a project; `*` and none are all."""
-    return wanted if project in {None, "", ALL_PROJECTS} else replace(wanted, project=project)
+    if project is None or project in {"", ALL_PROJECTS}:
+        return wanted
+    return replace(wanted, project=require_storable(project, "project"))
 
 
 def list_page(tx: Tx, wanted: EntryFilter, cursor: str | None, *, newest_first: bool) -> Page:

@@ -202,9 +202,12 @@ class DeskService:
         since: str | None,
         actor: str | None,
         project: str | None,
+        tool: str | None,
     ) -> Page:
         """Answer desk_history. Raises InvalidArgument."""
-        wanted = history.parse_since(since, EntryFilter(client=actor))
+        for name, text in (("actor", actor), ("tool", tool)):
+            require_storable(text or "", name)
+        wanted = history.parse_since(since, EntryFilter(client=actor, tool=tool))
         wanted = history.filter_by_project(project, wanted)
         if uri is not None:
             wanted = history.filter_by_address(require_storable(uri, "uri"), wanted)
@@ -252,6 +255,7 @@ class DeskService:
 def _parse_wanted(
     call: CallContext, operation: str | None, since: str | None, actor: str | None
 ) -> EntryFilter:
+    require_storable(actor or "", "actor")
     if (operation is None) == (since is None):
         raise InvalidArgument(
             "Exactly one of operation and since is needed",

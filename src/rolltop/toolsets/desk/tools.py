@@ -70,10 +70,11 @@ async def desk_history(
     since: Since = None,
     actor: Actor = None,
     project: Text = None,
+    tool: Text = None,
 ) -> Page:
     """What was changed on the desk, newest first: by whom, how, and whether it was undone."""
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.list_history(call, uri, since, actor, project)
+    return await service.list_history(call, uri, since, actor, project, tool)
 
 
 async def desk_changes(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rolltop.core.tools import JsonObject
     from rolltop.web.visit import PageRoute, Visit
 
-_PAGE_SIZE: Final = 50
-_MAX_SCANNED_PAGES: Final = 20
 _FILTERS: Final = ("actor", "tool", "project", "since", "uri")
 _UNDO_FIELDS: Final = ("operation", "since", "actor")
 
@@ -30,24 +28,9 @@ _UNDO_FIELDS: Final = ("operation", "since", "actor")
 async def show_journal(visit: Visit) -> Response:
     """Show the journal, newest first, by who, with what, in which project and since when."""
     filters = {name: visit.argument(name) for name in _FILTERS}
-    changes, cursor = await _list_changes(visit, filters, visit.argument("cursor"))
+    page = await visit.call("desk_history", **filters, cursor=visit.argument("cursor"))
+    changes, cursor = page["changes"], page.get("next_cursor", "")
     return visit.render("journal", changes=changes, filters=filters, cursor=cursor)
-
-
-async def _list_changes(
-    visit: Visit, filters: Mapping[str, str], cursor: str
-) -> tuple[list[JsonObject], str]:
-    """Return a page of changes and where the next one begins; the journal itself knows no tools."""
-    wanted = {name: value for name, value in filters.items() if name != "tool"}
-    found: list[JsonObject] = []
-    for _ in range(_MAX_SCANNED_PAGES):
-        page = await visit.call("desk_history", **wanted, cursor=cursor)
-        tool = filters["tool"]
-        found += [one for one in page["changes"] if not tool or one.get("tool") == tool]
-        cursor = page.get("next_cursor", "")
-        if not cursor or len(found) >= _PAGE_SIZE:
-            break
-    return found, cursor
 
 
 async def show_change(visit: Visit) -> Response:
