@@ -1,6 +1,6 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lint types imports docs docs-check schema fix bench campaigns nightly \
+.PHONY: help setup demo test check format lint types imports docs docs-check schema traces fix bench campaigns nightly \
 	conformance hosts faults browsers syscalls release lock clean
 
 python := .venv/bin/python
@@ -50,6 +50,9 @@ docs: setup ## write docs/reference anew from the declarations
 
 schema: setup ## write anew the scripts that make a new store, from the migrations
 	@$(python) -m tests.schema_scripts
+
+traces: setup ## write anew what the recorded sessions of examples/traces cost
+	@$(python) -m tests.cli.recorded_sessions
 
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks

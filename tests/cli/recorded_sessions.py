@@ -1,0 +1,72 @@
+"""Write anew what the recorded sessions of examples/traces cost: `make traces`.
+
+Their roots are packages that the requirements pin, so the figures hold on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import starlette
+
+TRACES: Final = Path(__file__).parents[2] / "examples" / "traces"
+FIGURES: Final = TRACES / "figures.json"
+ROOTS: Final = {
+    "question-route": Path(starlette.__file__).parent,
+    "question-option": Path(click.__file__).parent,
+    "plan": TRACES / "files",
+    "configuration": TRACES / "files",
+}
+"""Each session with its root."""
+SETTINGS: Final = (
+    "project=billing",
+    *(f"{name}.semantic_search=off" for name in ("scratch", "retrieval")),
+)
+
+
+def arguments(session: str, folder: Path) -> list[str]:
+    """Return the command that replays a session, on a copy of its root in the folder.
+
+    What else lies around, such as compiled files and a repository's ignore rules, changes answers.
+    """
+    root = folder / "root"
+    shutil.copytree(ROOTS[session], root, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = [option for setting in SETTINGS for option in ("--set", setting)]
+    file = str(TRACES / f"{session}.jsonl")
+    return ["trace", file, "--root", str(root), "--shell", "--json", *settings]
+
+
+def figures(trace: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a trace that are the same on every machine."""
+    calls = [f"{call['name']}: {call['sent']} + {call['answered']}" for call in trace["calls"]]
+    sums = {name: sum_up(trace[name]) for name in trace if name != "calls"}
+    return {"calls": calls, **sums}
+
+
+def sum_up(total: dict[str, Any]) -> dict[str, Any]:
+    """Return how many of something there were, and their tokens."""
+    return {"count": total["count"], "tokens": total["sent"] + total["answered"]}
+
+
+def main() -> None:
+    """Write the figures."""
+    measured = {}
+    for session in ROOTS:
+        with tempfile.TemporaryDirectory() as home:
+            command = [sys.executable, "-m", "rolltop", *arguments(session, Path(home))]
+            environment = {"HOME": home, "PATH": os.environ["PATH"]}
+            done = subprocess.run(command, check=True, capture_output=True, env=environment)
+        measured[session] = figures(json.loads(done.stdout))
+    FIGURES.write_text(json.dumps(measured, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
