@@ -79,6 +79,7 @@ async def save_note(visit: Visit) -> Response:
         saved = await visit.call_exactly("note_save", arguments)
     except ToolFailure as failure:
         if failure.code == "VERSION_CONFLICT" and note is not None:
+            note = await _get_note(visit)  # who was faster may have been so after the first look
             lines = await visit.app.run_in_thread(compare_texts, note["text"], text)
             return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
         return visit.render(

@@ -121,6 +121,7 @@ async def save_cell(visit: Visit) -> Response:
         await visit.call_exactly(tool, arguments)
     except ToolFailure as failure:
         if failure.code == "CONFLICT":  # the page shows what is there now
+            current = await _get_cell(visit)
             version = str(current.get("version", ""))
         values = {"language": cell["language"], "content": content, "version": version}
         return visit.render(
