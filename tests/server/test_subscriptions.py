@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.dispatch import dispatch
 from rolltop.core.principal import Principal
 from tests.server.apps import make_app
-from tests.server.processes import MODERN
+from tests.server.processes import MODERN, StdioServer
 from tests.server.test_mcp_server import talk
 
 if TYPE_CHECKING:
@@ -49,4 +52,77 @@ def test_changes_are_told_by_the_address_that_answers_show(tmp_path: Path) -> No
             return [uri, str(told.uri)]
 
     uri, told = talk(app, MODERN, ask)
+    assert told == uri
+
+
+def test_what_another_process_changes_is_told_once_as_ones_own_is(tmp_path: Path) -> None:
+    with StdioServer(tmp_path) as server, StdioServer(tmp_path) as other:
+        server.initialize()
+        other.initialize()
+
+        def write(tool: str, **arguments: Any) -> Any:
+            return other.call(tool, **arguments)["structuredContent"]
+
+        def told() -> str:
+            message = server.answer()
+            assert message["method"] == "notifications/resources/updated", message
+            return message["params"]["uri"]
+
+        note = write("note_save", text="one")
+        task = write("add_task", title="one")["data"]
+        cell = {"language": "md", "content": "one"}
+        pads: list[str] = []
+        cells: list[dict[str, str]] = []
+        for title in ("more", "other", "less"):
+            made = write("scratch_create", metadata={"title": title}, cells=[cell])["scratchpad"]
+            pads.append(f"rolltop://pad/{made['scratch_id']}")
+            cells.append({"cell_id": made["cells"][0]["cell_id"], "scratch_id": made["scratch_id"]})
+        short = [thing["uri"].partition("@")[0] for thing in (note, task)]
+        for uri in (*short, *pads):
+            assert server.request("resources/subscribe", {"uri": uri})["result"] == {}
+        write("note_save", id=note["id"], local_version=1, text="two")
+        write("update_task", task_id=task["task_id"], title="two")
+        write("scratch_append_cell", scratch_id=cells[0]["scratch_id"], cell=cell)
+        write("scratch_edit_cell", **cells[1], edits=[{"old": "one", "new": "two"}])
+        write("scratch_delete_cell", **cells[2])
+        assert sorted(told() for _ in range(5)) == sorted([*short, *pads])
+        arguments = {"id": note["id"], "local_version": 2, "text": "three"}
+        server.send("tools/call", {"name": "note_save", "arguments": arguments}, id="own")
+        own = [server.answer(), server.answer()]
+        assert [m["params"]["uri"] for m in own if "method" in m] == [short[0]]
+        write("update_task", task_id=task["task_id"], title="three")
+        assert told() == short[1]
+
+
+def test_a_modern_stream_tells_what_another_process_changes_for_the_same_user(
+    tmp_path: Path,
+) -> None:
+    app, other = make_app(tmp_path), make_app(tmp_path)
+
+    async def ask(client: Client) -> list[str]:
+        seen = await client.call_tool("who_am_i", {})
+        caller: dict[str, str] = seen.structured_content
+        stranger = other.context.database.write_sync(SYSTEM, add_user, "bob@example.org").id
+
+        async def add(user_id: str, title: str) -> Any:
+            arguments = {"title": title, "idempotency_key": title}
+            principal = Principal.for_user(user_id)
+            return (await dispatch(other.context, "add_task", principal, arguments)).structured
+
+        async def change(user_id: str, task: Any) -> None:
+            arguments = {"task_id": task["data"]["task_id"], "title": "changed"}
+            await dispatch(other.context, "update_task", Principal.for_user(user_id), arguments)
+
+        his, own = await add(stranger, "his"), await add(caller["user"], "own")
+        uris = [task["data"]["uri"].partition("@")[0] for task in (his, own)]
+        async with client.listen(resource_subscriptions=uris) as stream:
+            await change(stranger, his)
+            await change(caller["user"], own)
+            first: Any = await anext(aiter(stream))
+            return [uris[1], str(first.uri)]
+
+    try:
+        uri, told = talk(app, MODERN, ask)
+    finally:
+        other.context.close()
     assert told == uri

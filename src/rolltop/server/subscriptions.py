@@ -1,11 +1,16 @@
-"""Who wants to hear that a resource changed, and telling them: each caller of their own only."""
+"""Who wants to hear that a resource changed, and telling them: each caller of their own only.
+
+What this process writes is told at once. What others write is found in the journal, which is asked
+once a second while somebody listens.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp import MCPError
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
@@ -18,23 +23,32 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from rolltop.core.addresses import shorten_address
+from rolltop.core.addresses import RECORD_KINDS, full_address, shorten_address
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.errors import IncompatibleStore, RolltopError, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
     from rolltop.core import accounts
+    from rolltop.core.addresses import Kind
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.journal import history
+    from rolltop.core.journal.history import Entry
     from rolltop.server.error_middleware import Route
     from rolltop.server.identity import PrincipalResolver
+    from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 else:
     accounts = lazy("rolltop.core.accounts")
+    history = lazy("rolltop.core.journal.history")
 
+_FOLLOW_INTERVAL: Final = 1.0
+_MAX_ENTRIES: Final = 500
 _TOKEN_CHECK_INTERVAL: Final = 0.5
 LISTEN: Final = "subscriptions/listen"
 _MAX_STREAMS: Final = 1000
@@ -64,6 +78,56 @@ class _UserEventBus:
         return unsubscribe
 
 
+_Change = tuple[str, str]
+"""An operation, and the address of what it changed."""
+
+
+class _Follower:
+    """Follows one user's journal for what other processes write."""
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+        self._told: set[_Change] = set()
+        self._told_before: set[_Change] = set()
+
+    def remember(self, operation: str, uri: str) -> None:
+        """Take it that listeners know by now what an operation of this process changed."""
+        self._told.add((operation, uri))
+
+    async def read(self, app: AppContext, principal: Principal) -> list[str]:
+        """Return the addresses of what was changed since the last time and is not known yet."""
+        self._last, changes = await app.database.read(principal, _read_changes, app, self._last)
+        # An operation is remembered just after its commit: at the latest before the next time.
+        known = self._told | self._told_before
+        self._told, self._told_before = set(), self._told
+        return list(
+            dict.fromkeys(uri for operation, uri in changes if (operation, uri) not in known)
+        )
+
+
+def _read_changes(tx: Tx, app: AppContext, last: int) -> tuple[int, list[_Change]]:
+    """Return what was changed after a number of the journal, and the last number of it."""
+    if history.last_sequence(tx) <= last:
+        return last, []
+    wanted = history.EntryFilter(after=last)
+    entries = history.read_entries(tx, wanted, limit=_MAX_ENTRIES)
+    return (entries[-1].sequence if entries else last), list(_name_changes(tx, app, entries))
+
+
+def _name_changes(tx: Tx, app: AppContext, entries: list[Entry]) -> Iterator[_Change]:
+    """Yield what each entry changed; a cell's pad is changed with it."""
+    cells = [entry for entry in entries if entry.kind == "cell"]
+    pads: dict[str, str] = {}
+    if cells and app.has_toolset(SCRATCH.name):
+        scratch: ScratchService = app.load_service(SCRATCH.service)
+        pads = scratch.find_pads_of_entries(tx, cells)
+    for entry in entries:
+        if entry.kind in RECORD_KINDS:
+            yield entry.operation, full_address(cast("Kind", entry.kind), entry.ref)
+        if entry.kind == "cell" and entry.ref in pads:
+            yield entry.operation, full_address("pad", pads[entry.ref])
+
+
 class Subscriptions:
     """The open `subscriptions/listen` streams, and the watched resources of a stdio client."""
 
@@ -72,10 +136,12 @@ class Subscriptions:
         self._identify = identify
         self._users: defaultdict[str, dict[object, Callable[[ServerEvent], None]]]
         self._users = defaultdict(dict)
-        self._database = app.database
+        self._app = app
         self._streams: dict[ListenHandler, str] = {}
         """Each open stream, with the id of the token that opened it."""
         self._check_task: asyncio.Task[None] | None = None
+        self._followers: dict[str, _Follower] = {}
+        self._follow_tasks: set[asyncio.Task[None]] = set()
         self._watched: dict[str, ServerSession] = {}
         self._notify_tasks: set[asyncio.Task[None]] = set()
         app.change_listeners.append(self._publish_change)
@@ -88,6 +154,7 @@ class Subscriptions:
             raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
         scope = await self._identify(context)
         user = scope.user_id
+        await self._follow(scope)
         if len(self._users.get(user, ())) >= _MAX_USER_STREAMS:
             text = f"You have {_MAX_USER_STREAMS} open subscriptions, the most there may be"
             raise MCPError(INTERNAL_ERROR, text)
@@ -120,6 +187,7 @@ class Subscriptions:
         """Remember a resource that the one client of a legacy connection wants to hear of."""
         if len(self._watched) >= _MAX_WATCHED:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions")
+        await self._follow(await self._identify(context))
         self._watched[params.uri] = context.session
         return EmptyResult()
 
@@ -132,15 +200,38 @@ class Subscriptions:
 
     def close(self) -> None:
         """Let every stream send what it holds and then end."""
+        for task in self._follow_tasks:
+            task.cancel()
         for stream in tuple(self._streams):
             stream.close()
+
+    async def _follow(self, principal: Principal) -> None:
+        """Follow the journal of the principal's user from now on, while somebody listens."""
+        last = await self._app.database.read(principal, history.last_sequence)
+        if principal.user_id not in self._followers:
+            self._followers[principal.user_id] = follower = _Follower(last)
+            task = asyncio.create_task(self._tell_of_others(principal, follower))
+            self._follow_tasks.add(task)
+            task.add_done_callback(self._follow_tasks.discard)
+
+    async def _tell_of_others(self, principal: Principal, follower: _Follower) -> None:
+        user = principal.user_id
+        try:
+            await asyncio.sleep(_FOLLOW_INTERVAL)
+            while self._users.get(user) or self._watched:
+                with suppress(RolltopError):  # out of reach for now
+                    for uri in await follower.read(self._app, principal):
+                        self._publish(user, uri)
+                await asyncio.sleep(_FOLLOW_INTERVAL)
+        finally:
+            del self._followers[user]
 
     async def _end_revoked(self) -> None:
         """End streams whose token was revoked or has expired, whichever process learned of it."""
         while tokens := {token for token in self._streams.values() if token}:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
             try:
-                valid = await self._database.read(SYSTEM, accounts.find_valid_tokens, tokens)
+                valid = await self._app.database.read(SYSTEM, accounts.find_valid_tokens, tokens)
             except (Unavailable, IncompatibleStore):
                 continue
             for stream, token in tuple(self._streams.items()):
@@ -148,9 +239,14 @@ class Subscriptions:
                     stream.close()
 
     def _publish_change(self, principal: Principal, uri: str) -> None:
+        if follower := self._followers.get(principal.user_id):
+            follower.remember(principal.operation, uri)
+        self._publish(principal.user_id, uri)
+
+    def _publish(self, user: str, uri: str) -> None:
         for name in dict.fromkeys((uri, shorten_address(uri))):
             event = ResourceUpdated(name)
-            for listener in tuple(self._users.get(principal.user_id, {}).values()):
+            for listener in tuple(self._users.get(user, {}).values()):
                 listener(event)
             if name in self._watched:
                 telling = asyncio.create_task(self._watched[name].send_resource_updated(name))

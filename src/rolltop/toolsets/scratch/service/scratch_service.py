@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
+from uuid import UUID
 
 from rolltop.core.addresses import record_address
 from rolltop.core.context import AppContext, CallContext
@@ -15,6 +16,7 @@ from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.expiry import purge_expired
 from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.journal.history import Entry
 from rolltop.core.pagination import Page, TextPage, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.settings import DEFAULT_SOURCE
@@ -444,6 +446,16 @@ class ScratchService:
         """Map cells to their pads."""
         found = cell_rows.pads_and_tags(tx, cell_ids)
         return {cell_id: scratch_id for cell_id, (scratch_id, _tags) in found.items()}
+
+    def find_pads_of_entries(self, tx: Tx, entries: Sequence[Entry]) -> dict[str, str]:
+        """Map the cells that entries of the journal are of to their pads, deleted ones too."""
+        of_rows: dict[str, str] = {}
+        for entry in entries:
+            for change in entry.changes:
+                row: JsonObject = change["before"] or change["after"] or {}
+                if "scratch_id" in row:
+                    of_rows[entry.ref] = str(UUID(row["scratch_id"]))
+        return of_rows | self.find_pads_of(tx, [entry.ref for entry in entries])
 
     def list_failed(self, tx: Tx, project: str, limit: int) -> list[tuple[str, str, str]]:
         """List up to `limit` cells whose last validation failed: id, first line, what it found.
