@@ -11,17 +11,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-import click
-import starlette
-
 TRACES: Final = Path(__file__).parents[2] / "examples" / "traces"
 FIGURES: Final = TRACES / "figures.json"
+
+
+def find_source(package: str) -> Path:
+    """Return the folder of an installed package, which is not imported."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
 ROOTS: Final = {
-    "question-route": Path(starlette.__file__).parent,
-    "question-option": Path(click.__file__).parent,
+    "question-route": find_source("starlette"),
+    "question-option": find_source("click"),
     "plan": TRACES / "files",
     "configuration": TRACES / "files",
 }
