@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rolltop.core.pagination import Continuation, add_continuation
+
 if TYPE_CHECKING:
     from rolltop.core.errors import RolltopError
-    from rolltop.core.pagination import Continuation
     from rolltop.core.settings import Setting, Settings
 
 JsonObject = dict[str, Any]
@@ -204,8 +205,8 @@ class Toolset:
     tools: tuple[Tool, ...]
     error_codes: Mapping[str, str]
     shape_error: Callable[[RolltopError], JsonObject]
-    with_continuation: Callable[[JsonObject, Continuation], JsonObject]
     error_fields: tuple[str, ...] = ("error",)
+    with_continuation: Callable[[JsonObject, Continuation], JsonObject] = add_continuation
     service: str = ""
     undo: str = ""
     earlier: str = ""

@@ -6,7 +6,6 @@ part is a new row, so that a vector always belongs to the text it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
@@ -15,7 +14,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Dialect,
-    Executable,
     ForeignKey,
     Index,
     Integer,
@@ -198,12 +196,3 @@ def owner_of(kind: DatabaseKind, rows: Table) -> ColumnElement[str]:
     if kind != "sqlite":
         return rows.c.user_id
     return literal_column(f"+{rows.name}.user_id", Identifier)
-
-
-def fetch_rows(
-    tx: Tx,
-    statement: Executable,
-    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-) -> Sequence[Any]:
-    """Return all rows of a statement, as tuples."""
-    return tx.execute(statement, parameters).all()

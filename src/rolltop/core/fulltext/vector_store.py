@@ -21,7 +21,6 @@ from rolltop.core.db.types import Identifier
 from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.documents import PendingText
 from rolltop.core.fulltext.tables import (
-    fetch_rows,
     owner_of,
     search_parts,
     search_texts,
@@ -116,7 +115,7 @@ def pending_texts(tx: Tx, version: str, limit: int) -> list[PendingText]:
             .order_by(c.embedding, c.id)  # as the index has them
             .limit(limit - len(found))
         )
-        found += [PendingText(*row) for row in fetch_rows(tx, statement)]
+        found += [PendingText(*row) for row in tx.execute(statement)]
         if len(found) >= limit:
             break
     return found
@@ -148,12 +147,11 @@ def store_vectors(tx: Tx, version: str, texts: Sequence[PendingText], vectors: M
     }
     kept = 0
     for some in batches(sorted(raw)):
-        stored = fetch_rows(
-            tx,
+        stored: Sequence[Any] = tx.execute(
             select(search_parts.c.id, search_parts.c.user_id)
             .where(search_parts.c.id.in_(some))
-            .with_for_update(skip_locked=True),  # what is being deleted needs none
-        )
+            .with_for_update(skip_locked=True)  # what is being deleted needs none
+        ).all()
         if not stored:
             continue
         numbers = [number for number, _owner in stored]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rolltop.core.errors import RolltopError
-from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.notes.clients.settings import SETTINGS, check_settings
@@ -93,7 +92,6 @@ TOOLSET: Final = Toolset(
     evidence={"note": "rolltop.toolsets.notes.evidence:resolve_note"},
     error_codes={code: text for code, (_category, text) in _CODES.items()},
     shape_error=_shape_error,
-    with_continuation=add_continuation,
     settings=(
         Setting(
             "notes.history",

@@ -218,11 +218,15 @@ def decode_path(encoded: str) -> str:
 class IndexFile:
     """The latest index file of a kind in a folder, with a reading and a writing connection."""
 
-    def __init__(self, folder: Path, prefix: str, version: int, schema: str) -> None:
+    def __init__(
+        self, folder: Path, prefix: str, version: int, schema: str, *, optimize: str = ""
+    ) -> None:
         """Open the file or create it by the schema, whose statements contain no other semicolon.
 
-        Raises Busy, Damaged or Unusable.
+        `optimize` is the statement that comes before disk space is reclaimed. Raises Busy, Damaged
+        or Unusable.
         """
+        self._optimize: Final = optimize
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path: Final = _newest(folder, prefix, version)
         os.utime(self._path)
@@ -263,10 +267,10 @@ class IndexFile:
             yield db
             self._require_own()
 
-    def tidy(self, optimize: str) -> None:
-        """Reclaim disk space after the `optimize` statement. Raises as `write_transaction`."""
+    def tidy(self) -> None:
+        """Reclaim disk space. Raises as `write_transaction`."""
         with self.write_transaction() as db:
-            db.execute(optimize)
+            db.execute(self._optimize)
         with self.write_transaction() as db:
             for _ in db.execute("PRAGMA incremental_vacuum"):
                 pass

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from rolltop.core.embedding import DEFAULT_MODEL, model_names
 from rolltop.core.errors import RolltopError
-from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.scratch.jobs import JOBS, close
@@ -86,7 +85,6 @@ TOOLSET: Final = Toolset(
     },
     shape_error=_shape_error,
     error_fields=("ok", "error"),
-    with_continuation=add_continuation,
     service=SERVICE,
     settings=(
         Setting(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rolltop.core.errors import RolltopError
-from rolltop.core.pagination import add_continuation
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.tasks.jobs import JOBS
 from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH
@@ -68,7 +67,6 @@ TOOLSET: Final = Toolset(
     },
     shape_error=_shape_error,
     error_fields=("success", "error", "code", "hint"),
-    with_continuation=add_continuation,
     service=SERVICE,
     jobs=JOBS,
     resource_templates=RESOURCE_TEMPLATES,

@@ -180,7 +180,7 @@ def test_what_is_gone_is_forgotten(kept: Kept) -> None:
     kept.code.joinpath("m1.py").unlink()
     kept.code.joinpath("new.py").write_text("def okapi():\n    return 3\n")
     kept.build()
-    with file.snapshot() as db:
+    with file.read_transaction() as db:
         assert chunk_index.count_term(db, "zebra") == FILES - 1
         assert chunk_index.count_term(db, "okapi") == 1
     assert kept.find("okapi")[0].path == "new.py"

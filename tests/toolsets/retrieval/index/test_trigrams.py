@@ -264,7 +264,7 @@ def test_while_another_process_writes_searches_go_on(
     other = Indexed(indexed.kept, code)
     held = other.indexes.file()
     assert held is not None
-    with held._file.write_transaction():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with held.write_transaction():
         indexed.indexes.update(lambda: False)
         assert [hit.path for hit in indexed.find(NEEDLE).hits] == ["f3"]
     indexed.build()

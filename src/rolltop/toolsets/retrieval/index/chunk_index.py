@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -63,6 +63,7 @@ _SCHEMA: Final = """
     CREATE VIRTUAL TABLE vocabulary USING fts5vocab(chunks, row);
     INSERT INTO chunks (chunks, rank) VALUES ('hashsize', 33554432)
 """
+_OPTIMIZE: Final = "INSERT INTO chunks (chunks) VALUES ('optimize')"
 _INSERT_FILE: Final = """
     INSERT INTO files (id, path, chunks, size, mtime, ctime, inode, change)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -141,27 +142,19 @@ def plain_name(name: str) -> str:
     return "".join(filter(str.isalnum, name.lower()))
 
 
-class ChunkIndex:
+class ChunkIndex(IndexFile):
     """The index of one root on disk. Any number of threads may ask; raises `store.Damaged`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         """Open the newest file of that name in the folder, or begin one. Raises Damaged."""
-        self._file: Final = IndexFile(folder, name, VERSION, _SCHEMA)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def snapshot(self) -> AbstractContextManager[Connection]:
-        """Open a read transaction."""
-        return self._file.read_transaction()
+        super().__init__(folder, name, VERSION, _SCHEMA, optimize=_OPTIMIZE)
 
     def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
         """Hand over the files indexed after change `since`: path and row.
 
         Returns the last change. One after the other, since there may be more than fit in memory.
         """
-        with self._file.read_transaction() as db:
+        with self.read_transaction() as db:
             last = db.number("SELECT coalesce(max(change), 0) FROM files")
             for kept, number, *stamp in db.execute(_FILE_ROWS, (since,)):
                 take(decode_path(kept), _row(number, stamp))
@@ -169,7 +162,7 @@ class ChunkIndex:
 
     def rows_of(self, paths: Iterable[str]) -> dict[str, Row]:
         """Look up the index rows of files by path."""
-        with self._file.read_transaction() as db:
+        with self.read_transaction() as db:
             return {
                 decode_path(kept): _row(number, stamp)
                 for path in paths
@@ -178,7 +171,7 @@ class ChunkIndex:
 
     def put(self, files: Iterable[IndexedFile]) -> None:
         """Index files: all of them or none. Raises Busy where another process is writing."""
-        with self._file.write_transaction() as db:
+        with self.write_transaction() as db:
             change = db.number("SELECT coalesce(max(change), 0) + 1 FROM files")
             deleted: list[int] = []
             for file in files:
@@ -189,10 +182,6 @@ class ChunkIndex:
     def forget(self, paths: Iterable[str]) -> None:
         """Drop files that are gone. Raises Busy."""
         self.put(IndexedFile(path, GONE, (), ()) for path in paths)
-
-    def tidy(self) -> None:
-        """Reclaim disk space. Raises Busy."""
-        self._file.tidy("INSERT INTO chunks (chunks) VALUES ('optimize')")
 
 
 @contextmanager

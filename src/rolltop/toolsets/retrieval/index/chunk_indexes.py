@@ -65,7 +65,7 @@ class RootState:
         Inside, `entry` and `number` look up indexed files, and other writers do not change the
         index.
         """
-        with self._lock, nullcontext() if index is None else index.snapshot() as db:
+        with self._lock, nullcontext() if index is None else index.read_transaction() as db:
             self._comparison.take_files(entries)
             if index is not self._index:
                 self._index, self._last_change = index, 0

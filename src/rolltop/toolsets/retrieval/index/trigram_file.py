@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -47,6 +46,7 @@ _SCHEMA: Final = """
     INSERT INTO grams (grams, rank) VALUES ('hashsize', 8388608);
     INSERT INTO grams (grams, rank) VALUES ('automerge', 16)
 """
+_OPTIMIZE: Final = "INSERT INTO grams (grams) VALUES ('optimize')"
 _LAST_CHANGE: Final = "SELECT coalesce(max(change), 0) FROM files"
 _ROWS: Final = """
     SELECT path, id, size, mtime, ctime, inode, kind FROM files WHERE change > ? AND +root = ?
@@ -89,7 +89,7 @@ class FileEntry(NamedTuple):
     text: str
 
 
-class TrigramFile:
+class TrigramFile(IndexFile):
     """The index of every root of one user, in a folder of its own.
 
     Readers never wait for the writer: each has a connection, and there is one of either a process.
@@ -97,22 +97,14 @@ class TrigramFile:
 
     def __init__(self, folder: Path) -> None:
         """Open the newest file in the folder, or begin one. Raises Busy, Damaged or Unusable."""
-        self._file: Final = IndexFile(folder, PREFIX, VERSION, _SCHEMA)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def snapshot(self) -> AbstractContextManager[object]:
-        """Open a read transaction."""
-        return self._file.read_transaction()
+        super().__init__(folder, PREFIX, VERSION, _SCHEMA, optimize=_OPTIMIZE)
 
     def each_row(self, root: str, since: int, take: Callable[[str, Row, int], None]) -> int:
         """Call `take(path, row, kind)` for rows changed after `since`; return the last change.
 
         A callback, since the rows may not fit in memory.
         """
-        with self._file.read_transaction() as db:
+        with self.read_transaction() as db:
             last = db.number(_LAST_CHANGE)
             if last != since:
                 for path, number, *stamp, kind in db.execute(_ROWS, (since, encode_path(root))):
@@ -121,7 +113,7 @@ class TrigramFile:
 
     def matching(self, expression: str) -> set[int] | None:
         """Find the ids of the files that match; None if FTS5 rejects the expression."""
-        with self._file.read_transaction() as db:
+        with self.read_transaction() as db:
             try:
                 return set(json.loads(db.matching(_MATCHING, expression)))
             except NotUnderstood:
@@ -130,7 +122,7 @@ class TrigramFile:
     def lacking(self, root: str, entries: Sequence[FileStat]) -> list[FileStat]:
         """Return those of the files that are not noted in the state they are in."""
         rows = json.dumps([(encode_path(entry.relative), *entry[1:5]) for entry in entries])
-        with self._file.read_transaction() as db:
+        with self.read_transaction() as db:
             ((there,),) = db.execute(_THERE, (rows, encode_path(root)))
         known = set(json.loads(there))
         return [entry for number, entry in enumerate(entries) if number not in known]
@@ -140,7 +132,7 @@ class TrigramFile:
         key = encode_path(root)
         paths = [(key, encode_path(noted.path)) for noted in files]
         both = list(zip(paths, files, strict=True))
-        with self._file.write_transaction() as db:
+        with self.write_transaction() as db:
             change = db.number(_LAST_CHANGE) + 1
             db.execute_many(_FORGET, paths)
             db.execute_many(_NOTE, ((*at, *one.stamp, one.kind, change) for at, one in both))
@@ -149,7 +141,3 @@ class TrigramFile:
     def forget(self, root: str, paths: Iterable[str]) -> None:
         """Delete the rows of deleted files. Raises Busy."""
         self.put(root, [FileEntry(path, GONE, BINARY, "") for path in paths])
-
-    def tidy(self) -> None:
-        """Reclaim disk space. Raises Busy."""
-        self._file.tidy("INSERT INTO grams (grams) VALUES ('optimize')")

@@ -210,7 +210,7 @@ class _RootIndex:
         self, entries: list[FileStat], file: TrigramFile, expression: str
     ) -> list[FileStat] | None:
         """List the files that may match, in order; None if that is most of them."""
-        with self._lock, file.snapshot():
+        with self._lock, file.read_transaction():
             self._compare(entries, file)
             if len(self._comparison.stale) > len(entries) * _MAX_SHARE:
                 return None

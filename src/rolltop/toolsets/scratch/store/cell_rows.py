@@ -36,11 +36,8 @@ _SUMMARY_COLUMNS: Final = (
     *(cells.c.version, cells.c.tokens, cells.c.tags),
 )
 _FAILED: Final = '{"valid":false,'  # how a ValidationSummary of errors begins as JSON
-_MAX_POSITION: Final = (1 << 31) - 1
 _SUMMARIES: Final = CompiledStatement(
-    select(*_SUMMARY_COLUMNS)
-    .where(*_IN_PAD, cells.c.position < bindparam("end"))
-    .order_by(cells.c.position)
+    select(*_SUMMARY_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
 )
 _OUTLINES: Final = CompiledStatement(
     select(*_OUTLINE_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
@@ -92,9 +89,9 @@ _MOVE: Final = CompiledStatement(
 )
 
 
-def cell_summaries(tx: Tx, scratch_id: str, count: int = _MAX_POSITION) -> list[CellSummary]:
-    """List the first `count` cells of a pad without anything long, in order."""
-    rows = _SUMMARIES.rows(tx, {**_parameters(tx, scratch_id), "end": count})
+def cell_summaries(tx: Tx, scratch_id: str) -> list[CellSummary]:
+    """List a pad's cells without anything long, in order."""
+    rows = _SUMMARIES.rows(tx, _parameters(tx, scratch_id))
     return [
         CellSummary(cell_id, at, language, version, tokens, tuple(tags))
         for cell_id, at, language, version, tokens, tags in rows
