@@ -109,7 +109,7 @@ def test_a_line_is_shown_where_it_is_when_the_file_is_read(
     before = changing.stat()
     result = ripgrep.FileRun.result
 
-    def changed(run: ripgrep.FileRun, deadline: float) -> ripgrep.MatchedFiles:
+    def changed(run: ripgrep.FileRun, deadline: float) -> bytes:
         found = result(run, deadline)
         if change == "another file":
             (code / "new").write_text("b\n\na needle 7\n")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
@@ -72,14 +72,6 @@ class LineMatch(NamedTuple):
 
     line: int
     offset: int
-
-
-class MatchedFiles(NamedTuple):
-    """Names of files, as they were given."""
-
-    matched: frozenset[bytes]
-    unread: frozenset[bytes]
-    """Those that could not be read."""
 
 
 class RipgrepRun:
@@ -182,22 +174,38 @@ class RipgrepRun:
 
 
 class FileRun:
-    """A run over named files that lists those with a match."""
+    """A run over files by their names below a directory."""
 
-    def __init__(self, pattern: Pattern, names: Sequence[bytes], directory: str) -> None:
-        """Start it. Names are relative to the directory. Raises Unavailable."""
+    def __init__(
+        self, pattern: Pattern, options: Sequence[str], names: Collection[bytes], directory: str
+    ) -> None:
+        """Start it. Raises Unavailable."""
+        self._names: Final = names
+        self._directory: Final = os.fsencode(directory)
+        self._again: Final = partial(FileRun, pattern, options, directory=directory)
         files = [b"./" + name for name in names]
-        self._paths: Final = [os.path.join(os.fsencode(directory), name) for name in names]  # noqa: PTH118
-        self._run: Final = RipgrepRun(pattern, _FILE_FLAGS, files, directory=directory)
+        self._run: Final = RipgrepRun(pattern, options, files, directory=directory)
+        self.unread = set[bytes]()
+        """Names of the files that could not be read."""
 
-    def result(self, deadline: float) -> MatchedFiles:
-        """Wait for the matching and the unreadable files. Raises as `RipgrepRun.result`."""
-        printed = self._run.result(deadline, self._is_blocked)
-        matched = (name.removeprefix(b"./") for name in printed.split(b"\0") if name)
-        return MatchedFiles(frozenset(matched), frozenset(_UNREAD.findall(self._run.complaints)))
+    def result(self, deadline: float) -> bytes:
+        """Return what it prints, of all but files that FIFOs replaced. Raises as `RipgrepRun`."""
+        try:
+            printed = self._run.result(deadline, lambda: len(self._regular()) < len(self._names))
+        except BlockedByFifo:
+            regular = self._regular()
+            self.unread = {*self._names}.difference(regular)
+            if not regular:
+                return b""
+            again = self._again(names=regular)
+            printed = again.result(deadline)
+            self.unread |= again.unread
+        else:
+            self.unread = {*_UNREAD.findall(self._run.complaints)}
+        return printed
 
-    def _is_blocked(self) -> bool:
-        return not all(map(is_regular_file, self._paths))
+    def _regular(self) -> list[bytes]:
+        return [one for one in self._names if is_regular_file(self._directory + b"/" + one)]
 
     def stop(self) -> None:
         """Kill the process."""
@@ -382,22 +390,16 @@ class _BatchRun:
     """A ripgrep process over some of the files."""
 
     def __init__(self, directory: str, entries: list[FileStat], pattern: Pattern) -> None:
-        self._names: Final = [(entry, os.fsencode(entry.relative)) for entry in entries]
-        self._start: Final = partial(FileRun, pattern, directory=directory)
-        self._directory: Final = os.fsencode(directory)
-        self._run = self._start([name for _, name in self._names])
+        self._entries: Final = {os.fsencode(entry.relative): entry for entry in entries}
+        self._directory: Final = directory
+        self._run: Final = FileRun(pattern, _FILE_FLAGS, self._entries, directory)
 
     def result(self, deadline: float) -> ScanBatch:
-        try:
-            matched, unread = self._run.result(deadline)
-        except BlockedByFifo:
-            regular = [name for _, name in self._names if is_regular_file(self._path(name))]
-            self._run = self._start(regular)
-            matched, unread = self._run.result(deadline)
-            unread |= {name for _, name in self._names}.difference(regular)
+        matched = {name.removeprefix(b"./") for name in self._run.result(deadline).split(b"\0")}
+        entries = self._entries.items()
         return ScanBatch(
-            [entry for entry, name in self._names if name in matched or self._may_match(entry)],
-            [entry for entry, name in self._names if name in unread],
+            [entry for name, entry in entries if name in matched or self._may_match(entry)],
+            [entry for name, entry in entries if name in self._run.unread],
         )
 
     def _may_match(self, entry: FileStat) -> bool:
@@ -405,14 +407,11 @@ class _BatchRun:
         if entry.size < _PART_BYTES:
             return False
         try:
-            status = os.lstat(self._path(os.fsencode(entry.relative)))
+            status = os.lstat(f"{self._directory}/{entry.relative}")
         except OSError:
             return False
         now = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
         return now != entry[1:5]
-
-    def _path(self, name: bytes) -> bytes:
-        return os.path.join(self._directory, name)  # noqa: PTH118
 
     def stop(self) -> None:
         self._run.stop()

@@ -10,13 +10,7 @@ from typing import Final
 
 from rolltop.core.errors import DeadlineExceeded
 from rolltop.core.fulltext.analyzer import tokenize
-from rolltop.toolsets.retrieval.grep.ripgrep import (
-    BlockedByFifo,
-    Pattern,
-    RipgrepRun,
-    is_regular_file,
-    split_batches,
-)
+from rolltop.toolsets.retrieval.grep.ripgrep import FileRun, Pattern, split_batches
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.workspace import FileStat, Root
 
@@ -122,22 +116,9 @@ def _run(
     named = {os.fsencode(entry.relative): entry for entry in batch}
     asked = Pattern(f"(?:{pattern})".encode("utf-8", "replace"), ("--ignore-case",))
 
-    def regular() -> list[bytes]:
-        return [
-            name for name, one in named.items() if is_regular_file(root.absolute_path(one.relative))
-        ]
-
-    def run(names: Iterable[bytes]) -> bytes:
-        files = [b"./" + name for name in names]
-        started = RipgrepRun(asked, _OPTIONS, files, directory=str(root.path))
-        return started.result(deadline, lambda: len(regular()) < len(files)) if files else b""
-
     try:
-        try:
-            printed = run(named)
-        except BlockedByFifo:
-            printed = run(regular())
-    except (DeadlineExceeded, BlockedByFifo):
+        printed = FileRun(asked, _OPTIONS, named, str(root.path)).result(deadline)
+    except DeadlineExceeded:
         return
     for row in set(printed.split(b"\n")):
         name, _, found = row.partition(b"\0")
