@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter, eq
+from operator import eq
 from threading import Lock
 from typing import Final
 
@@ -30,7 +30,6 @@ from rolltop.workspace.ignore_rules import (
     DOT_IGNORE_FILE,
     GIT_DIRECTORY,
     GIT_IGNORE_FILE,
-    RULE_FILE_NAMES,
     DirectoryRules,
     DirectoryStatus,
     directory_state,
@@ -38,7 +37,7 @@ from rolltop.workspace.ignore_rules import (
     root_state,
 )
 from rolltop.workspace.sandbox import Root, Roots
-from rolltop.workspace.walk import SkippedEntries
+from rolltop.workspace.walk import SkippedEntries, visible_entries
 
 
 class Catalog:
@@ -63,9 +62,7 @@ class Catalog:
             return []
         with self._lock:
             found = self._refresh().collect_subtree()
-            skipped.special += found.special
-            skipped.unreadable += found.unreadable
-            skipped.links += [f"{self._root}/{link}" for link in found.links]
+            skipped.add(found.skipped)
             return found.entries
 
     def _refresh(self) -> CatalogDirectory:
@@ -147,7 +144,8 @@ class Catalog:
 
     def _list(self, folder: CatalogDirectory, path: str, opened: int, state: StatState) -> None:
         """List the directory and apply the rules; reuse subdirectories under unchanged rules."""
-        found, present = self._visible_entries(path, opened)
+        with os.scandir(opened) as listing:
+            found, present = visible_entries(list(listing), self._excluded_names.get(path, ()))
         before, folder.subdirectories = folder.subdirectories, {}
         try:
             self._select_entries(folder, path, found, present, before)
@@ -169,14 +167,13 @@ class Catalog:
             folder.rules = self._rules(folder, path, present)
             known = {}
         folder.present, folder.rule_state = present, rule_state
-        folder.special = folder.unreadable = 0
-        folder.links = []
+        folder.skipped = SkippedEntries()
         chosen: list[tuple[str, StatState]] = []
         for entry in found:
             try:
                 self._classify_entry(folder, folder.rules, entry, known, chosen)
             except OSError as error:
-                _count_error(folder, error)
+                folder.count_error(error)
         folder.files = [name for name, _ in chosen]
         folder.set_states([one for _, one in chosen])
 
@@ -184,18 +181,6 @@ class Catalog:
         """Invalidate cached listings above this directory."""
         if self._top is not None:
             self._top.invalidate(folder)
-
-    def _visible_entries(
-        self, path: str, opened: int
-    ) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
-        """List the entries that are not hidden, sorted, and the rule files present."""
-        with os.scandir(opened) as listing:
-            found = list(listing)
-        left_out = self._excluded_names.get(path, frozenset[str]())
-        present = sorted(entry.name for entry in found if entry.name in RULE_FILE_NAMES)
-        visible = [entry for entry in found if entry.name[0] != "." and entry.name not in left_out]
-        visible.sort(key=attrgetter("name"))
-        return visible, tuple(present)
 
     def _rules(self, folder: CatalogDirectory, path: str, present: Iterable[str]) -> DirectoryRules:
         if folder.parent is None:
@@ -227,10 +212,7 @@ class Catalog:
                     tracked_only=standing is DirectoryStatus.TRACKED_ONLY,
                 )
         elif rules.includes_file(name):
-            if entry.is_symlink():
-                folder.links.append(name)
-            else:
-                folder.special += 1
+            folder.skipped.count_special(entry, f"{self._root}/{folder.prefix}{name}")
 
     def _clear(self, folder: CatalogDirectory, error: OSError | Unavailable) -> None:
         """Forget the contents of a directory that cannot be listed.
@@ -240,12 +222,11 @@ class Catalog:
         folder.files, folder.subdirectories = [], {}
         folder.set_states([])
         folder.state = None
-        folder.special = folder.unreadable = 0
-        folder.links = []
+        folder.skipped = SkippedEntries()
         self._invalidate(folder)
         if isinstance(error, Unavailable):
             raise error
-        _count_error(folder, error)
+        folder.count_error(error)
 
 
 def _reuse_or_create(
@@ -263,35 +244,18 @@ def _reuse_or_create(
     return CatalogDirectory(relative, entry.name, parent.rules, tracked_only)
 
 
-def _count_error(folder: CatalogDirectory, error: OSError) -> None:
-    passed = SkippedEntries()
-    passed.count_error(error)
-    folder.unreadable += passed.unreadable
-
-
 @dataclass(slots=True)
 class Subtree:
     """The contents of a directory and everything below it; immutable once built."""
 
     entries: list[FileStat] = field(default_factory=list[FileStat])
     """The selected files, ordered by path components."""
-    special: int = 0
-    unreadable: int = 0
-    links: list[str] = field(default_factory=list[str])
-    """Paths from the root."""
-
-    def count_skipped(self, folder: CatalogDirectory) -> None:
-        """Count the skipped entries of one directory."""
-        self.special += folder.special
-        self.unreadable += folder.unreadable
-        self.links += [folder.prefix + name for name in folder.links]
+    skipped: SkippedEntries = field(default_factory=SkippedEntries)
 
     def add(self, other: Subtree) -> None:
         """Append the next directory's subtree."""
         self.entries += other.entries
-        self.special += other.special
-        self.unreadable += other.unreadable
-        self.links += other.links
+        self.skipped.add(other.skipped)
 
 
 # Directories at this depth or below cache no list, or each file would be in a list per level.
@@ -320,9 +284,7 @@ class CatalogDirectory:
     subdirectories: dict[str, CatalogDirectory] = field(
         default_factory=dict[str, "CatalogDirectory"]
     )
-    special: int = 0
-    links: list[str] = field(default_factory=list[str])
-    unreadable: int = 0
+    skipped: SkippedEntries = field(default_factory=SkippedEntries)
     raw_names: list[bytes] = field(default_factory=list[bytes])
     """Names of its files and of its rule files."""
     identity: tuple[int, int] = (0, 0)
@@ -371,6 +333,11 @@ class CatalogDirectory:
         self.raw_names = [os.fsencode(name) for name in (*self.files, *self.rule_names())]
         self.entries = [before.get(entry, entry) for entry in made]
 
+    def count_error(self, error: OSError) -> None:
+        """Count an entry that failed; what has vanished is no longer here to be counted."""
+        self.skipped.count_error(error)
+        self.skipped.vanished = 0
+
     def rule_names(self) -> list[str]:
         """List the rule files present."""
         return [name for name in (GIT_IGNORE_FILE, DOT_IGNORE_FILE) if name in self.present]
@@ -390,7 +357,7 @@ class CatalogDirectory:
 def _collect_subtree(top: CatalogDirectory) -> Subtree:
     """Collect a directory's subtree without recursion, since trees may be deep."""
     found = Subtree()
-    found.count_skipped(top)
+    found.skipped.add(top.skipped)
     around = [(top, iter(sorted(top.subdirectories)), 0)]
     while around:
         folder, names, start = around.pop()
@@ -405,6 +372,6 @@ def _collect_subtree(top: CatalogDirectory) -> Subtree:
         if inside.subtree is not None:
             found.add(inside.subtree)
         else:
-            found.count_skipped(inside)
+            found.skipped.add(inside.skipped)
             around.append((inside, iter(sorted(inside.subdirectories)), 0))
     return found

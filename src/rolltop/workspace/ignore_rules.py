@@ -157,17 +157,27 @@ class DirectoryRules:
         if GIT_DIRECTORY in present and (nested := repository_at(path)) is not None:
             repository, prefix, tracked_only = nested, "", False
             from_git = _RuleStack(tuple((rules, "") for rules in nested.rules))
-        ignore_case = repository is not None and repository.ignore_case
-        if GIT_IGNORE_FILE in present and not tracked_only:
+        from_ignore = self._from_ignore.for_subdirectory(view)
+        inside = DirectoryRules(
+            repository, prefix, from_git, from_ignore, tracked_only=tracked_only
+        )
+        return inside.with_files(path, present)
+
+    def with_files(self, path: str, present: Collection[str]) -> DirectoryRules:
+        """Add the rules of those files that are `present` in the directory itself."""
+        from_git, from_ignore = self._from_git, self._from_ignore
+        ignore_case = self._repository is not None and self._repository.ignore_case
+        if GIT_IGNORE_FILE in present and not self._tracked_only:
             from_git = from_git.with_file(
                 read_ignore_file(f"{path}/{GIT_IGNORE_FILE}", ignore_case=ignore_case)
             )
-        from_ignore = self._from_ignore.for_subdirectory(view)
         if DOT_IGNORE_FILE in present:
             from_ignore = from_ignore.with_file(
                 read_ignore_file(f"{path}/{DOT_IGNORE_FILE}", ignore_case=ignore_case)
             )
-        return DirectoryRules(repository, prefix, from_git, from_ignore, tracked_only=tracked_only)
+        return DirectoryRules(
+            self._repository, self._prefix, from_git, from_ignore, tracked_only=self._tracked_only
+        )
 
 
 def _first_match(checks: tuple[Check, ...], view: str) -> bool | None:
@@ -186,38 +196,19 @@ def root_rules(root: str) -> DirectoryRules:
     """
     root = root.rstrip("/")
     repository = enclosing_repository(root or "/")
-    if repository is None:
-        lists = global_rules(root)
-        return _repository_rules(None, lists, root, {DOT_IGNORE_FILE, GIT_IGNORE_FILE})
-    top = repository.top.rstrip("/")
+    lists = repository.rules if repository else global_rules(root)
+    from_git = _RuleStack(tuple((rules, "") for rules in lists))
+    rules = DirectoryRules(repository, "", from_git, _RuleStack(), tracked_only=False)
+    top = repository.top.rstrip("/") if repository else root
     if top == root:
-        return _repository_rules(
-            repository, repository.rules, root, {DOT_IGNORE_FILE, GIT_IGNORE_FILE}
-        )
-    rules = _repository_rules(repository, repository.rules, top, {GIT_IGNORE_FILE})
+        return rules.with_files(root, {DOT_IGNORE_FILE, GIT_IGNORE_FILE})
+    rules = rules.with_files(top, {GIT_IGNORE_FILE})
     path = top
     for name in root[len(top) + 1 :].split("/"):
         path = f"{path}/{name}"
         present = {GIT_IGNORE_FILE} if path != root else {GIT_IGNORE_FILE, DOT_IGNORE_FILE}
         rules = rules.for_subdirectory(path, name, tracked_only=False, present=present)
     return rules
-
-
-def _repository_rules(
-    repository: Repository | None, lists: list[IgnoreRules], path: str, present: set[str]
-) -> DirectoryRules:
-    ignore_case = repository is not None and repository.ignore_case
-    from_git = _RuleStack(tuple((rules, "") for rules in lists))
-    from_ignore = _RuleStack()
-    if GIT_IGNORE_FILE in present:
-        from_git = from_git.with_file(
-            read_ignore_file(f"{path}/{GIT_IGNORE_FILE}", ignore_case=ignore_case)
-        )
-    if DOT_IGNORE_FILE in present:
-        from_ignore = from_ignore.with_file(
-            read_ignore_file(f"{path}/{DOT_IGNORE_FILE}", ignore_case=ignore_case)
-        )
-    return DirectoryRules(repository, "", from_git, from_ignore, tracked_only=False)
 
 
 def file_state(path: str) -> object:

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
@@ -49,6 +49,13 @@ class SkippedEntries:
         self.vanished += other.vanished
         self.special += other.special
         self.links += other.links
+
+    def count_special(self, entry: os.DirEntry[str], path: str) -> None:
+        """Count an entry that is neither file nor directory."""
+        if entry.is_symlink():
+            self.links.append(path)
+        else:
+            self.special += 1
 
     def count_error(self, error: OSError) -> None:
         """Count a file or directory that failed with this error.
@@ -189,38 +196,14 @@ class Walk:
         )
         return self._select_entries(visible, f"{directory.relative}/", rules)
 
-    def _scan_directory(self, path: str) -> list[os.DirEntry[str]]:
-        """List a directory; count it and return nothing if that fails."""
+    def _visible_entries(self, path: str) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
+        """List a directory as `visible_entries` does; nothing of one that cannot be listed."""
         try:
             with os.scandir(path or "/") as listing:
-                return list(listing)
+                return visible_entries(list(listing), self._hidden_names.get(path, ()))
         except OSError as error:
             self._skipped.count_error(error)
-            return []
-
-    def _count_special(self, entry: os.DirEntry[str]) -> None:
-        """Count an entry that is neither file nor directory."""
-        if entry.is_symlink():
-            self._skipped.links.append(entry.path)
-        else:
-            self._skipped.special += 1
-
-    def _visible_entries(self, path: str) -> tuple[list[os.DirEntry[str]], list[str]]:
-        """List a directory's entries that are not hidden, sorted, and its rule files."""
-        found = self._scan_directory(path)
-        visible: list[os.DirEntry[str]] = []
-        present: list[str] = []
-        for entry in found:
-            name = entry.name
-            if name[0] != ".":
-                visible.append(entry)
-            elif name in RULE_FILE_NAMES:
-                present.append(name)
-        left_out = self._hidden_names.get(path)
-        if left_out:
-            visible = [entry for entry in visible if entry.name not in left_out]
-        visible.sort(key=_BY_NAME)
-        return visible, present
+            return [], ()
 
     def _select_entries(
         self, found: list[os.DirEntry[str]], prefix: str, rules: DirectoryRules
@@ -241,10 +224,20 @@ class Walk:
                         tracked_only = standing is DirectoryStatus.TRACKED_ONLY
                         chosen.append(_PendingDirectory(prefix + name, name, rules, tracked_only))
                 elif rules.includes_file(name):
-                    self._count_special(entry)
+                    self._skipped.count_special(entry, entry.path)
             except OSError as error:
                 self._skipped.count_error(error)
         return chosen
+
+
+def visible_entries(
+    found: list[os.DirEntry[str]], left_out: Collection[str]
+) -> tuple[list[os.DirEntry[str]], tuple[str, ...]]:
+    """Return the entries of a directory that are not hidden, sorted, and its rule files."""
+    present = sorted(entry.name for entry in found if entry.name in RULE_FILE_NAMES)
+    visible = [entry for entry in found if entry.name[0] != "." and entry.name not in left_out]
+    visible.sort(key=_BY_NAME)
+    return visible, tuple(present)
 
 
 def _is_real_directory(path: str) -> bool:
