@@ -1,4 +1,4 @@
-"""The collector of garbage rests while much is made that stays, and never for good."""
+"""The collector of garbage rests while a server loads what stays, and never for good."""
 
 from __future__ import annotations
 
@@ -24,27 +24,6 @@ def thawed() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.enable()
-
-
-def test_it_rests_until_the_last_is_done() -> None:
-    with gc_control.pause_gc():
-        with gc_control.pause_gc():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
-    assert gc.isenabled()
-
-
-def test_it_runs_again_after_a_failure() -> None:
-    with pytest.raises(ValueError, match="x"), gc_control.pause_gc():
-        raise ValueError("x")
-    assert gc.isenabled()
-
-
-def test_one_that_was_off_stays_off() -> None:
-    gc.disable()
-    with gc_control.pause_gc():
-        pass
-    assert not gc.isenabled()
 
 
 def test_it_runs_once_a_server_has_loaded_what_it_needs_and_passes_that_by(

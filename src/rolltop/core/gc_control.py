@@ -1,26 +1,8 @@
-"""Python's garbage collector, kept from scanning again and again what is made to stay."""
+"""Python's garbage collector, kept from scanning again and again what is loaded to stay."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
-from contextlib import contextmanager
-
-
-@contextmanager
-def pause_gc() -> Generator[None]:
-    """Let no collection begin while this lasts, on any thread.
-
-    For work that makes very many objects, most of which stay: scanning them takes a third of its
-    time. Cycles are collected afterwards. Of several pauses at a time the first to begin counts.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def begin_startup() -> None:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from rolltop.core.context import AppContext
-from rolltop.core.gc_control import pause_gc
 from rolltop.toolsets.retrieval.index.trigram import match_expression
 from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, Refused, TrigramBuild
 from rolltop.toolsets.retrieval.index.trigram_file import BINARY, PREFIX, UNREAD, TrigramFile
@@ -164,8 +162,8 @@ class _RootIndex:
         self._root: Final = root
         self._key: Final = str(root.path)
         self._catalog: Final = Catalog(roots, root)
-        # How many files there were when they were last listed; from then on only changes cost.
-        self._count: int | None = None
+        # How many files there were when they were last listed.
+        self._count = 0
         self._lock: Final = Lock()
         self._comparison: Final = RowComparison()
         self._file: TrigramFile | None = None
@@ -179,7 +177,7 @@ class _RootIndex:
 
     @property
     def is_large(self) -> bool:
-        return self._count is not None and self._count >= MIN_FILES
+        return self._count >= MIN_FILES
 
     @property
     def pending(self) -> bool:
@@ -201,8 +199,7 @@ class _RootIndex:
 
     def files(self, skipped: SkippedEntries) -> list[FileStat]:
         """List the root's files, in order."""
-        with pause_gc() if self._count is None else nullcontext():
-            entries = self._catalog.files(skipped)
+        entries = self._catalog.files(skipped)
         self._count = len(entries)
         return entries
 
@@ -271,12 +268,10 @@ class _RootIndex:
     def _compare(self, entries: list[FileStat], file: TrigramFile) -> None:
         """Update the comparison of files and index rows."""
         self._comparison.take_files(entries)
-        is_new = file is not self._file
-        if is_new:
+        if file is not self._file:
             self._file, self._last_change = file, 0
             self._comparison.forget_rows()  # a binary state stays binary
-        with pause_gc() if is_new else nullcontext():
-            self._last_change = file.each_row(self._key, self._last_change, self._take)
+        self._last_change = file.each_row(self._key, self._last_change, self._take)
 
     def _take(self, path: str, row: Row, kind: int) -> None:
         # In this order no file that is binary ever counts as text, whoever asks in between.
