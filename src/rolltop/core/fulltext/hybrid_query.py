@@ -146,7 +146,7 @@ def _search_terms(
     by_words: dict[int, PartRow] = {}
     by_meaning: dict[int, PartRow] = {}
     for wanted in (max(MAX_CANDIDATES, 3 * limit), MAX_PROPOSED_ROWS):
-        by_words = _read_rows(question, _word_candidates(question, word_query, wanted))
+        by_words = _read_rows(question, _search_words(question, word_query, wanted))
         if nearness is not None:
             by_meaning = _vector_rows(question, nearness, wanted)
         rows = by_words | by_meaning
@@ -201,15 +201,10 @@ def _build_word_query(question: HybridQuery, terms: Sequence[str]) -> WordQuery:
     return WordQuery(index, TermStatistics(known.parts, known.mean_length, occurrences))
 
 
-def _word_candidates(question: HybridQuery, word_query: WordQuery, wanted: int) -> Sequence[int]:
-    """Return the parts that the words propose, best first."""
-    if not any(word_query.statistics.occurrences.values()):
-        return []
-    return _search_words(question, word_query, wanted)
-
-
 def _search_words(question: HybridQuery, word_query: WordQuery, wanted: int) -> list[int]:
     """Return the parts that answer best by their words, of a bounded number that is looked at."""
+    if not any(word_query.statistics.occurrences.values()):
+        return []
 
     def ask(expression: Expression, *, newest: bool) -> list[int]:
         most = (MAX_PROPOSED_ROWS, wanted)

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 _COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
 _MAX_RETRY_SECONDS: Final = 1800.0
-# Between looks into the store for accounts that are due.
 
 
 @dataclass

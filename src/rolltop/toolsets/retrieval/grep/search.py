@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval.grep import ripgrep
@@ -251,10 +250,9 @@ class _Search:
             ),
         )
 
-    def _resume(self, hits: list[SearchMatch], index: int) -> tuple[Any, ...]:
+    def _resume(self, hits: list[SearchMatch], index: int) -> SearchPosition:
         last = hits[index]
-        checksum = self._checksum(last.repo, last.path)
-        return SearchPosition(last.repo, last.path, last.line, checksum).values()
+        return SearchPosition(last.repo, last.path, last.line, self._checksum(last.repo, last.path))
 
     def _checksum(self, repo: str, path: str) -> int:
         """Compute the checksum of a file and all files after it."""
@@ -281,9 +279,11 @@ def _count_before(files: Sequence[FileStat], path: str) -> int:
     return bisect_left(files, path.split("/"), key=lambda one: one.relative.split("/"))
 
 
-@dataclass(frozen=True)
-class SearchPosition:
-    """The last line of a page; `checksum` covers the query, its file and all files after it."""
+class SearchPosition(NamedTuple):
+    """The last line of a page; `checksum` covers the query, its file and all files after it.
+
+    It is a cursor's values as they are.
+    """
 
     repo: str
     path: str
@@ -298,10 +298,6 @@ class SearchPosition:
                 return cls(repo, path, line, checksum)
             case _:
                 raise _invalid_cursor()
-
-    def values(self) -> tuple[Any, ...]:
-        """Convert the position to JSON values."""
-        return self.repo, self.path, self.line, self.checksum
 
 
 def _listing_checksum(query: Query, roots: Iterable[tuple[str, Iterable[FileStat]]]) -> int:
