@@ -372,7 +372,6 @@ class _ValueReader:
     """
 
     def __init__(self) -> None:
-        """Have read nothing."""
         self._json_values = 0
 
     def read(self, value: Any, part: JsonObject, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value

@@ -45,7 +45,6 @@ class AppContext:
         project: str = "",
         session: str = "",
     ) -> None:
-        """Open nothing and start nothing."""
         self.settings = settings
         self.database = database
         self.roots = roots

@@ -40,7 +40,6 @@ class UnknownTool(LookupError):
     """
 
     def __init__(self, name: str, suggestion: str | None, *, exists: bool = False) -> None:
-        """Keep the name as given and its nearest known name."""
         super().__init__(name)
         self.name = name
         self.suggestion = suggestion

@@ -67,7 +67,6 @@ class AnsweredBefore(Exception):
     """Another call with the key has written already; `answer` is what it answered."""
 
     def __init__(self, answer: JsonObject) -> None:
-        """Take the first call's answer."""
         super().__init__()
         self.answer = answer
 

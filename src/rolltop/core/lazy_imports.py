@@ -11,7 +11,6 @@ class LazyModule:
     """A module that is imported when one of its attributes is first read."""
 
     def __init__(self, name: str) -> None:
-        """Remember the module's dotted name; import nothing."""
         self.__name__ = name
 
     def __getattr__(self, attribute: str) -> Any:  # noqa: ANN401  # the module's own type rules

@@ -42,7 +42,6 @@ class ThreadPool:
     """
 
     def __init__(self, limit: int, name: str) -> None:
-        """Take the number of threads and the start of their names; start none yet."""
         self._limit: Final = limit
         self._name: Final = name
         self._lock: Final = threading.Lock()

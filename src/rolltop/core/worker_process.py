@@ -166,7 +166,6 @@ class WorkerPool:
         idle_seconds: float = math.inf,
         spare: bool = False,
     ) -> None:
-        """Start nothing yet."""
         self._worker: Final = worker
         self._max_workers: Final = max_workers
         self._max_idle: Final = max_idle

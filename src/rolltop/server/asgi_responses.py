@@ -18,7 +18,6 @@ class RequestHeaders:
     """The headers of a request, by name in lower case."""
 
     def __init__(self, scope: Scope) -> None:
-        """Hold an ASGI scope's headers."""
         self._pairs: list[tuple[bytes, bytes]] = scope["headers"]
 
     def all(self, name: str) -> list[str]:

@@ -71,7 +71,6 @@ class ConnectionRegistry:
     """Every open connection, in the order they came."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
-        """Hold none."""
         self.limits = limits
         self._all: dict[HttpConnection, None] = {}
         self._clients: defaultdict[str, dict[HttpConnection, None]] = defaultdict(dict)
@@ -126,7 +125,6 @@ class HttpConnection(H11Protocol):
     """One connection: uvicorn's, which knows since when it waits and for what."""
 
     def __init__(self, registry: ConnectionRegistry, **uvicorn: Any) -> None:  # noqa: ANN401  # passed on
-        """Hold what uvicorn gives every connection."""
         super().__init__(**uvicorn)
         self.conn = _TinyChunkGuard(h11.SERVER, MAX_HEADERS)
         self.address = ""

@@ -43,7 +43,6 @@ class HostCheck:
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Read who may call from the settings."""
         self._app = app
         self._hosts = frozenset(x.lower().rstrip(".") for x in settings["http.allowed_hosts"])
         self._origins = frozenset(x.lower().rstrip("/") for x in settings["http.allowed_origins"])

@@ -40,7 +40,6 @@ class LocalUser:
     """The user of everyone who needs no token: the one the settings name, else the default."""
 
     def __init__(self, app: AppContext) -> None:
-        """Look nobody up yet."""
         self._database = app.database
         self._email: str = app.settings["user"]
         self._project = app.project

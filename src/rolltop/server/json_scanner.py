@@ -44,7 +44,6 @@ class JsonScanner:
     """Takes JSON in chunks, checks it against the limits, and parses it when it is complete."""
 
     def __init__(self) -> None:
-        """Start with nothing read."""
         self._chunks: list[bytes] = []
         self._backslash = b""  # of an escape whose other half has not come
         self._last = b""

@@ -35,7 +35,6 @@ class Metrics:
     """The counters of one server, from its start on."""
 
     def __init__(self, app: ServerApp) -> None:
-        """Observe the server."""
         self._token: str = app.context.settings["http.metrics_token"].strip()
         self._registry = CollectorRegistry()
         self._calls = Counter(

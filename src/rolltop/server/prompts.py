@@ -34,7 +34,6 @@ class PromptHandlers:
     """What the toolsets declare as prompts, as prompts of the protocol."""
 
     def __init__(self, app: AppContext) -> None:
-        """Read the declarations."""
         self._registry = app.registry
         toolsets = app.registry.toolsets
         prompts = [prompt for toolset in toolsets for prompt in toolset.prompts]

@@ -64,7 +64,6 @@ class WebPage:
     """The page for people, and what is there for those who are not logged in: the login."""
 
     def __init__(self, app: AppContext, sessions: Login) -> None:
-        """Read the templates; open nothing."""
         self._app = app
         self._sessions = sessions
         self._renderer = Renderer()

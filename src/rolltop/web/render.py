@@ -33,7 +33,6 @@ class Renderer:
     """The page's templates, each parsed at its first use."""
 
     def __init__(self) -> None:
-        """Parse nothing yet."""
         self._environment = Environment(
             loader=PackageLoader("rolltop.web"),
             autoescape=True,

@@ -99,7 +99,6 @@ class Streams:
     """The open streams of changes; all of them end once `ended` is set."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.count = 0
         self.ended = asyncio.Event()
 
@@ -108,7 +107,6 @@ class PageFailure(Exception):
     """What cannot be shown or done: the status, what is wrong and what helps."""
 
     def __init__(self, status: int, message: str, hint: str = "") -> None:
-        """Keep the parts apart."""
         super().__init__(message)
         self.status = status
         self.message = message
@@ -119,7 +117,6 @@ class ToolFailure(PageFailure):
     """The error that a tool answered, in whichever toolset's shape; `data` has its details."""
 
     def __init__(self, answer: JsonObject) -> None:
-        """Take the answer apart."""
         nested = answer.get("error")
         error = cast("JsonObject", nested) if isinstance(nested, dict) else answer
         self.code = str(error.get("code") or "ERROR")
@@ -142,7 +139,6 @@ class Visit:
         renderer: Renderer,
         streams: Streams,
     ) -> None:
-        """Know nobody yet."""
         self.request = request
         self.app = app
         self.sessions = sessions

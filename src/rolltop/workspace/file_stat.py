@@ -79,7 +79,6 @@ class StatBuffer:
     """
 
     def __init__(self) -> None:
-        """Allocate room for a directory of some size."""
         # Not CDLL: releasing the interpreter's lock costs more than a call takes.
         self._library: Final = ctypes.PyDLL(None)
         self._capacity = 0

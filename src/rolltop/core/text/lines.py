@@ -39,7 +39,6 @@ class TextLines:
     """A text with its lines; line numbers are 1-based and inclusive."""
 
     def __init__(self, text: str) -> None:
-        """Find the lines of the text once."""
         self.text = text
         self.starts = line_starts(text)
 

@@ -24,7 +24,6 @@ class TextBuilder:
     """Joins blocks by blank lines and records the lines of headings."""
 
     def __init__(self) -> None:
-        """Begin an empty text."""
         self._blocks: list[str] = []
         self.next_line = 1
         self.headings: list[Heading] = []

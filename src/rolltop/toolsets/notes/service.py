@@ -62,7 +62,6 @@ class NoteService:
     """Answers the tools; all of its state is in the store."""
 
     def __init__(self, app: AppContext) -> None:
-        """Open nothing yet."""
         self._app: Final = app
 
     @property

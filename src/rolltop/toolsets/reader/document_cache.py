@@ -146,7 +146,6 @@ class DocumentCache:
     """The documents last used, within `reader.cache_bytes`; the very last in any case."""
 
     def __init__(self, app: AppContext) -> None:
-        """Open nothing yet."""
         self._app: Final = app
         seconds = min(MAX_SECONDS, app.settings["call_timeout"])
         self._pool: Final = ExtractionPool(seconds)

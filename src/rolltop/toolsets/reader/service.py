@@ -56,7 +56,6 @@ class ReaderService:
     """Reads documents, whole or in part, through a cache that lives as long as its context."""
 
     def __init__(self, app: AppContext) -> None:
-        """Open nothing yet."""
         self._app: Final = app
         self.documents: Final = DocumentCache(app)
 

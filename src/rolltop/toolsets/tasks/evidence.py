@@ -16,7 +16,6 @@ class EvidenceRequired(Exception):
     """A task completes only once its evidence was looked at."""
 
     def __init__(self, task: Task) -> None:
-        """Take the task as it is."""
         super().__init__()
         self.task = task
 

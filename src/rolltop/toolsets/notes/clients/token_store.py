@@ -26,7 +26,6 @@ class TokenStore:
     """The tokens of accounts by name; `folder` has the file if there is no keyring."""
 
     def __init__(self, folder: Path) -> None:
-        """Read nothing yet."""
         self._file: Final = folder / FILE_NAME
 
     def get(self, name: str) -> str | None:

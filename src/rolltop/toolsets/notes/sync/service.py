@@ -177,7 +177,6 @@ class SyncService:
     """Connects accounts to their backend; one for each context."""
 
     def __init__(self, app: AppContext) -> None:
-        """Connect nothing yet."""
         self._app: Final = app
         self._tokens: Final[dict[str, str]] = {}
         self._tokens_lock: Final = threading.Lock()

@@ -62,7 +62,6 @@ class PadSearch:
     """Search of one process: its embedding model, loaded off the path of any call."""
 
     def __init__(self, app: AppContext) -> None:
-        """Load nothing yet."""
         self._app = app
         self._model: Embedder | None = None
         self._is_loading = False

@@ -27,7 +27,6 @@ class PadResources:
     """Reads and completes pads and cells as resources."""
 
     def __init__(self, app: AppContext) -> None:
-        """Read through the toolset's service."""
         self._service = app.service(ScratchService)
 
     async def read_pad(self, call: CallContext, given: str) -> str:

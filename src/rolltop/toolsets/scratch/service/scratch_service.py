@@ -52,7 +52,6 @@ class ScratchService:
     """Scratchpads of one process: the tools' work, checking processes, model and access times."""
 
     def __init__(self, app: AppContext) -> None:
-        """Start nothing yet."""
         self._app = app
         self.search_index = pad_search.PadSearch(app)
         # Losing the last seconds of it costs a little of the order in which pads are evicted.

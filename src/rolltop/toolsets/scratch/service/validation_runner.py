@@ -51,7 +51,6 @@ class ValidationRunner:
     """Validates cells by checking processes, within a time limit in seconds a call."""
 
     def __init__(self, seconds: float) -> None:
-        """Start nothing yet."""
         self._seconds = seconds
         self.validator = Validator(timeout=seconds)
 
