@@ -10,6 +10,7 @@ from pydantic import Field
 from rolltop.core.addresses import TEMPLATES
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, TextPage
 from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
 from rolltop.toolsets.scratch.models import (
@@ -32,11 +33,11 @@ from rolltop.toolsets.scratch.models.answers import (
 from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
 
 if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.service import resources
     from rolltop.toolsets.scratch.service.pad_writer import PadWriter
-    from rolltop.toolsets.scratch.service.resources import PadResources
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
-
-_RESOURCES: Final = "rolltop.toolsets.scratch.service.resources:PadResources"
+else:
+    resources = lazy("rolltop.toolsets.scratch.service.resources")
 
 Texts = list[str] | None
 InView = Annotated[list[str] | None, Field(description='["*"]: of every project')]
@@ -62,11 +63,6 @@ def _service(call: CallContext) -> ScratchService:
 
 def _writer(call: CallContext, *, verbose: bool) -> PadWriter:
     return _service(call).writer(call, verbose=verbose)
-
-
-def _resources(call: CallContext) -> PadResources:
-    resources: PadResources = call.app.load_service(_RESOURCES)
-    return resources
 
 
 async def scratch_create(
@@ -255,26 +251,26 @@ async def scratch_namespace(
 
 async def read_pad(call: CallContext, **variables: str) -> str:
     """Read a pad as JSON, as much of it as scratch_read answers."""
-    return await _resources(call).read_pad(call, variables["id"])
+    return await resources.read_pad(call, variables["id"])
 
 
 async def read_cell(call: CallContext, **variables: str) -> str:
     """Read a cell as JSON, as much of it as scratch_read answers."""
-    return await _resources(call).read_cell(call, variables["id"])
+    return await resources.read_cell(call, variables["id"])
 
 
 async def complete_pad(
     call: CallContext, _variable: str, typed: str, _context: object
 ) -> list[str]:
     """Complete ids of pads, from the start of an id or a title; last written first."""
-    return await _resources(call).complete_pad_ids(call, typed)
+    return await resources.complete_pad_ids(call, typed)
 
 
 async def complete_cell(
     call: CallContext, _variable: str, typed: str, _context: object
 ) -> list[str]:
     """Complete ids of cells of the pads written last."""
-    return await _resources(call).complete_cell_ids(call, typed)
+    return await resources.complete_cell_ids(call, typed)
 
 
 _SCHEMA_ALIASES: Final = (

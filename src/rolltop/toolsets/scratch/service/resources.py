@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from rolltop.core import pagination
-from rolltop.core.context import AppContext, CallContext
+from rolltop.core.context import CallContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.pagination import Continuation, add_continuation
@@ -23,51 +23,49 @@ _MAX_PADS_SCANNED: Final = 1000
 _MAX_PADS_WITH_CELLS: Final = 50
 
 
-class PadResources:
-    """Reads and completes pads and cells as resources."""
+async def read_pad(call: CallContext, given: str) -> str:
+    """Read a pad as JSON text, as much of it as the budget holds."""
+    (pad_id,) = await call.app.service(ScratchService).find_ids(call, given)
+    read = await _read(call, pad_id, [])
+    return pagination.compact_json({**read.pop("scratchpad"), **read})
 
-    def __init__(self, app: AppContext) -> None:
-        self._service = app.service(ScratchService)
 
-    async def read_pad(self, call: CallContext, given: str) -> str:
-        """Read a pad as JSON text, as much of it as the budget holds."""
-        (pad_id,) = await self._service.find_ids(call, given)
-        read = await self._read(call, pad_id, [])
-        return pagination.compact_json({**read.pop("scratchpad"), **read})
+async def read_cell(call: CallContext, given: str) -> str:
+    """Read a cell as JSON text, as much of it as the budget holds."""
+    scratch_id, cell_id = await call.app.service(ScratchService).find_cell(call, given)
+    try:
+        read = await _read(call, scratch_id, [cell_id])
+    except NotFound:  # its pad is in the trash
+        raise cells_not_found([cell_id]) from None
+    (shown,) = read.pop("scratchpad")["cells"]
+    return pagination.compact_json({"scratch_id": scratch_id, **shown, **read})
 
-    async def read_cell(self, call: CallContext, given: str) -> str:
-        """Read a cell as JSON text, as much of it as the budget holds."""
-        scratch_id, cell_id = await self._service.find_cell(call, given)
-        try:
-            read = await self._read(call, scratch_id, [cell_id])
-        except NotFound:  # its pad is in the trash
-            raise cells_not_found([cell_id]) from None
-        (shown,) = read.pop("scratchpad")["cells"]
-        return pagination.compact_json({"scratch_id": scratch_id, **shown, **read})
 
-    async def complete_pad_ids(self, call: CallContext, typed: str) -> list[str]:
-        """Complete ids of pads from the start of an id or a title, last written first."""
-        return await call.read(_find_pad_ids, typed.strip().casefold())
+async def complete_pad_ids(call: CallContext, typed: str) -> list[str]:
+    """Complete ids of pads from the start of an id or a title, last written first."""
+    return await call.read(_find_pad_ids, typed.strip().casefold())
 
-    async def complete_cell_ids(self, call: CallContext, typed: str) -> list[str]:
-        """Complete ids of cells of the pads written last."""
-        return await call.read(_find_cell_ids, typed.strip().casefold())
 
-    async def _read(
-        self, call: CallContext, scratch_id: str, cell_ids: Sequence[str]
-    ) -> JsonObject:
-        """Read a pad, or one cell without the fields of its pad, as scratch_read does."""
-        given: dict[str, Any] = {"scratch_id": scratch_id}
-        if cell_ids:
-            given["cell_ids"] = list(cell_ids)
+async def complete_cell_ids(call: CallContext, typed: str) -> list[str]:
+    """Complete ids of cells of the pads written last."""
+    return await call.read(_find_cell_ids, typed.strip().casefold())
 
-        def finish(part: JsonObject, changed: dict[str, object], _cursor: str | None) -> JsonObject:
-            return add_continuation(part, Continuation(_READ, {**given, **changed}))
 
-        selector = (cell_ids, None, None, None)
-        read = await self._service.read_pad(call, scratch_id, selector, with_header=not cell_ids)
-        fitted = pagination.truncate(read, call.budget, finish)
-        return {name: value for name, value in fitted.items() if name != "ok"}
+async def _read(call: CallContext, scratch_id: str, cell_ids: Sequence[str]) -> JsonObject:
+    """Read a pad, or one cell without the fields of its pad, as scratch_read does."""
+    given: dict[str, Any] = {"scratch_id": scratch_id}
+    if cell_ids:
+        given["cell_ids"] = list(cell_ids)
+
+    def finish(part: JsonObject, changed: dict[str, object], _cursor: str | None) -> JsonObject:
+        return add_continuation(part, Continuation(_READ, {**given, **changed}))
+
+    selector = (cell_ids, None, None, None)
+    read = await call.app.service(ScratchService).read_pad(
+        call, scratch_id, selector, with_header=not cell_ids
+    )
+    fitted = pagination.truncate(read, call.budget, finish)
+    return {name: value for name, value in fitted.items() if name != "ok"}
 
 
 def _find_pad_ids(tx: Tx, prefix: str) -> list[str]:
