@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import BinaryIO, Final, NamedTuple, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
@@ -34,7 +34,12 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
 )
 from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.errors import path_unreadable
-from rolltop.workspace.file_stat import is_open_for_writing, is_stable
+from rolltop.workspace.file_stat import (
+    StatState,
+    is_open_for_writing,
+    is_stable_state,
+    state_of,
+)
 from rolltop.workspace.safe_open import still_names
 
 _LINES: Final = re.compile(r"L?(\d{1,18})(?:-L?(\d{1,18}))?")
@@ -218,26 +223,8 @@ def _out_of_range(
 T = TypeVar("T")
 
 
-class _OpenFileState(NamedTuple):
-    """The stat fields that identify a state of a file."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-
-    @classmethod
-    def of(cls, file: BinaryIO) -> _OpenFileState:
-        status = os.fstat(file.fileno())
-        return cls(
-            status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
-        )
-
-    @property
-    def is_stable(self) -> bool:
-        """Whether the next change would show in the times."""
-        return is_stable(self.mtime_ns, self.ctime_ns)
+def _state(file: BinaryIO) -> StatState:
+    return state_of(os.fstat(file.fileno()))
 
 
 class _LineIndexCache:
@@ -245,10 +232,10 @@ class _LineIndexCache:
 
     def __init__(self, _app: AppContext) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[_OpenFileState, LineIndex]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[StatState, LineIndex]] = OrderedDict()
         self._blocks = 0
 
-    def find(self, path: str, state: _OpenFileState) -> LineIndex | None:
+    def find(self, path: str, state: StatState) -> LineIndex | None:
         """Look up the line index of a file in that state."""
         with self._lock:
             found = self._kept.get(path)
@@ -257,7 +244,7 @@ class _LineIndexCache:
             self._kept.move_to_end(path)
             return found[1]
 
-    def put(self, path: str, state: _OpenFileState, index: LineIndex) -> None:
+    def put(self, path: str, state: StatState, index: LineIndex) -> None:
         """Cache a line index; evict the least recently used ones."""
         with self._lock:
             self._forget(path)
@@ -301,7 +288,7 @@ def read_file(
                 found = _line_index_of(app, located, file, again=left > 0)
                 used = use(found, TextReader(file.fileno(), found))
                 if (
-                    _OpenFileState.of(file).is_stable
+                    is_stable_state(_state(file))
                     or file.is_unchanged()
                     or still_names(real_path, file)
                 ):
@@ -330,25 +317,26 @@ def _line_index_of(
     only grows is indexed up to its previous end.
     """
     key = str(located.path)
-    state = _OpenFileState.of(file)
+    state = _state(file)
     kept = app.service(_LineIndexCache).find(key, state)
     if kept is not None:
         return kept
     details = {"repo": root_name(located), "path": located.relative}
     limit: int = app.settings["retrieval.max_file_bytes"]
-    if state.size > limit:
+    size = state[0]
+    if size > limit:
         raise InvalidArgument(
-            f"File of {state.size} bytes exceeds the limit of {limit}",
+            f"File of {size} bytes exceeds the limit of {limit}",
             code="FILE_TOO_LARGE",
             hint="Raise the setting retrieval.max_file_bytes, or read another file.",
-            data={**details, "size": state.size, "limit": limit},
+            data={**details, "size": size, "limit": limit},
         )
-    was_settled = state.is_stable
+    was_settled = is_stable_state(state)
     try:
-        found = build_line_index(file, state.size)
-        after = _OpenFileState.of(file)
+        found = build_line_index(file, size)
+        after = _state(file)
         # Losing the name, to a new file put in its place, changes the last of its times only.
-        if after[:2] != state[:2] and (again or after.size <= state.size):
+        if after[:2] != state[:2] and (again or after[0] <= size):
             raise FileChanged  # its size and its bytes, or some of these, may be of different times
     except BinaryFile:
         raise InvalidArgument(
