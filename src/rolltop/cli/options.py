@@ -30,6 +30,7 @@ BOLD, RED, GREEN, YELLOW, CYAN = "1", "31", "32", "33", "36"
 _SETTING_OPTIONS = {
     "user": "user",
     "project": "project",
+    "workspace": "workspace",
     "toolsets": "toolsets",
     "tools": "tools",
     "exclude_tools": "exclude_tools",
@@ -53,8 +54,9 @@ def add_settings(parser: ArgumentParser) -> None:
 
 
 def add_identity(parser: ArgumentParser) -> None:
-    """Add --user and --project."""
+    """Add --user, --workspace and --project."""
     parser.add_argument("--user", metavar="EMAIL", help="work for this user, not the default one")
+    parser.add_argument("--workspace", metavar="NAME", help="work in this workspace of the user's")
     parser.add_argument(
         "--project", metavar="NAME", help="work in this project, not the folder's ('': in none)"
     )

@@ -46,6 +46,14 @@ def configure(parser: ArgumentParser) -> None:
             default="",
             help="its clients work in this project, not in the server's",
         )
+        parser.add_argument(
+            "--workspace",
+            metavar="NAME",
+            dest="workspace_names",
+            action="append",
+            default=[],
+            help="it is for this workspace, not the user's own; the first is the default",
+        )
         parser.add_argument("--read-only", action="store_true", help="it may change nothing")
     elif command == "token revoke":
         parser.add_argument("token", metavar="TOKEN", help="its id or its name, not its secret")
@@ -104,12 +112,15 @@ def _create(
             expires,
             read_only=read_only,
             project=arguments.bound_project,
+            workspace_names=arguments.workspace_names,
         )
 
     plain, token = database.write_sync(db.SYSTEM, create)
     lasts = f"expires {format_time(token.expires_at)} UTC" if token.expires_at else "never expires"
     may = "may only read" if token.read_only else "may read and write"
     where = f" in the project {token.project}" if token.project else ""
+    if arguments.workspace_names:
+        where = f" in {', '.join(arguments.workspace_names)}{where}"
     options.print_line(
         f"Token {token.name} ({token.id}) {may}{where} and {lasts}. It is shown only now:"
     )

@@ -11,7 +11,7 @@ from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from datetime import datetime
 
     from rolltop.core import accounts, db
@@ -86,17 +86,33 @@ def format_time(moment: datetime | None) -> str:
 
 def _delete(database: Database, email: str, *, sure: bool) -> int:
     user = database.read_sync(db.SYSTEM, require_user, email)
-    if not sure:
-        if not options.is_terminal():
-            raise InvalidArgument(
-                f"Nobody is here to confirm that {user.email} is to be deleted",
-                hint="Add --yes to delete without being asked.",
-            )
-        question = f"Delete {user.email} and all that is kept for this user? [y/N] "
-        if input(question).strip().lower() not in {"y", "yes"}:
-            options.print_line("Nothing was deleted.")
-            return 1
+    if not confirm(user.email, "all that is kept for this user", sure=sure):
+        return 1
     counts = database.write_sync(db.SYSTEM, accounts.delete_user, user.id)
-    owned = [f"{name.replace('_', ' ')} ({count})" for name, count in counts.items() if count]
-    options.print_line(f"Deleted {user.email}{' with ' + ', '.join(owned) if owned else ''}.")
+    options.print_line(f"Deleted {user.email}{describe_rows(counts)}.")
     return 0
+
+
+def confirm(name: str, contents: str, *, sure: bool) -> bool:
+    """Return whether it may be deleted, after a question unless `sure`.
+
+    Raises InvalidArgument where nobody is there to answer.
+    """
+    if sure:
+        return True
+    if not options.is_terminal():
+        raise InvalidArgument(
+            f"Nobody is here to confirm that {name} is to be deleted",
+            hint="Add --yes to delete without being asked.",
+        )
+    question = f"Delete {name} and {contents}? [y/N] "
+    agreed = input(question).strip().lower() in {"y", "yes"}
+    if not agreed:
+        options.print_line("Nothing was deleted.")
+    return agreed
+
+
+def describe_rows(counts: Mapping[str, int]) -> str:
+    """Return what went with a user, by table: ` with notes (3)`; nothing for none."""
+    owned = [f"{name.replace('_', ' ')} ({count})" for name, count in counts.items() if count]
+    return f" with {', '.join(owned)}" if owned else ""

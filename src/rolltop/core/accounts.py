@@ -11,19 +11,21 @@ import hashlib
 import re
 import secrets
 import uuid
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Row, column, delete, func, inspect, select, table, update
 
+from rolltop.core import workspaces
 from rolltop.core.db import Tx
-from rolltop.core.db.schema import access_tokens, users
+from rolltop.core.db.schema import access_tokens, users, workspace_members
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.fulltext import document_index, indexer
-from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, is_project_name
+from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, OWNER, is_project_name
+from rolltop.core.workspaces import Membership
 
 DEFAULT_EMAIL: Final = "default@localhost"
 MAX_EMAIL_LENGTH: Final = 254
@@ -35,6 +37,7 @@ _BOOKKEEPING: Final = (
     "journal_counters",
     "journal_undone",
     "page_sessions",
+    "workspace_members",
 )
 _TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
 _TOKEN_BYTES: Final = 32
@@ -67,6 +70,8 @@ class AccessToken:
     revoked_at: datetime | None
     project: str | None = None
     """The project of the connections that bring it; None for the server's own."""
+    workspace_ids: tuple[str, ...] | None = None
+    """The workspaces it is for, of which its user may have left some; None for the user's own."""
 
     def needs_touch(self, now: datetime) -> bool:
         """Whether its last use is old enough to be written down again by `touch_token`."""
@@ -74,6 +79,7 @@ class AccessToken:
 
 
 _USER: Final = (users.c.id, users.c.email, users.c.created_at, users.c.last_login_at)
+_IS_PERSON: Final = ~users.c.is_workspace
 _TOKEN: Final = (
     access_tokens.c.id,
     access_tokens.c.user_id,
@@ -84,6 +90,7 @@ _TOKEN: Final = (
     access_tokens.c.last_used_at,
     access_tokens.c.revoked_at,
     access_tokens.c.project,
+    access_tokens.c.workspace_ids,
 )
 
 
@@ -114,7 +121,7 @@ def find_user_by_id(tx: Tx, user_id: str) -> User | None:
     wanted = _canonical_uuid(user_id)
     if wanted is None:
         return None
-    row = tx.execute(select(*_USER).where(users.c.id == wanted)).one_or_none()
+    row = tx.execute(select(*_USER).where(users.c.id == wanted, _IS_PERSON)).one_or_none()
     return None if row is None else _user_from_row(row)
 
 
@@ -156,29 +163,36 @@ def add_user(tx: Tx, email: str, user_id: str = "") -> User:
 
 def list_users(tx: Tx) -> list[User]:
     """Return all users by address, in code point order."""
-    return [_user_from_row(row) for row in tx.execute(select(*_USER).order_by(users.c.email))]
+    people = select(*_USER).where(_IS_PERSON).order_by(users.c.email)
+    return [_user_from_row(row) for row in tx.execute(people)]
 
 
 def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
     """Delete a user and all the user owns; return how many rows each table held of it.
 
     The counts name every table that refers to users, empty ones too; what hangs on those rows
-    goes with them. Raises NotFound for an unknown user.
+    goes with them. Raises NotFound for an unknown user, Conflict for the only owner of a workspace.
     """
     user = find_user_by_id(tx, user_id)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user list` shows all users.")
+    workspaces.require_no_sole_owner(tx, user.id)
+    return delete_owner(tx, user.id)
+
+
+def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
+    """Delete a user or a workspace with all that is kept for it; return the rows of each table."""
     counts = {
         name: tx.execute(
             select(func.count())
             .select_from(table(name, column(owner)))
-            .where(column(owner, users.c.id.type) == user.id)
+            .where(column(owner, users.c.id.type) == owner_id)
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
-    indexer.drop_all(tx, user.id)  # SQLite's full-text indexes know no foreign keys
-    document_index.remove_all(tx, user.id)
-    tx.execute(delete(users).where(users.c.id == user.id))
+    indexer.drop_all(tx, owner_id)  # SQLite's full-text indexes know no foreign keys
+    document_index.remove_all(tx, owner_id)
+    tx.execute(delete(users).where(users.c.id == owner_id))
     return counts
 
 
@@ -190,10 +204,15 @@ def create_token(
     *,
     read_only: bool = False,
     project: str = "",
+    workspace_names: Sequence[str] = (),
 ) -> tuple[str, AccessToken]:
     """Return a new token's plain text, which is kept nowhere, and its record.
 
-    Raises InvalidArgument for a bad name, expiry or project, NotFound for an unknown user.
+    It is for the user's own workspace unless others are named; requests that name none of them are
+    for the first.
+
+    Raises InvalidArgument for a bad name, expiry or project, NotFound for an unknown user and for a
+    workspace that the user does not have.
     """
     label = name.strip()
     if not 1 <= len(label) <= MAX_TOKEN_NAME_LENGTH or not label.isprintable():
@@ -213,9 +232,11 @@ def create_token(
     user = find_user_by_id(tx, user_id)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
+    found = [workspaces.find_membership(tx, user.id, name) for name in workspace_names]
+    chosen = tuple(dict.fromkeys(one.workspace_id for one in found)) or None
     plain = _TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     token = AccessToken(
-        str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None, named
+        str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None, named, chosen
     )
     tx.execute(
         access_tokens.insert().values(
@@ -227,9 +248,47 @@ def create_token(
             created_at=token.created_at,
             expires_at=token.expires_at,
             project=token.project,
+            workspace_ids=token.workspace_ids,
         )
     )
     return plain, token
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a token opens: a workspace, as the token's user has it."""
+
+    token: AccessToken
+    email: str
+    membership: Membership
+
+
+def find_access(tx: Tx, plain: str, workspace: str = "") -> Access | None:
+    """Return what a token opens; None for one that is unknown, expired or revoked.
+
+    Raises NotFound if it is not for the workspace of that name, or its user has left that.
+    """
+    found = find_token_owner(tx, plain)
+    return found and choose_workspace(tx, *found, workspace)
+
+
+def choose_workspace(tx: Tx, user: User, token: AccessToken, name: str = "") -> Access:
+    """Return what a valid token opens: the workspace of that name, by default its first.
+
+    Raises NotFound if it is not for that one, or its user has left it.
+    """
+    own = Membership(user.id, user.email, OWNER)
+    mine = [own]
+    if token.workspace_ids is not None:
+        mine = workspaces.list_memberships(tx, user.id, token.workspace_ids)
+    wanted = name.strip().lower()
+    for membership in mine:
+        if wanted in {"", membership.name, membership.workspace_id}:
+            return Access(token, user.email, membership)
+    raise NotFound(
+        "This token is not for that workspace, or its user is no member",
+        hint="`rolltop token create EMAIL --workspace NAME` makes one that is.",
+    )
 
 
 def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
@@ -244,15 +303,19 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     ).one_or_none()
     if row is None:
         return None
-    return _user_from_row(row[: len(_USER)]), AccessToken(*row[len(_USER) :])
+    return _user_from_row(row[: len(_USER)]), token_from_row(row[len(_USER) :])
 
 
-def find_valid_tokens(tx: Tx, token_ids: Collection[str]) -> set[str]:
-    """Return those of the tokens, by their ids, that still let somebody in."""
-    chosen = access_tokens.c.id.in_(token_ids)
-    return set(
-        tx.execute(select(access_tokens.c.id).where(chosen, valid_token_clause(tx))).scalars()
+def find_valid_access(tx: Tx, wanted: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return those of the pairs of a token's id and a workspace's that still let somebody in."""
+    statement = (
+        select(access_tokens.c.id, access_tokens.c.user_id, workspace_members.c.workspace_id)
+        .outerjoin(workspace_members, workspace_members.c.member_id == access_tokens.c.user_id)
+        .where(access_tokens.c.id.in_({token for token, _ in wanted}), valid_token_clause(tx))
     )
+    rows: Sequence[Any] = tx.execute(statement).all()
+    valid = {(row[0], owner) for row in rows for owner in row[1:]}
+    return set(wanted) & valid
 
 
 def touch_token(tx: Tx, token_id: str) -> bool:
@@ -284,7 +347,7 @@ def list_tokens(tx: Tx, user_id: str) -> list[AccessToken]:
         .where(access_tokens.c.user_id == user_id)
         .order_by(access_tokens.c.created_at, access_tokens.c.id)
     )
-    return [AccessToken(*row) for row in rows]
+    return [token_from_row(row) for row in rows]
 
 
 def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
@@ -299,7 +362,7 @@ def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
         )
         row = tx.execute(select(*_TOKEN).where(*mine)).one_or_none()
         if row is not None:
-            return AccessToken(*row)
+            return token_from_row(row)
     raise NotFound(
         "This user has no such token.", hint="`rolltop token list EMAIL` shows a user's tokens."
     )
@@ -338,6 +401,13 @@ def _owned_tables(tx: Tx) -> list[tuple[str, str]]:
 
 def _user_from_row(row: Row[Any] | tuple[Any, ...]) -> User:
     return User(*row)
+
+
+def token_from_row(row: Row[Any] | tuple[Any, ...]) -> AccessToken:
+    """Return the token whose fields are the columns of a row, in their order."""
+    token = AccessToken(*row)
+    ids = token.workspace_ids
+    return token if ids is None else replace(token, workspace_ids=tuple(ids))
 
 
 def _hash_token(plain: str) -> str:

@@ -13,9 +13,17 @@ from typing import Any, Final
 
 from sqlalchemy import delete, select
 
-from rolltop.core.accounts import AccessToken, valid_token_clause
+from rolltop.core.accounts import (
+    Access,
+    AccessToken,
+    choose_workspace,
+    find_user_by_id,
+    token_from_row,
+    valid_token_clause,
+)
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import access_tokens, page_sessions
+from rolltop.core.errors import NotFound
 
 LINK_LIFETIME: Final = timedelta(minutes=10)
 SESSION_LIFETIME: Final = timedelta(days=7)
@@ -46,8 +54,11 @@ def use_link(tx: Tx, secret: str) -> str | None:
     return tx.execute(used.returning(_c.user_id)).scalar_one_or_none()
 
 
-def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, AccessToken | None] | None:
-    """Return the user's id, and the token if the session was opened for one; None if it is over."""
+def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, Access | None] | None:
+    """Return the user's id, and what the token opens if the session is one's; None if it is over.
+
+    It is over too once the user has left the token's workspaces.
+    """
     joined = select(_c.user_id, _c.token_id, *_TOKEN).outerjoin(
         access_tokens, (access_tokens.c.id == _c.token_id) & valid_token_clause(tx)
     )
@@ -61,7 +72,13 @@ def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, AccessToken
     token: tuple[Any, ...] = tuple(row[2:])
     if row.token_id is None:
         return row.user_id, None
-    return None if token[0] is None else (row.user_id, AccessToken(*token))
+    user = find_user_by_id(tx, row.user_id)
+    if token[0] is None or user is None:
+        return None
+    try:
+        return user.id, choose_workspace(tx, user, token_from_row(token))
+    except NotFound:
+        return None
 
 
 def close_session(tx: Tx, secret: str, guard: str = "") -> None:

@@ -12,6 +12,12 @@ WRITE = "write"
 IMPERSONATE = "act_as"
 """May name another existing user: only callers of an unauthenticated server hold it."""
 
+VIEWER: Final = "viewer"
+EDITOR: Final = "editor"
+OWNER: Final = "owner"
+ROLES: Final = (VIEWER, EDITOR, OWNER)
+"""What a member may do in a workspace, the least first."""
+
 MAX_PROJECT_LENGTH: Final = 100
 MAX_LABEL_LENGTH: Final = 100
 ALL_PROJECTS: Final = "*"
@@ -25,7 +31,12 @@ def is_project_name(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Principal:
-    """The caller of one call. Tenant and user are one thing: both hold the user's id.
+    """The caller of one call.
+
+    `user_id` and `tenant_id` are one thing: whose things the call is about, a user's or those of a
+    shared workspace. There `member_id` and `member` are the id and the address of who calls; each
+    is empty in a user's own workspace. A viewer may only read, and only an owner takes back what
+    others did.
 
     `project` is the connection's and `session` tells it from the others of its client; each is
     empty for none. `tool` and `operation`, an id, are those of the running call.
@@ -40,6 +51,9 @@ class Principal:
     session: str = ""
     tool: str = ""
     operation: str = ""
+    member_id: str = ""
+    member: str = ""
+    role: str = OWNER
 
     @classmethod
     def for_user(
@@ -61,6 +75,23 @@ class Principal:
             session=session,
         )
 
+    def in_workspace(self, workspace_id: str, member: str, role: str) -> Principal:
+        """Return the principal in a workspace that the user shares, with what the role allows."""
+        return replace(
+            self,
+            user_id=workspace_id,
+            tenant_id=workspace_id,
+            member_id=self.user_id,
+            member=member,
+            role=role,
+            permissions=self.permissions & ({READ} if role == VIEWER else {READ, WRITE}),
+        )
+
+    @property
+    def actor_id(self) -> str:
+        """The id of the user who calls."""
+        return self.member_id or self.user_id
+
     def during(self, tool: str) -> Principal:
         """Return the principal of one call of a tool, which is an operation."""
         operation = uuid.UUID(bytes=os.urandom(16), version=4)
@@ -68,8 +99,12 @@ class Principal:
 
     @property
     def client(self) -> str:
-        """The client's name as it is shown to others; empty for none."""
-        return "".join(filter(str.isprintable, self.actor))[:MAX_LABEL_LENGTH].strip()
+        """The client's name as it is shown to others; empty for none.
+
+        In a shared workspace it begins with the user's address.
+        """
+        name = f"{self.member}/{self.actor}" if self.member else self.actor
+        return "".join(filter(str.isprintable, name))[:MAX_LABEL_LENGTH].strip()
 
     @property
     def label(self) -> str:

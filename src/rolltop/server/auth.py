@@ -15,14 +15,14 @@ from rolltop.core import logging
 from rolltop.core.context import AppContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import UnknownTool
-from rolltop.core.errors import InvalidConfig, Unavailable
+from rolltop.core.errors import InvalidConfig, NotFound, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.server.rate_limits import WrongTokens
 
 if TYPE_CHECKING:
     from rolltop.core import accounts
-    from rolltop.core.accounts import AccessToken
+    from rolltop.core.accounts import Access, AccessToken
     from rolltop.server.asgi_responses import RequestHeaders
     from rolltop.server.identity import LocalUser
 else:
@@ -33,6 +33,8 @@ _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
 SETTINGS_ACTOR: Final = "http.bearer_token"
 """Who calls with the token of the settings."""
 _READ_ONLY: Final = "This token may only read"
+_WORKSPACE_NEEDS_TOKEN: Final = "Rolltop-Workspace needs a token that is for that workspace"  # noqa: S105  # none
+_WORKSPACE_HEADER: Final = "rolltop-workspace"
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Authenticator:
         self._database = app.database
         self._registry = app.registry
         self._project = app.project
+        self._workspace: str = settings["workspace"].strip().lower()
         self._off: bool = settings["http.auth"] == "off"
         self._needed: bool = exposed or self._required or bool(self.bearer_token)
         self._touching: dict[str, asyncio.Task[None]] = {}
@@ -99,6 +102,9 @@ class Authenticator:
     ) -> Principal | AuthFailure | None:
         """Return the principal of the token's owner; None if no token is needed nor given.
 
+        The header Rolltop-Workspace names one of the token's workspaces; without it, it is for the
+        first.
+
         Raises:
             RateLimited: too many wrong tokens came from the address.
             Unavailable: the store, which alone knows, is out of reach: nobody passes.
@@ -116,11 +122,14 @@ class Authenticator:
             token = token.strip()
             if self.is_bearer_token(token):
                 owner = await self._user.principal(SETTINGS_ACTOR)
-                return replace(owner, permissions=frozenset({READ, WRITE}))
-            return await self._find_principal(token, address)
+                kept = replace(owner, permissions=owner.permissions & {READ, WRITE})
+                return self._foreign_workspace(headers) or kept
+            return await self._find_principal(token, address, _workspace(headers))
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
         needed = await self.is_token_needed()
-        return AuthFailure(401, _UNAUTHENTICATED, "Bearer") if needed else None
+        if needed:
+            return AuthFailure(401, _UNAUTHENTICATED, "Bearer")
+        return self._foreign_workspace(headers)
 
     def is_bearer_token(self, token: str) -> bool:
         """Whether it is the token in the settings."""
@@ -154,10 +163,18 @@ class Authenticator:
             return False
         return True
 
-    async def find_token(self, plain: str, address: str) -> AccessToken | None:
-        """Return the token; None if it is unknown, expired or revoked.
+    def _foreign_workspace(self, headers: RequestHeaders) -> AuthFailure | None:
+        """Return why a request without a token of its own cannot name that workspace."""
+        named = _workspace(headers)
+        if named in {"", self._workspace}:
+            return None
+        return AuthFailure(403, _WORKSPACE_NEEDS_TOKEN, "Bearer")
+
+    async def find_access(self, plain: str, address: str, workspace: str = "") -> Access | None:
+        """Return what the token opens; None if it is unknown, expired or revoked.
 
         Raises:
+            NotFound: it is not for the workspace of that name.
             RateLimited: too many wrong tokens came from the address.
             Unavailable: the store is out of reach.
 
@@ -166,19 +183,25 @@ class Authenticator:
             return None
         digest = hashlib.sha256(plain.encode("utf-8", "replace")).digest()
         self._wrong_tokens.check(address, digest)
-        found = await self._database.read(SYSTEM, accounts.find_token_owner, plain)
+        found = await self._database.read(SYSTEM, accounts.find_access, plain, workspace)
         self._wrong_tokens.note(address, digest, is_right=found is not None)
-        return found and found[1]
+        return found
 
-    async def _find_principal(self, plain: str, address: str) -> Principal | AuthFailure:
-        token = await self.find_token(plain, address)
-        if token is None:
+    async def _find_principal(
+        self, plain: str, address: str, workspace: str
+    ) -> Principal | AuthFailure:
+        try:
+            access = await self.find_access(plain, address, workspace)
+        except NotFound as failure:
+            return AuthFailure(403, failure.message, 'Bearer error="insufficient_scope"')
+        if access is None:
             challenge = f'Bearer error="invalid_token", error_description="{_INVALID_CREDENTIAL}"'
             return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
-        return self.token_principal(token, actor=token.name)
+        return self.token_principal(access, actor=access.token.name)
 
-    def token_principal(self, token: AccessToken, *, actor: str) -> Principal:
-        """Return the principal of a valid token's owner, and note its use."""
+    def token_principal(self, access: Access, *, actor: str) -> Principal:
+        """Return the principal of a valid token, and note its use."""
+        token, membership = access.token, access.membership
         self._schedule_touch(token)
         rights = frozenset({READ} if token.read_only else {READ, WRITE})
         principal = Principal.for_user(
@@ -187,7 +210,10 @@ class Authenticator:
             permissions=rights,
             project=token.project or self._project,
         )
-        return replace(principal, token_id=token.id)
+        principal = replace(principal, token_id=token.id)
+        if membership.workspace_id == token.user_id:
+            return principal
+        return principal.in_workspace(membership.workspace_id, access.email, membership.role)
 
     def _schedule_touch(self, token: AccessToken) -> None:
         """Note the token's use beside the request, which doesn't wait for it."""
@@ -202,3 +228,7 @@ class Authenticator:
             await self._database.write(SYSTEM, accounts.touch_token, token_id)
         except Unavailable:
             logging.event("a token's use was not noted", level="warn")
+
+
+def _workspace(headers: RequestHeaders) -> str:
+    return "".join(headers.all(_WORKSPACE_HEADER)[:1]).strip().lower()

@@ -8,17 +8,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import InvalidConfig, Unavailable, UserDeleted
+from rolltop.core.errors import InvalidConfig, NotFound, Unavailable, UserDeleted
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from rolltop.core import accounts
+    from rolltop.core import accounts, workspaces
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
+    from rolltop.core.workspaces import Membership
 else:
     accounts = lazy("rolltop.core.accounts")
+    workspaces = lazy("rolltop.core.workspaces")
 
 _PERMISSIONS: Final = frozenset({READ, WRITE, IMPERSONATE})
 USER_CACHE_SECONDS: Final = 1.0
@@ -42,29 +45,36 @@ class LocalUser:
     def __init__(self, app: AppContext) -> None:
         self._database = app.database
         self._email: str = app.settings["user"]
+        self._workspace: str = app.settings["workspace"].strip()
         self._project = app.project
         self._session = app.session
         self._id = ""
+        self._membership: Membership | None = None
+        """Of a shared workspace; None in the user's own."""
         self._asked_at = 0.0
 
     def check(self) -> None:
-        """Make sure that the user the settings name exists; opens the store if they name one.
+        """Make sure that the user and the workspace the settings name exist; opens the store then.
 
         Raises:
-            InvalidConfig: the store does not know the user.
+            InvalidConfig: the store does not know the user, or not as a member of the workspace.
             IncompatibleStore: the store is newer than the program, or damaged.
             Unavailable: the store is out of reach.
 
         """
-        if not self._email:
+        if not self._email and not self._workspace:
             return
-        found = self._database.read_sync(SYSTEM, accounts.find_user_by_email, self._email)
+        email = self._email or accounts.DEFAULT_EMAIL
+        try:
+            found = self._database.read_sync(SYSTEM, find_local_user, email, self._workspace)
+        except NotFound as failure:
+            raise InvalidConfig(f"workspace: {failure.message}", hint=failure.hint) from None
         if found is None:
             raise InvalidConfig(
-                f"user: the store knows no user {self._email!r}",
-                hint=f"`rolltop user add {self._email}` adds one.",
+                f"user: the store knows no user {email!r}",
+                hint=f"`rolltop user add {email}` adds one.",
             )
-        self._remember(found.id)
+        self._remember(*found)
 
     async def principal(self, actor: str, *, needed: bool = True) -> Principal:
         """Return the local user's scope; the default user is made the first time.
@@ -77,18 +87,23 @@ class LocalUser:
 
         """
         if needed and (not self._id or time.monotonic() - self._asked_at > USER_CACHE_SECONDS):
-            self._remember(await self._find())
+            self._remember(*await self._find())
         if not self._id and self._database.is_open() and self._may_ask_store():
             with suppress(Unavailable, TimeoutError):
                 async with asyncio.timeout(_LOOKUP_TIMEOUT):
-                    self._remember(await self._find())
-        return Principal.for_user(
+                    self._remember(*await self._find())
+        principal = Principal.for_user(
             self._id,
             actor=actor,
             permissions=_PERMISSIONS,
             project=self._project,
             session=self._session,
         )
+        shared = self._membership
+        if shared is None:
+            return principal
+        email = self._email or accounts.DEFAULT_EMAIL
+        return principal.in_workspace(shared.workspace_id, email, shared.role)
 
     def _may_ask_store(self) -> bool:
         """Whether the store may be asked once more for what only the log wants to know."""
@@ -96,14 +111,33 @@ class LocalUser:
         self._asked_at = now
         return not asked or now - asked > USER_CACHE_SECONDS
 
-    async def _find(self) -> str:
+    async def _find(self) -> tuple[str, Membership | None]:
         email = self._email or accounts.DEFAULT_EMAIL
-        found = await self._database.read(SYSTEM, accounts.find_user_by_email, email)
+        try:
+            found = await self._database.read(SYSTEM, find_local_user, email, self._workspace)
+        except NotFound as failure:
+            raise Unavailable(failure.message, hint=failure.hint) from None
         if found is None and not self._email:
-            found = await self._database.write(SYSTEM, accounts.ensure_default_user)
+            made = await self._database.write(SYSTEM, accounts.ensure_default_user)
+            found = made.id, None
         if found is None:
             raise UserDeleted
-        return found.id
+        return found
 
-    def _remember(self, user_id: str) -> None:
-        self._id, self._asked_at = user_id, time.monotonic()
+    def _remember(self, user_id: str, membership: Membership | None = None) -> None:
+        self._id, self._membership = user_id, membership
+        self._asked_at = time.monotonic()
+
+
+def find_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership | None] | None:
+    """Return the user's id and the membership in a shared workspace, if one is named.
+
+    None if there is no such user. Raises NotFound where the user has no such workspace.
+    """
+    user = accounts.find_user_by_email(tx, email)
+    if user is None:
+        return None
+    if not workspace:
+        return user.id, None
+    membership = workspaces.find_membership(tx, user.id, workspace)
+    return user.id, None if membership.workspace_id == user.id else membership

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import page_sessions
+from rolltop.core import accounts, page_sessions
 from rolltop.core.db import SYSTEM
+from rolltop.core.errors import NotFound
 from rolltop.core.principal import READ, WRITE, Principal
 
 if TYPE_CHECKING:
@@ -59,8 +61,11 @@ class PageLogin:
         """
         if self._authentication.is_bearer_token(token):
             return await self._open((await self._user.principal(ACTOR)).user_id)
-        found = await self._authentication.find_token(token, address)
-        return found and await self._open(found.user_id, found.id)
+        try:
+            found = await self._authentication.find_access(token, address)
+        except NotFound:
+            return None
+        return found and await self._open(found.token.user_id, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:
         """Return whose session it is, with what the token it began with may do; None if over."""
@@ -69,15 +74,17 @@ class PageLogin:
         )
         if found is None:
             return None
-        user_id, token = found
-        if token is not None:
-            return self._authentication.token_principal(token, actor=ACTOR)
+        user_id, access = found
+        if access is not None:
+            return self._authentication.token_principal(access, actor=ACTOR)
         if not self._bearer_token and not await self.takes_links():
             return None
-        rights = frozenset({READ, WRITE})
-        return Principal.for_user(
-            user_id, actor=ACTOR, permissions=rights, project=self._app.project
-        )
+        local = await self._user.principal(ACTOR)
+        if local.user_id != user_id:  # the settings have named another since
+            if not await self._database.read(SYSTEM, accounts.find_user_by_id, user_id):
+                return None
+            local = Principal.for_user(user_id, actor=ACTOR, project=self._app.project)
+        return replace(local, session="", permissions=local.permissions & {READ, WRITE})
 
     async def close(self, secret: str) -> None:
         """End a session."""

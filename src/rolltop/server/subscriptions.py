@@ -137,8 +137,8 @@ class Subscriptions:
         self._users: defaultdict[str, dict[object, Callable[[ServerEvent], None]]]
         self._users = defaultdict(dict)
         self._app = app
-        self._streams: dict[ListenHandler, str] = {}
-        """Each open stream, with the id of the token that opened it."""
+        self._streams: dict[ListenHandler, Principal] = {}
+        """Each open stream, with who opened it."""
         self._check_task: asyncio.Task[None] | None = None
         self._followers: dict[str, _Follower] = {}
         self._follow_tasks: set[asyncio.Task[None]] = set()
@@ -154,12 +154,13 @@ class Subscriptions:
             raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
         scope = await self._identify(context)
         user = scope.user_id
-        await self._follow(scope)
-        if len(self._users.get(user, ())) >= _MAX_USER_STREAMS:
+        theirs = [one for one in self._streams.values() if one.actor_id == scope.actor_id]
+        if len(theirs) >= _MAX_USER_STREAMS:
             text = f"You have {_MAX_USER_STREAMS} open subscriptions, the most there may be"
             raise MCPError(INTERNAL_ERROR, text)
+        await self._follow(scope)
         stream = ListenHandler(_UserEventBus(self._users[user]))
-        self._streams[stream] = scope.token_id
+        self._streams[stream] = scope
         if scope.token_id and (self._check_task is None or self._check_task.done()):
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
@@ -227,15 +228,18 @@ class Subscriptions:
             del self._followers[user]
 
     async def _end_revoked(self) -> None:
-        """End streams whose token was revoked or has expired, whichever process learned of it."""
-        while tokens := {token for token in self._streams.values() if token}:
+        """End streams whose token is worth nothing any more, whichever process learned of it.
+
+        It was revoked, it has expired, or its user has left the workspace.
+        """
+        while opened := {_access(scope) for scope in self._streams.values() if scope.token_id}:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
             try:
-                valid = await self._app.database.read(SYSTEM, accounts.find_valid_tokens, tokens)
+                valid = await self._app.database.read(SYSTEM, accounts.find_valid_access, opened)
             except (Unavailable, IncompatibleStore):
                 continue
-            for stream, token in tuple(self._streams.items()):
-                if token in tokens - valid:
+            for stream, scope in tuple(self._streams.items()):
+                if _access(scope) in opened - valid:
                     stream.close()
 
     def _publish_change(self, principal: Principal, uri: str) -> None:
@@ -252,3 +256,8 @@ class Subscriptions:
                 telling = asyncio.create_task(self._watched[name].send_resource_updated(name))
                 self._notify_tasks.add(telling)
                 telling.add_done_callback(self._notify_tasks.discard)
+
+
+def _access(scope: Principal) -> tuple[str, str]:
+    """Return the ids of the token and of the workspace."""
+    return scope.token_id, scope.user_id

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, MetaData, String, Table
+from sqlalchemy import Boolean, Column, ForeignKey, MetaData, String, Table, false
 
-from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
 from rolltop.core.principal import MAX_PROJECT_LENGTH
 
 metadata: Final = MetaData(
@@ -28,6 +28,24 @@ users: Final = Table(
     Column("password_hash", String(255)),
     Column("created_at", UTCDateTime, nullable=False),
     Column("last_login_at", UTCDateTime),
+    # A shared workspace owns things as a user does; its name stands where a user's address does.
+    Column("is_workspace", Boolean, nullable=False, server_default=false()),
+)
+
+workspace_members: Final = Table(
+    "workspace_members",
+    metadata,
+    Column(
+        "workspace_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column(
+        "member_id",
+        Identifier,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
+    Column("role", String(10), nullable=False),
 )
 
 access_tokens: Final = Table(
@@ -49,6 +67,8 @@ access_tokens: Final = Table(
     Column("last_used_at", UTCDateTime),
     Column("revoked_at", UTCDateTime),
     Column("project", String(MAX_PROJECT_LENGTH)),
+    # In order; None for the user's own. Of those that are gone too: a token never gets more.
+    Column("workspace_ids", JSONText),
 )
 
 page_sessions: Final = Table(

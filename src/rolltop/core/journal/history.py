@@ -76,7 +76,7 @@ class EntryFilter:
 
     `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
     `client` is a client's name or its label, with the session. `operation` and `ref` are ids or
-    beginnings of ids.
+    beginnings of ids, `actor_id` is a user's id.
     """
 
     after: int | None = None
@@ -91,6 +91,7 @@ class EntryFilter:
     kinds: Collection[str] | None = None
     ref: str | None = None
     sequences: Sequence[int] | None = None
+    actor_id: str | None = None
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
         """Yield the conditions of a row."""
@@ -114,6 +115,7 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "kinds": _j.kind.in_,
     "ref": lambda start: _j.ref.startswith(start, autoescape=True),
     "sequences": _j.sequence.in_,
+    "actor_id": lambda user: _j.actor_id == user,
 }
 
 

@@ -240,7 +240,7 @@ def _insert_entries(
         "user_id": owner,
         "operation": scope.operation or str(uuid.uuid4()),
         "at": tx.now,
-        "actor_id": scope.user_id,
+        "actor_id": scope.actor_id,
         "client": scope.label,
         "project": scope.project,
         "tool": scope.tool,

@@ -99,6 +99,13 @@ _STORE: Final = (
         computed="over stdio the git repository's or folder's name",
     ),
     Setting(
+        "workspace",
+        "text",
+        "",
+        "The workspace whose things are worked on; empty is the user's own. Not used where callers"
+        " bring tokens.",
+    ),
+    Setting(
         "statement_timeout",
         "duration",
         30,

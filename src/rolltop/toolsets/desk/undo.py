@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.context import import_object
@@ -10,6 +10,7 @@ from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.journal.undo import UndoConflict
+from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Tried(Exception):  # nothing is wrong: it takes a result out of a transact
 def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undone:
     """Take back all wanted operations that still stand, newest first: all of them or none.
 
+    Who is no owner of the workspace takes back only what was the own doing.
+
     Raises:
         NotFound: there is none.
         InvalidArgument: the id's beginning is that of several, or there are too many.
@@ -53,6 +56,8 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
         Tried: nothing but that stood in the way.
 
     """
+    if tx.scope.role != OWNER:
+        wanted = replace(wanted, actor_id=tx.scope.actor_id)
     entries = _select(tx, wanted)
     texts = history.read_texts(tx, history.text_digests(entries))
     takers = _takers(app)
@@ -79,6 +84,11 @@ def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
     entries = history.read_entries(tx, wanted, limit=MAX_ENTRIES + 1, newest_first=True)
     operations = dict.fromkeys(entry.operation for entry in entries)
     if not operations:
+        if wanted.actor_id is not None:
+            raise NotFound(
+                "The journal has no such operation of yours",
+                hint="What others did can be taken back by an owner of the workspace.",
+            )
         raise NotFound(
             "The journal has no such operation",
             hint="desk_history lists the operations that can be undone.",

@@ -1,0 +1,91 @@
+"""`rolltop workspace`: who shares things with whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rolltop.cli import options
+from rolltop.cli.users import confirm, describe_rows, format_time, open_store, require_user
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import EDITOR, ROLES
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from rolltop.core import accounts, db, workspaces
+    from rolltop.core.db import Database, Tx
+    from rolltop.core.workspaces import Member, Workspace
+else:
+    accounts = lazy("rolltop.core.accounts")
+    db = lazy("rolltop.core.db")
+    workspaces = lazy("rolltop.core.workspaces")
+
+_WITH_EMAIL: Final = {"workspace invite", "workspace leave"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Describe the arguments of the command that was chosen."""
+    command = parser.get_default("command")
+    if command != "workspace list":
+        parser.add_argument("name", metavar="NAME")
+    if command in _WITH_EMAIL:
+        parser.add_argument("email", metavar="EMAIL")
+    if command == "workspace create":
+        parser.add_argument("--owner", metavar="EMAIL", required=True)
+    if command == "workspace invite":
+        parser.add_argument("--role", choices=ROLES, default=EDITOR, help=f"default: {EDITOR}")
+    if command == "workspace delete":
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+    options.add_settings(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Do what was asked and say so. Raises what the store or the workspaces raise."""
+    with open_store(arguments) as database:
+        if arguments.command == "workspace delete":
+            return _delete(database, arguments.name, sure=arguments.yes)
+        if arguments.command == "workspace list":
+            rows = [
+                (space.name, space.id, format_time(space.created_at), str(count))
+                for space, count in database.read_sync(db.SYSTEM, workspaces.list_workspaces)
+            ]
+            _print_table([("workspace", "id", "since", "members"), *rows])
+        elif arguments.command == "workspace members":
+            members = database.read_sync(db.SYSTEM, _list_members, arguments.name)
+            _print_table([("user", "role"), *((one.email, one.role) for one in members)])
+        else:
+            options.print_line(database.write_sync(db.SYSTEM, _change, arguments))
+    return 0
+
+
+def _change(tx: Tx, arguments: Namespace) -> str:
+    """Do what the command says; return the sentence that tells it."""
+    if arguments.command == "workspace create":
+        owner = require_user(tx, arguments.owner)
+        made = workspaces.create_workspace(tx, arguments.name, owner.id)
+        return f"Made {made.name}, owned by {owner.email}."
+    space = workspaces.find_workspace(tx, arguments.name)
+    user = require_user(tx, arguments.email)
+    if arguments.command == "workspace invite":
+        workspaces.set_member(tx, space.id, user.id, arguments.role)
+        return f"{user.email} is {arguments.role} of {space.name}."
+    workspaces.remove_member(tx, space.id, user.id)
+    return f"{user.email} has left {space.name}."
+
+
+def _list_members(tx: Tx, name: str) -> list[Member]:
+    return workspaces.list_members(tx, workspaces.find_workspace(tx, name).id)
+
+
+def _delete(database: Database, name: str, *, sure: bool) -> int:
+    space: Workspace = database.read_sync(db.SYSTEM, workspaces.find_workspace, name)
+    if not confirm(f"the workspace {space.name}", "all that is kept in it", sure=sure):
+        return 1
+    counts = database.write_sync(db.SYSTEM, accounts.delete_owner, space.id)
+    options.print_line(f"Deleted {space.name}{describe_rows(counts)}.")
+    return 0
+
+
+def _print_table(rows: list[tuple[str, ...]]) -> None:
+    for line in options.format_table(rows):
+        options.print_line(line)
