@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rolltop.core import accounts, db, workspaces
     from rolltop.core.db import Database, Tx
-    from rolltop.core.workspaces import Member, Workspace
+    from rolltop.core.workspaces import Workspace, WorkspaceMember
 else:
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
@@ -73,7 +73,7 @@ def _change(tx: Tx, arguments: Namespace) -> str:
     return f"{user.email} has left {space.name}."
 
 
-def _list_members(tx: Tx, name: str) -> list[Member]:
+def _list_members(tx: Tx, name: str) -> list[WorkspaceMember]:
     return workspaces.list_members(tx, workspaces.find_workspace(tx, name).id)
 
 

@@ -37,7 +37,7 @@ class Workspace:
 
 
 @dataclass(frozen=True)
-class Member:
+class WorkspaceMember:
     """One user of a shared workspace."""
 
     id: str
@@ -103,7 +103,7 @@ def list_workspaces(tx: Tx) -> list[tuple[Workspace, int]]:
     return [(Workspace(*row[:3]), row[3]) for row in rows]
 
 
-def list_members(tx: Tx, workspace_id: str) -> list[Member]:
+def list_members(tx: Tx, workspace_id: str) -> list[WorkspaceMember]:
     """Return the workspace's members by address."""
     rows = tx.execute(
         select(users.c.id, users.c.email, _m.role)
@@ -111,7 +111,7 @@ def list_members(tx: Tx, workspace_id: str) -> list[Member]:
         .where(_m.workspace_id == workspace_id)
         .order_by(users.c.email)
     )
-    return [Member(*row) for row in rows]
+    return [WorkspaceMember(*row) for row in rows]
 
 
 def set_member(tx: Tx, workspace_id: str, member_id: str, role: str) -> None:
