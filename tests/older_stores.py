@@ -14,6 +14,7 @@ def back_to_core_0006(kind: DatabaseKind) -> Iterator[str]:
     """Yield the statements that take away what core's revisions after 0006 made."""
     yield "ALTER TABLE access_tokens DROP COLUMN project"
     yield "DROP TABLE idempotency_keys"
+    yield "DROP TABLE identities"
     yield "ALTER TABLE access_tokens DROP COLUMN workspace_ids"
     yield "DROP TABLE workspace_members"
     yield "ALTER TABLE users DROP COLUMN is_workspace"

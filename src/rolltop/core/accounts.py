@@ -33,13 +33,14 @@ MAX_TOKEN_NAME_LENGTH: Final = 200
 MIN_TOUCH_INTERVAL: Final = timedelta(minutes=1)
 _BOOKKEEPING: Final = (
     "idempotency_keys",
+    "identities",
     "journal_contents",
     "journal_counters",
     "journal_undone",
     "page_sessions",
     "workspace_members",
 )
-_TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
+TOKEN_PREFIX: Final = "rt_"  # noqa: S105  # how tokens begin, not one
 _TOKEN_BYTES: Final = 32
 _EMAIL_PATTERN: Final = re.compile(
     r"[^\s@\x00-\x1f\x7f\ud800-\udfff]+@[^\s@\x00-\x1f\x7f\ud800-\udfff]+"
@@ -234,7 +235,7 @@ def create_token(
         raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
     found = [workspaces.find_membership(tx, user.id, name) for name in workspace_names]
     chosen = tuple(dict.fromkeys(one.workspace_id for one in found)) or None
-    plain = _TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+    plain = TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
     token = AccessToken(
         str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None, named, chosen
     )

@@ -53,6 +53,8 @@ class Principal:
     operation: str = ""
     member_id: str = ""
     member: str = ""
+    expires_at: float = 0.0
+    """When the caller's right to call ends, in Unix seconds; 0 if the store says that."""
     role: str = OWNER
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -15,18 +16,21 @@ from rolltop.core import logging
 from rolltop.core.context import AppContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import UnknownTool
-from rolltop.core.errors import InvalidConfig, NotFound, Unavailable
+from rolltop.core.errors import Conflict, InvalidConfig, NotFound, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
+from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
 from rolltop.server.rate_limits import WrongTokens
 
 if TYPE_CHECKING:
-    from rolltop.core import accounts
-    from rolltop.core.accounts import Access, AccessToken
+    from rolltop.core import accounts, identities, workspaces
+    from rolltop.core.accounts import Access, AccessToken, User
     from rolltop.server.asgi_responses import RequestHeaders
     from rolltop.server.identity import LocalUser
 else:
     accounts = lazy("rolltop.core.accounts")
+    identities = lazy("rolltop.core.identities")
+    workspaces = lazy("rolltop.core.workspaces")
 
 _UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
 _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
@@ -34,6 +38,8 @@ SETTINGS_ACTOR: Final = "http.bearer_token"
 """Who calls with the token of the settings."""
 _READ_ONLY: Final = "This token may only read"
 _WORKSPACE_NEEDS_TOKEN: Final = "Rolltop-Workspace needs a token that is for that workspace"  # noqa: S105  # none
+_NO_SCOPE: Final = "The token has neither the scope read nor write"
+_UNKNOWN_SUBJECT: Final = "The issuer's token is valid, but whom it names is no user here"
 _WORKSPACE_HEADER: Final = "rolltop-workspace"
 
 
@@ -68,8 +74,12 @@ class Authenticator:
         self._project = app.project
         self._workspace: str = settings["workspace"].strip().lower()
         self._off: bool = settings["http.auth"] == "off"
-        self._needed: bool = exposed or self._required or bool(self.bearer_token)
+        asked_for = self._required or settings["http.oauth_issuer"].strip()
+        self._needed: bool = bool(exposed or asked_for or self.bearer_token)
         self._touching: dict[str, asyncio.Task[None]] = {}
+        self.issuer = TokenIssuer(settings) if settings["http.oauth_issuer"].strip() else None
+        """Who else makes tokens; None for nobody."""
+        self._creates_users: bool = settings["http.jwt_create_users"]
         self._wrong_tokens = WrongTokens(settings["http.wrong_token_limit"])
 
     def check(self) -> None:
@@ -79,10 +89,11 @@ class Authenticator:
             InvalidConfig: there is no valid token, or the settings contradict each other.
 
         """
-        if self._off and (self._required or self.bearer_token):
+        if self._off and (self._required or self.bearer_token or self.issuer):
             raise InvalidConfig(
-                "http.auth: off, where http.require_token or http.bearer_token asks for a token",
-                hint="Leave out http.auth, or the other two.",
+                "http.auth: off, where http.require_token, http.bearer_token or http.oauth_issuer"
+                " asks for a token",
+                hint="Leave out http.auth, or the others.",
             )
         if self.bearer_token:
             if not self.bearer_token.isascii() or len(self.bearer_token.split()) != 1:
@@ -90,6 +101,8 @@ class Authenticator:
                     "http.bearer_token: no client can send it",
                     hint="A token is ASCII without spaces.",
                 )
+            return
+        if self.issuer is not None:
             return
         if self._needed and not self._database.read_sync(SYSTEM, accounts.has_valid_token):
             raise InvalidConfig(
@@ -119,17 +132,25 @@ class Authenticator:
             )
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
-            token = token.strip()
-            if self.is_bearer_token(token):
-                owner = await self._user.principal(SETTINGS_ACTOR)
-                kept = replace(owner, permissions=owner.permissions & {READ, WRITE})
-                return self._foreign_workspace(headers) or kept
-            return await self._find_principal(token, address, _workspace(headers))
+            return await self._find_holder(token.strip(), headers, address)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
         needed = await self.is_token_needed()
         if needed:
-            return AuthFailure(401, _UNAUTHENTICATED, "Bearer")
+            return AuthFailure(401, _UNAUTHENTICATED, self._challenge())
         return self._foreign_workspace(headers)
+
+    async def _find_holder(
+        self, token: str, headers: RequestHeaders, address: str
+    ) -> Principal | AuthFailure:
+        """Return whose the token is. Raises RateLimited and Unavailable."""
+        workspace = _workspace(headers)
+        if self.is_bearer_token(token):
+            owner = await self._user.principal(SETTINGS_ACTOR)
+            kept = replace(owner, permissions=owner.permissions & {READ, WRITE})
+            return self._foreign_workspace(headers) or kept
+        if self.issuer is not None and not token.startswith(accounts.TOKEN_PREFIX):
+            return await self._find_subject(self.issuer, token, address, workspace)
+        return await self._find_principal(token, address, workspace)
 
     def is_bearer_token(self, token: str) -> bool:
         """Whether it is the token in the settings."""
@@ -153,8 +174,20 @@ class Authenticator:
             return None
         if self._has_tool(name, caller):
             return None
-        challenge = f'Bearer error="insufficient_scope", scope="{WRITE}"'
-        return AuthFailure(403, _READ_ONLY, f'{challenge}, error_description="{_READ_ONLY}"')
+        return AuthFailure(
+            403, _READ_ONLY, self._challenge("insufficient_scope", _READ_ONLY, scope=WRITE)
+        )
+
+    def _challenge(self, error: str = "", description: str = "", scope: str = "") -> str:
+        """Return the WWW-Authenticate of a refusal, with where to get a token if an issuer has."""
+        parts = [f'error="{error}"'] if error else []
+        if self.issuer is not None:
+            parts.append(self.issuer.challenge(*((f"{READ} {scope}",) if scope else ())))
+        elif scope:
+            parts.append(f'scope="{scope}"')
+        if description:
+            parts.append(f'error_description="{description}"')
+        return f"Bearer {', '.join(parts)}".rstrip()
 
     def _has_tool(self, name: str, principal: Principal) -> bool:
         try:
@@ -181,7 +214,7 @@ class Authenticator:
         """
         if self._off:
             return None
-        digest = hashlib.sha256(plain.encode("utf-8", "replace")).digest()
+        digest = _digest(plain)
         self._wrong_tokens.check(address, digest)
         found = await self._database.read(SYSTEM, accounts.find_access, plain, workspace)
         self._wrong_tokens.note(address, digest, is_right=found is not None)
@@ -193,11 +226,71 @@ class Authenticator:
         try:
             access = await self.find_access(plain, address, workspace)
         except NotFound as failure:
-            return AuthFailure(403, failure.message, 'Bearer error="insufficient_scope"')
+            return AuthFailure(403, failure.message, self._challenge("insufficient_scope"))
         if access is None:
-            challenge = f'Bearer error="invalid_token", error_description="{_INVALID_CREDENTIAL}"'
-            return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
+            return self._invalid()
         return self.token_principal(access, actor=access.token.name)
+
+    def _invalid(self) -> AuthFailure:
+        challenge = self._challenge("invalid_token", _INVALID_CREDENTIAL)
+        return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
+
+    async def _find_subject(
+        self, issuer: TokenIssuer, token: str, address: str, workspace: str
+    ) -> Principal | AuthFailure:
+        """Return the principal of a token that the issuer made."""
+        claims = await self._verify(issuer, token, address)
+        if isinstance(claims, AuthFailure):
+            return claims
+        rights = {READ, WRITE} if WRITE in claims.scopes else claims.scopes & {READ}
+        if not rights:
+            return AuthFailure(403, _NO_SCOPE, self._challenge("insufficient_scope", _NO_SCOPE))
+        user = await self._find_user(claims)
+        if user is None:
+            return AuthFailure(403, _UNKNOWN_SUBJECT, self._challenge("insufficient_scope"))
+        principal = Principal.for_user(
+            user.id, actor=claims.client, permissions=frozenset(rights), project=self._project
+        )
+        principal = replace(principal, expires_at=claims.expires_at)
+        if workspace in {"", user.email, user.id}:
+            return principal
+        try:
+            found = await self._database.read(
+                SYSTEM, workspaces.find_membership, user.id, workspace
+            )
+        except NotFound as failure:
+            return AuthFailure(403, failure.message, self._challenge("insufficient_scope"))
+        return principal.in_workspace(found.workspace_id, user.email, found.role)
+
+    async def _verify(
+        self, issuer: TokenIssuer, token: str, address: str
+    ) -> TokenClaims | AuthFailure:
+        digest = _digest(token)
+        self._wrong_tokens.check(address, digest)
+        try:
+            claims = await issuer.verify(token)
+        except InvalidToken as failure:
+            self._wrong_tokens.note(address, digest, is_right=False)
+            logging.event("token of the issuer refused", reason=str(failure), address=address)
+            return self._invalid()
+        except Unavailable as failure:
+            return AuthFailure(503, failure.message, self._challenge())
+        self._wrong_tokens.note(address, digest, is_right=True)
+        return claims
+
+    async def _find_user(self, claims: TokenClaims) -> User | None:
+        """Return the user whom the issuer means; made now if the settings say so."""
+        who = (claims.issuer, claims.subject)
+        found = await self._database.read(SYSTEM, identities.find_user, *who)
+        create = self._creates_users
+        email = claims.email or (claims.address if create else "")
+        if found is not None or not email:
+            return found
+        with suppress(Conflict):  # another call makes the same one just now
+            return await self._database.write(
+                SYSTEM, identities.link_user, *who, email, create=create
+            )
+        return await self._database.write(SYSTEM, identities.link_user, *who, email, create=create)
 
     def token_principal(self, access: Access, *, actor: str) -> Principal:
         """Return the principal of a valid token, and note its use."""
@@ -232,3 +325,7 @@ class Authenticator:
 
 def _workspace(headers: RequestHeaders) -> str:
     return "".join(headers.all(_WORKSPACE_HEADER)[:1]).strip().lower()
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()

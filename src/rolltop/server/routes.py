@@ -19,10 +19,11 @@ from rolltop.server.asgi_responses import (
     send_error,
     send_json,
 )
-from rolltop.server.auth import SETTINGS_ACTOR, Authenticator, AuthFailure
+from rolltop.server.auth import Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.metrics import Metrics
+from rolltop.server.oauth import METADATA_PATH
 from rolltop.server.rate_limits import CallLimits
 from rolltop.server.request_body import (
     SHUTDOWN_HEADERS,
@@ -46,6 +47,7 @@ else:
 _PING_TIMEOUT: Final = 2.0
 _CLOSE_HEADER: Final = (b"connection", b"close")
 _RETRY_HEADERS: Final = {"retry-after": "1"}
+_METADATA_PATHS: Final = {METADATA_PATH, f"{METADATA_PATH}/mcp"}
 _CONTENT_TYPE: Final = b"content-type"
 _JSON: Final = "application/json"
 
@@ -129,6 +131,8 @@ class HttpApp:
         path, method = scope["path"].rstrip("/"), scope["method"]
         if path == "/mcp" and self._protocol is not None:
             await self._mcp(self._protocol, scope, receive, send)
+        elif path in _METADATA_PATHS and self._authentication.issuer is not None:
+            await send_json(send, 200, self._authentication.issuer.metadata())
         elif path not in {"/health", "/ready", "/metrics"}:
             await self._show_page(scope, receive, send)
         elif method not in {"GET", "HEAD"}:
@@ -173,7 +177,7 @@ class HttpApp:
         if isinstance(caller, AuthFailure):
             await _send_denial(scope, send, caller)
             return
-        token = (caller.token_id or SETTINGS_ACTOR) if caller else ""
+        token = (caller.token_id or f"{caller.actor_id} {caller.actor}") if caller else ""
         if token:
             self._limits.count(token)
         if scope["method"] != "POST":

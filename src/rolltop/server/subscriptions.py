@@ -7,6 +7,7 @@ once a second while somebody listens.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -161,7 +162,7 @@ class Subscriptions:
         await self._follow(scope)
         stream = ListenHandler(_UserEventBus(self._users[user]))
         self._streams[stream] = scope
-        if scope.token_id and (self._check_task is None or self._check_task.done()):
+        if _can_end(scope) and (self._check_task is None or self._check_task.done()):
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
             return await stream(context, params)
@@ -232,14 +233,15 @@ class Subscriptions:
 
         It was revoked, it has expired, or its user has left the workspace.
         """
-        while opened := {_access(scope) for scope in self._streams.values() if scope.token_id}:
+        while scopes := [scope for scope in self._streams.values() if _can_end(scope)]:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
+            opened = {_access(scope) for scope in scopes if scope.token_id}
             try:
                 valid = await self._app.database.read(SYSTEM, accounts.find_valid_access, opened)
             except (Unavailable, IncompatibleStore):
                 continue
             for stream, scope in tuple(self._streams.items()):
-                if _access(scope) in opened - valid:
+                if _access(scope) in opened - valid or 0 < scope.expires_at < time.time():
                     stream.close()
 
     def _publish_change(self, principal: Principal, uri: str) -> None:
@@ -256,6 +258,11 @@ class Subscriptions:
                 telling = asyncio.create_task(self._watched[name].send_resource_updated(name))
                 self._notify_tasks.add(telling)
                 telling.add_done_callback(self._notify_tasks.discard)
+
+
+def _can_end(scope: Principal) -> bool:
+    """Whether the right to call ends before the server does."""
+    return bool(scope.token_id or scope.expires_at)
 
 
 def _access(scope: Principal) -> tuple[str, str]:

@@ -71,6 +71,20 @@ access_tokens: Final = Table(
     Column("workspace_ids", JSONText),
 )
 
+identities: Final = Table(
+    "identities",
+    metadata,
+    Column("issuer", CodePointString(500), primary_key=True),
+    Column("subject", CodePointString(200), primary_key=True),
+    Column(
+        "user_id",
+        Identifier,
+        ForeignKey("users.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+)
+
 page_sessions: Final = Table(
     "page_sessions",
     metadata,

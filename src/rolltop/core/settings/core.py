@@ -264,6 +264,32 @@ _HTTP: Final = (
         environment=("SCRATCH_NOTEBOOK_AUTH_BEARER_TOKEN",),
     ),
     Setting(
+        "http.oauth_issuer",
+        "text",
+        "",
+        "The OpenID Connect issuer whose access tokens are taken besides those of the store, such"
+        " as https://login.example.org; empty is none. It makes a token a must.",
+    ),
+    Setting(
+        "http.oauth_audience",
+        "text",
+        "",
+        "Whom tokens of the issuer must be for.",
+        computed="http.public_url with /mcp",
+    ),
+    Setting(
+        "http.jwt_create_users",
+        "flag",
+        False,  # noqa: FBT003  # a value
+        "Make a user at the first call with a token of somebody whom the store does not know.",
+    ),
+    Setting(
+        "http.public_url",
+        "text",
+        "",
+        "The address under which clients reach the server, such as https://desk.example.org.",
+    ),
+    Setting(
         "http.allowed_hosts",
         "list",
         (),

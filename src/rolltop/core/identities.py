@@ -1,0 +1,43 @@
+"""Whom an issuer of tokens means: its subjects, and the users they are."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from rolltop.core import accounts
+from rolltop.core.accounts import User
+from rolltop.core.db import Tx
+from rolltop.core.db.schema import identities
+from rolltop.core.db.upsert import insert
+
+
+def find_user(tx: Tx, issuer: str, subject: str) -> User | None:
+    """Return the user that a subject of the issuer was found to be; None if none yet."""
+    owner = tx.execute(
+        select(identities.c.user_id).where(
+            identities.c.issuer == issuer, identities.c.subject == subject
+        )
+    ).scalar_one_or_none()
+    return owner and accounts.find_user_by_id(tx, owner)
+
+
+def link_user(tx: Tx, issuer: str, subject: str, email: str, *, create: bool) -> User | None:
+    """Return the user with the address, who is the subject from now on; None if there is none.
+
+    With `create` a user is made where there is none. Raises Conflict where another transaction
+    makes the same one just now.
+    """
+    known = find_user(tx, issuer, subject)
+    if known is not None:
+        return known
+    user = accounts.find_user_by_email(tx, email)
+    if user is None and create:
+        user = accounts.add_user(tx, email)
+    if user is None:
+        return None
+    tx.execute(
+        insert(tx.kind, identities)
+        .values(issuer=issuer, subject=subject, user_id=user.id)
+        .on_conflict_do_nothing()
+    )
+    return find_user(tx, issuer, subject)

@@ -1,0 +1,270 @@
+"""Access tokens of an OpenID Connect issuer, and what tells clients to get one there (RFC 9728).
+
+The issuer's metadata and keys are fetched over the network, and nothing else is: from the address
+in the settings, when a token has to be checked and the keys are not known or an hour old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import urlsplit
+
+from rolltop.core import logging
+from rolltop.core.errors import InvalidConfig, Unavailable
+from rolltop.core.lazy_imports import lazy
+from rolltop.core.principal import READ, WRITE
+from rolltop.core.settings import Settings
+from rolltop.core.tools import JsonObject
+from rolltop.server.host_check import is_loopback
+
+if TYPE_CHECKING:
+    import httpx2
+    import jwt
+else:
+    httpx2 = lazy("httpx2")
+    jwt = lazy("jwt")
+
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
+SCOPES: Final = (READ, WRITE)
+ALGORITHMS: Final = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "EdDSA",
+)
+"""Signatures by keys of which the issuer alone has the secret half."""
+_DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
+_LEEWAY: Final = 60
+_KEY_LIFETIME: Final = 3600.0
+_MIN_REFRESH_INTERVAL: Final = 30.0
+"""Seconds between two requests for keys: tokens with unknown ones may come at any rate."""
+_TIMEOUT: Final = 5.0
+_MAX_DOCUMENT_BYTES: Final = 1 << 20
+_MAX_TOKEN_LENGTH: Final = 16_384
+_MAX_NAME_LENGTH: Final = 200
+
+
+class InvalidToken(Exception):
+    """A token that opens nothing; the message says why, and nothing of the token."""
+
+
+@dataclass(frozen=True)
+class TokenClaims:
+    """What a valid token says: who, by which client, until when (Unix seconds), for what."""
+
+    issuer: str
+    subject: str
+    email: str
+    """Empty unless the issuer has verified it."""
+    client: str
+    expires_at: float
+    scopes: frozenset[str]
+
+    @property
+    def address(self) -> str:
+        """An e-mail address that nobody else has, for a user whose own is not known."""
+        digest = hashlib.sha256(f"{self.issuer}\n{self.subject}".encode()).hexdigest()[:24]
+        return f"oauth-{digest}@{urlsplit(self.issuer).hostname}"
+
+
+class TokenIssuer:
+    """The issuer of the settings, with its keys as they were last fetched."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read the settings; fetch nothing. The clock's unit is seconds.
+
+        Raises:
+            InvalidConfig: they do not go together.
+
+        """
+        self.issuer: str = settings["http.oauth_issuer"].strip()
+        public_url: str = settings["http.public_url"].strip().rstrip("/")
+        for key, url in (("http.oauth_issuer", self.issuer), ("http.public_url", public_url)):
+            if not _is_secure(url):
+                raise InvalidConfig(
+                    f"{key}: an issuer needs an https address here (http on the loopback only)",
+                    hint="Set both http.oauth_issuer and http.public_url.",
+                )
+        self.resource: Final = f"{public_url}/mcp"
+        self.metadata_url: Final = f"{public_url}{METADATA_PATH}/mcp"
+        self._audience: str = settings["http.oauth_audience"].strip() or self.resource
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._clock = clock
+        self._fetched_at = self._tried_at = -math.inf
+        self._fetching = asyncio.Lock()
+
+    def metadata(self) -> JsonObject:
+        """Return what clients read to find the issuer."""
+        return {
+            "resource": self.resource,
+            "resource_name": "Rolltop",
+            "authorization_servers": [self.issuer],
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+        }
+
+    def challenge(self, scope: str = " ".join(SCOPES)) -> str:
+        """Return the parameters of a challenge that tell where to get a token, and for what."""
+        return f'resource_metadata="{self.metadata_url}", scope="{scope}"'
+
+    async def verify(self, token: str) -> TokenClaims:
+        """Return what a token says.
+
+        Raises:
+            InvalidToken: it is not the issuer's, not for this server, or not valid now.
+            Unavailable: the issuer's keys are not known and cannot be had.
+
+        """
+        key_id, algorithm = _read_header(token)
+        key = await self._find_key(key_id)
+        try:
+            claims: JsonObject = jwt.decode(
+                token,
+                key,
+                algorithms=[algorithm],
+                audience=self._audience,
+                issuer=self.issuer,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud", "sub"], "strict_aud": False},
+            )
+        except jwt.PyJWTError as failure:
+            raise InvalidToken(type(failure).__name__) from None
+        return _read_claims(self.issuer, claims)
+
+    async def _find_key(self, key_id: str) -> jwt.PyJWK:
+        if key_id not in self._keys or self._clock() - self._fetched_at > _KEY_LIFETIME:
+            async with self._fetching:
+                if self._clock() - self._tried_at > _MIN_REFRESH_INTERVAL:
+                    await self._fetch_keys()
+        if not self._keys:
+            raise Unavailable(
+                "The issuer of tokens is out of reach", hint="Try again in half a minute."
+            )
+        key = self._keys.get(key_id)
+        if key is None and not key_id and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        if key is None:
+            raise InvalidToken("unknown key")
+        return key
+
+    async def _fetch_keys(self) -> None:
+        """Fetch the keys; those that are known stay where that fails."""
+        self._tried_at = self._clock()
+        try:
+            async with (
+                asyncio.timeout(2 * _TIMEOUT),
+                httpx2.AsyncClient(timeout=_TIMEOUT) as client,
+            ):
+                found = await _fetch_json(client, self.issuer.rstrip("/") + _DISCOVERY_PATH)
+                keys = await _fetch_json(client, _keys_address(found, self.issuer))
+                self._keys = _read_keys(keys)
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as failure:
+            logging.event(
+                "keys of the issuer not fetched", level="warn", why=type(failure).__name__
+            )
+        else:
+            self._fetched_at = self._tried_at
+
+
+def _keys_address(metadata: JsonObject, issuer: str) -> str:
+    """Return where the issuer's keys are. Raises ValueError."""
+    if metadata.get("issuer") != issuer:
+        raise ValueError("another issuer")
+    address = str(metadata.get("jwks_uri"))
+    if not _is_secure(address):
+        raise ValueError("no https")
+    return address
+
+
+async def _fetch_json(client: httpx2.AsyncClient, url: str) -> JsonObject:
+    """Return the JSON object at an address. Raises HTTPError, InvalidURL and ValueError."""
+    body = bytearray()
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    async with client.stream("GET", url, headers=headers, follow_redirects=False) as response:
+        response.raise_for_status()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > _MAX_DOCUMENT_BYTES:
+                raise ValueError("too long")
+    try:
+        found = json.loads(body)
+    except RecursionError as failure:
+        raise ValueError("too deep") from failure
+    if not isinstance(found, dict):
+        raise ValueError("no object")  # noqa: TRY004  # what the caller takes for a bad answer
+    return cast("JsonObject", found)
+
+
+def _read_keys(document: JsonObject) -> dict[str, jwt.PyJWK]:
+    """Return the keys for signatures by their ids; others in the set are passed over."""
+    found: dict[str, jwt.PyJWK] = {}
+    given = document.get("keys")
+    for one in cast("list[object]", given) if isinstance(given, list) else ():
+        key = cast("JsonObject", one) if isinstance(one, dict) else {}
+        if key and key.get("use", "sig") == "sig" and key.get("kty") != "oct":
+            try:
+                found[str(key.get("kid", ""))] = jwt.PyJWK.from_dict(key)
+            except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+                continue
+    if not found:
+        raise ValueError("no keys")
+    return found
+
+
+def _read_header(token: str) -> tuple[str, str]:
+    """Return the key's id and the algorithm that a token names. Raises InvalidToken."""
+    if len(token) > _MAX_TOKEN_LENGTH:
+        raise InvalidToken("too long")
+    try:
+        header = jwt.get_unverified_header(token)
+    except (jwt.PyJWTError, ValueError, RecursionError):
+        raise InvalidToken("no JWT") from None
+    algorithm = header.get("alg")
+    if algorithm not in ALGORITHMS:
+        raise InvalidToken("algorithm")
+    return str(header.get("kid", "")), algorithm
+
+
+def _read_claims(issuer: str, claims: JsonObject) -> TokenClaims:
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 1 <= len(subject) <= _MAX_NAME_LENGTH:
+        raise InvalidToken("subject")
+    email = claims.get("email")
+    verified = claims.get("email_verified") in (True, "true")
+    client = claims.get("client_id") or claims.get("azp") or "oauth"
+    given = claims.get("scope", claims.get("scp"))
+    names = given.split() if isinstance(given, str) else given
+    # An issuer that knows no scopes leaves them out; one that does must have granted them.
+    scopes = frozenset(SCOPES) if names is None else frozenset(map(str, names))
+    return TokenClaims(
+        issuer=issuer,
+        subject=subject,
+        email=email if isinstance(email, str) and verified else "",
+        client=str(client)[:_MAX_NAME_LENGTH],
+        expires_at=float(claims["exp"]) + _LEEWAY,
+        scopes=scopes,
+    )
+
+
+def _is_secure(url: str) -> bool:
+    """Whether an address is https, or http on this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (
+        parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    )
