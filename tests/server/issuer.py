@@ -25,7 +25,8 @@ AUDIENCE: Final = "https://desk.example.org/mcp"
 class Key:
     """A key pair with its id."""
 
-    def __init__(self, key_id: str, algorithm: str = "ES256") -> None:
+    def __init__(self, key_id: str, algorithm: str = "ES256", *, is_bound: bool = True) -> None:
+        """`is_bound` says in the published key that it is for this algorithm alone."""
         self.id = key_id
         self.algorithm = algorithm
         self.secret: Any
@@ -35,7 +36,9 @@ class Key:
         else:
             self.secret = rsa.generate_private_key(65537, 2048)
             public = RSAAlgorithm.to_jwk(self.secret.public_key(), as_dict=True)
-        self.public = {**public, "kid": key_id, "use": "sig", "alg": algorithm}
+        self.public = {**public, "kid": key_id, "use": "sig"}
+        if is_bound:
+            self.public["alg"] = algorithm
 
 
 class Issuer:

@@ -374,6 +374,31 @@ def test_new_keys_are_fetched_when_tokens_name_them_and_not_more_often_than_twic
     assert issuer.asked.count("/keys") == 2
 
 
+def test_a_key_signs_by_its_algorithm_or_if_it_names_none_by_any_of_its_kind(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    free, bound, curve = Key("free", "RS512", is_bound=False), Key("bound", "RS512"), Key("curve")
+    issuer.keys[:] = [free, bound, curve]
+    known = make_issuer(tmp_path, issuer, Clock())
+    for key, algorithm, passes in (
+        (free, "RS512", True),
+        (free, "PS256", True),
+        (bound, "RS512", True),
+        (bound, "RS256", False),
+        (curve, "ES256", True),
+    ):
+        key.algorithm = algorithm
+        token = issuer.token(key)
+        if passes:
+            assert asyncio.run(known.verify(token)).subject == issuer.subject
+        else:
+            with pytest.raises(InvalidToken):
+                asyncio.run(known.verify(token))
+    curve.id, curve.algorithm = "free", "ES256"  # of another kind than the key it names
+    with pytest.raises(InvalidToken):
+        asyncio.run(known.verify(issuer.token(curve)))
+
+
 @pytest.mark.parametrize(
     "metadata",
     [

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from rolltop.core import logging
@@ -79,6 +79,14 @@ class TokenClaims:
         return f"oauth-{digest}@{urlsplit(self.issuer).hostname}"
 
 
+@dataclass(frozen=True)
+class _Key:
+    """A key of the issuer, and the one algorithm it is for; empty for any of its kind."""
+
+    public: Any
+    algorithm: str
+
+
 class TokenIssuer:
     """The issuer of the settings, with its keys as they were last fetched."""
 
@@ -100,7 +108,7 @@ class TokenIssuer:
         self.resource: Final = f"{public_url}/mcp"
         self.metadata_url: Final = f"{public_url}{METADATA_PATH}/mcp"
         self._audience: str = settings["http.oauth_audience"].strip() or self.resource
-        self._keys: dict[str, jwt.PyJWK] = {}
+        self._keys: dict[str, _Key] = {}
         self._clock = clock
         self._fetched_at = self._tried_at = -math.inf
         self._fetching = asyncio.Lock()
@@ -129,21 +137,23 @@ class TokenIssuer:
         """
         key_id, algorithm = _read_header(token)
         key = await self._find_key(key_id)
+        if key.algorithm not in {"", algorithm}:
+            raise InvalidToken("algorithm")
         try:
             claims: JsonObject = jwt.decode(
                 token,
-                key,
+                key.public,
                 algorithms=[algorithm],
                 audience=self._audience,
                 issuer=self.issuer,
                 leeway=_LEEWAY,
                 options={"require": ["exp", "iss", "aud", "sub"], "strict_aud": False},
             )
-        except jwt.PyJWTError as failure:
+        except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
             raise InvalidToken(type(failure).__name__) from None
         return _read_claims(self.issuer, claims)
 
-    async def _find_key(self, key_id: str) -> jwt.PyJWK:
+    async def _find_key(self, key_id: str) -> _Key:
         if key_id not in self._keys or self._clock() - self._fetched_at > _KEY_LIFETIME:
             async with self._fetching:
                 if self._clock() - self._tried_at > _MIN_REFRESH_INTERVAL:
@@ -207,15 +217,16 @@ async def _fetch_json(client: httpx2.AsyncClient, url: str) -> JsonObject:
     return cast("JsonObject", found)
 
 
-def _read_keys(document: JsonObject) -> dict[str, jwt.PyJWK]:
+def _read_keys(document: JsonObject) -> dict[str, _Key]:
     """Return the keys for signatures by their ids; others in the set are passed over."""
-    found: dict[str, jwt.PyJWK] = {}
+    found: dict[str, _Key] = {}
     given = document.get("keys")
     for one in cast("list[object]", given) if isinstance(given, list) else ():
         key = cast("JsonObject", one) if isinstance(one, dict) else {}
         if key and key.get("use", "sig") == "sig" and key.get("kty") != "oct":
             try:
-                found[str(key.get("kid", ""))] = jwt.PyJWK.from_dict(key)
+                public = jwt.PyJWK.from_dict(key).key
+                found[str(key.get("kid", ""))] = _Key(public, str(key.get("alg", "")))
             except (jwt.PyJWTError, ValueError, TypeError, KeyError):
                 continue
     if not found:
