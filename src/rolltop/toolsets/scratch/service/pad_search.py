@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 else:  # numpy comes with the extra
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
+MODEL_THREAD_NAME: Final = "rolltop-embedder"
 VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
 _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
@@ -139,7 +140,7 @@ class PadSearch:
         if mode == "hybrid":
             if self._model is None and not self._is_loading:
                 self._is_loading = True
-                _start_thread("rolltop-embedder", lambda: self._prepare(call.principal))
+                _start_thread(MODEL_THREAD_NAME, lambda: self._prepare(call.principal))
             return self._model
         loaded = await call.run_in_thread(self.load_model)
         if loaded is not None:
