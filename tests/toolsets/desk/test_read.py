@@ -172,6 +172,26 @@ def test_a_section_is_found_where_it_moved_to(mine: Reader) -> None:
     assert mine.read(error["details"]["suggestions"][0]["uri"])["kind"] == "section"
 
 
+def test_a_renamed_file_is_found_by_its_hash(mine: Reader) -> None:
+    version = mine.put("guide.md", NOTE)
+    mine.put("other.md", NOTE + "more\n")
+    section = mine.call("list_sections", file_path="guide.md")["outline"][1]
+    (mine.folder / "deep").mkdir()
+    (mine.folder / "guide.md").rename(mine.folder / "deep" / "manual.txt")
+    shown = mine.read(f"rolltop://file/docs/guide.md@{version}#L7-7")
+    assert shown["uri"] == f"rolltop://file/docs/deep/manual.txt@{version}#L7-7"
+    assert (shown["text"], shown["became"]) == ("1703\n", "renamed to docs/deep/manual.txt")
+    (mine.folder / "deep" / "manual.txt").rename(mine.folder / "deep" / "manual.md")
+    part = mine.read(f"rolltop://section/docs/guide.md@{version}#{section['id']}")
+    assert (part["title"], part["became"]) == ("Storms", "renamed to docs/deep/manual.md")
+    assert mine.fails("rolltop://file/docs/guide.md")["code"] == "NOT_FOUND"  # no hash to go by
+    mine.put("deep/manual.md", "another\n")
+    assert mine.fails(f"rolltop://file/docs/guide.md@{version}")["code"] == "NOT_FOUND"
+    (mine.folder / ".gitignore").write_text("hidden.md\n")
+    mine.put("hidden.md", NOTE)
+    assert mine.fails(f"rolltop://file/docs/guide.md@{version}")["code"] == "NOT_FOUND"
+
+
 def test_an_empty_file_and_an_empty_note_are_shown(mine: Reader) -> None:
     mine.put("empty.md", "")
     assert mine.read("rolltop://file/docs/empty.md")["text"] == ""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from rolltop.core.addresses import VERSION_LENGTH, section_address
+from rolltop.core.addresses import VERSION_LENGTH, Address, section_address
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.pagination import Page, TextPage
+from rolltop.toolsets.desk.models import JsonObject
 from rolltop.toolsets.desk.opened import (
     MAX_OUTLINED_BYTES,
     Opened,
@@ -20,20 +23,43 @@ from rolltop.toolsets.desk.opened import (
 )
 from rolltop.toolsets.reader import TOOLSET as READER
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
+from rolltop.toolsets.retrieval.service import renames
+from rolltop.workspace import Root
 
-if TYPE_CHECKING:
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import CallContext
-    from rolltop.core.pagination import Page, TextPage
-    from rolltop.toolsets.desk.models import JsonObject
-    from rolltop.workspace import Root
+OpenFile = Callable[[CallContext, Address], Awaitable[Opened]]
 
 _DEPTH: Final = 1
-_CHUNK_BYTES: Final = 1 << 20
 
 
 async def open_file(call: CallContext, address: Address) -> Opened:
-    """Open a file or some of its lines; a document as its text, a folder as its entries."""
+    """Open a file or some of its lines; a document as its text, a folder as its entries.
+
+    One that is gone is looked for by the hash in its address.
+    """
+    return await _open_where_it_is(call, address, _open_file)
+
+
+async def open_section(call: CallContext, address: Address) -> Opened:
+    """Open a section; it keeps its id where it moves in its file, and where that is renamed."""
+    return await _open_where_it_is(call, address, _open_section)
+
+
+async def _open_where_it_is(call: CallContext, address: Address, open_there: OpenFile) -> Opened:
+    try:
+        return await open_there(call, address)
+    except RolltopError:
+        root = _find_root(call, address)
+        renamed = None
+        if address.version:
+            wanted = (root, address.path, address.version)
+            renamed = await call.run_in_thread(renames.find_renamed, call.app, *wanted)
+        if renamed is None:
+            raise
+    opened = await open_there(call, replace(address, path=renamed))
+    return replace(opened, became=(f"renamed to {address.root}/{renamed}", *opened.became))
+
+
+async def _open_file(call: CallContext, address: Address) -> Opened:
     root = _find_root(call, address)
     title = f"{address.root}/{address.path}"
     try:
@@ -72,8 +98,7 @@ async def open_file(call: CallContext, address: Address) -> Opened:
     )
 
 
-async def open_section(call: CallContext, address: Address) -> Opened:
-    """Open a section; it keeps its id where it moves in its file."""
+async def _open_section(call: CallContext, address: Address) -> Opened:
     root = _find_root(call, address)
     path = root.absolute_path(address.path)
     try:
@@ -85,7 +110,7 @@ async def open_section(call: CallContext, address: Address) -> Opened:
     first, last = fields["start_line"], fields["end_line"]
     version, became = address.version, list[str]()
     if version:
-        version = await call.run_in_thread(_hash_file, call, root, address.path)
+        version = await _read_version(call, root, address.path)
         became += _changes(address, version)
     if address.lines and address.lines != (first, last):
         became.append(f"moved to L{first}-{last}")
@@ -139,7 +164,7 @@ async def _open_document(call: CallContext, address: Address, root: Root, title:
         address.lines,
         lambda line, char, _left: {"line_start": line, "char_start": char},
     )
-    version = await call.run_in_thread(_hash_file, call, root, address.path)
+    version = await _read_version(call, root, address.path)
     return Opened(
         replace(address, version=version, lines=lines),
         title,
@@ -188,13 +213,10 @@ async def _heading(
     return []
 
 
-def _hash_file(call: CallContext, root: Root, path: str) -> str:
+async def _read_version(call: CallContext, root: Root, path: str) -> str:
     """Return the version of a file: the beginning of its SHA-256."""
-    roots, found = call.app.roots, hashlib.sha256()
-    with roots.open_regular(roots.locate(path, root=root.name)) as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            found.update(chunk)
-    return found.hexdigest()[:VERSION_LENGTH]
+    digest = await call.run_in_thread(renames.hash_file, call.app.roots, root, path)
+    return digest[:VERSION_LENGTH]
 
 
 def _find_root(call: CallContext, address: Address) -> Root:
