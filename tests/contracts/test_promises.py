@@ -80,6 +80,15 @@ def test_every_named_test_exists() -> None:
     assert missing == []
 
 
+def test_the_page_on_security_names_tests_that_exist() -> None:
+    named = re.findall(r"`(tests/[^`]+)`", read_text("docs/security.md"))
+    assert len(named) > 30
+    assert [node_id for node_id in named if not defined(node_id)] == []
+    rows = [row for row in read_text("docs/security.md").splitlines() if row.startswith("| ")]
+    titles = ("| promise |", "| --- |")
+    assert [row for row in rows if "::" not in row and not row.startswith(titles)] == []
+
+
 def test_a_test_that_is_not_there_is_noticed() -> None:
     here = "tests/contracts/test_promises.py"
     assert defined(f"{here}::test_every_named_test_exists")
