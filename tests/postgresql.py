@@ -105,6 +105,11 @@ class PostgreSQLServer:
         """Stop the server as a machine that loses its power would, and return when it is gone."""
         self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
 
+    @property
+    def programs(self) -> Path:
+        """The folder of pg_dump, pg_restore and the others."""
+        return _binaries(self.folder)
+
     def dump(self, database: str) -> str:
         """Return a database as SQL that any client can run."""
         options = ("--no-owner", "--no-privileges", "--inserts", f"--dbname={self.url(database)}")

@@ -386,14 +386,6 @@ def test_a_backup_removes_what_killed_ones_left_and_nothing_of_a_running_one(
     assert (tmp_path / "copy.db.mine.partial").read_text() == "precious"
 
 
-def test_a_postgresql_store_names_its_own_tool(
-    postgresql_url: str, make_database: MakeDatabase, tmp_path: Path
-) -> None:
-    with pytest.raises(InvalidArgument) as raised:
-        make_database(postgresql_url).backup(tmp_path / "copy.db")
-    assert "pg_dump" in raised.value.hint
-
-
 def test_a_stuck_transaction_does_not_keep_the_process(sqlite_url: str) -> None:
     source = (
         "import asyncio, sys, threading\n"

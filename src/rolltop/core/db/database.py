@@ -236,10 +236,10 @@ class Database:
         self._open_store().require_writable()
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy of a SQLite store to the new file `target`; blocks.
+        """Write a consistent copy of the store to the new file `target`; blocks.
 
-        Raises InvalidArgument when `target` exists or the store is PostgreSQL's, Unavailable when
-        either file fails.
+        Raises InvalidArgument when `target` exists, Unavailable when either file fails, or where
+        PostgreSQL's pg_dump does.
         """
         self._open_store().backup(target)
 

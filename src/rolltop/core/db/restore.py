@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db import file_lock
 from rolltop.core.db.backup import backup_connection, backup_store, fsync_directory
@@ -24,6 +24,12 @@ from rolltop.core.db.encryption import Encryption, require_encryption_support
 from rolltop.core.db.rekey import acquire_exclusively
 from rolltop.core.db.url import DatabaseUrl, parse_url
 from rolltop.core.errors import IncompatibleStore, InvalidArgument, NotFound, Unavailable
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from rolltop.core.db import postgres_dump
+else:  # the driver comes with the extra
+    postgres_dump = lazy("rolltop.core.db.postgres_dump")
 
 _LOCK_TIMEOUT: Final = 10.0  # seconds
 
@@ -39,8 +45,8 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     may have the store open.
 
     Raises:
-        InvalidArgument: the store is PostgreSQL's, or the backup is the store itself or belongs to
-        it.
+        InvalidArgument: the backup is the store itself or belongs to it, or PostgreSQL's database
+        holds a store.
         NotFound: there is no such backup.
         IncompatibleStore: the backup is no store, a newer one, or does not open with the key.
         Unavailable: somebody has the store open, or its disk fails. The store is as it was.
@@ -50,9 +56,8 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     if encryption is not None:
         require_encryption_support(address)
     if address.path is None:
-        raise InvalidArgument(
-            "A PostgreSQL store is restored by its own tools.", hint="Use pg_restore."
-        )
+        postgres_dump.load_dump(address, backup)
+        return None
     path = address.path.resolve()
     try:
         if not backup.is_file():

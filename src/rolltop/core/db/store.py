@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy import Connection, exc, select
 
@@ -22,6 +22,12 @@ from rolltop.core.db.sqlite import beside
 from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import DiskError, InvalidArgument, Unavailable, UserDeleted
 from rolltop.core.journal import writer as journal_writer
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from rolltop.core.db import postgres_dump
+else:  # the driver comes with the extra
+    postgres_dump = lazy("rolltop.core.db.postgres_dump")
 
 T = TypeVar("T")
 _IN_DOUBT: Final = "This call may have been kept: read what it was to change before trying again."
@@ -107,13 +113,11 @@ class OpenStore:
         The copy of an encrypted store is encrypted with the same key.
         """
         source = self._address.path
-        if source is None:
-            raise InvalidArgument(
-                "A PostgreSQL store is backed up by its own tools.",
-                hint="Use pg_dump.",
-            )
         try:
             _require_free(target)
+            if source is None:
+                postgres_dump.dump_store(self._address, target)
+                return
             with map_driver_errors(self._address):
                 backup_store(self._driver, source, target)
         except OSError as error:

@@ -1,0 +1,98 @@
+"""A PostgreSQL store as one file, and back, by PostgreSQL's own programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from rolltop.core.db.backup import fsync_directory, fsync_file
+from rolltop.core.db.revisions import VERSION_TABLE
+from rolltop.core.db.url import DatabaseUrl
+from rolltop.core.errors import InvalidArgument, NotFound, Unavailable
+
+_MAX_SHOWN: Final = 500
+
+
+def dump_store(address: DatabaseUrl, target: Path) -> None:
+    """Write what one snapshot of the store holds to `target` (0600), whole or not at all.
+
+    Raises Unavailable where pg_dump is not there or fails, OSError where the file does.
+    """
+    partial = target.with_name(f"{target.name}.partial")
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        _run(address, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "-f", partial)
+        fsync_file(partial)
+        partial.replace(target)
+        fsync_directory(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_dump(address: DatabaseUrl, source: Path) -> None:
+    """Make the empty database at the address what `source` holds: all of it or nothing.
+
+    Raises:
+        InvalidArgument: the database holds a store, or the file none.
+        NotFound: there is no such file.
+        Unavailable: pg_restore is not there or fails, or the server is out of reach.
+
+    """
+    if not source.is_file():
+        raise NotFound(f"There is no file {source}.", hint="Name a file `rolltop backup` made.")
+    if _holds_store(address):
+        raise InvalidArgument(
+            f"{address.display_name} holds a store already.",
+            hint="Make another database (createdb NAME), restore into that, and name it in"
+            " database_url.",
+        )
+    listed = _run(address, "pg_restore", "--list", source, connects=False)
+    if f" {VERSION_TABLE} " not in listed:
+        raise InvalidArgument(
+            f"{source} holds no store.", hint="Name a file `rolltop backup` made."
+        )
+    options = ("--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
+    _run(address, "pg_restore", *options, source)
+
+
+def _holds_store(address: DatabaseUrl) -> bool:
+    try:
+        with psycopg.connect(_conninfo(address)) as connection:
+            found = connection.execute("SELECT to_regclass(%s)", (VERSION_TABLE,)).fetchone()
+    except psycopg.Error as error:
+        raise Unavailable(
+            f"{address.display_name} is out of reach.", hint="Is the server running?"
+        ) from error
+    return found is not None and found[0] is not None
+
+
+def _conninfo(address: DatabaseUrl) -> str:
+    return address.url.replace("postgresql+psycopg://", "postgresql://", 1)
+
+
+def _run(address: DatabaseUrl, program: str, *arguments: str | Path, connects: bool = True) -> str:
+    """Return what the program prints. The password goes by its environment, where none sees it."""
+    parts: dict[str, Any] = dict(conninfo_to_dict(_conninfo(address)))
+    password = parts.pop("password", None)
+    environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
+    command = [program, *map(str, arguments)]
+    if connects:
+        command.append(f"--dbname={make_conninfo(**parts)}")
+    try:
+        done = subprocess.run(  # noqa: S603  # a program of the operator's, with our arguments
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise Unavailable(
+            f"{program} is not here.",
+            hint="Install PostgreSQL's client programs of the server's version.",
+        ) from None
+    if done.returncode:
+        said = " ".join(done.stderr.split())[:_MAX_SHOWN]
+        raise Unavailable(f"{program} failed: {said}", hint="Nothing was changed.")
+    return done.stdout

@@ -1,0 +1,99 @@
+"""Backups of a PostgreSQL store by PostgreSQL's own programs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM
+from rolltop.core.db.restore import restore_backup
+from rolltop.core.errors import InvalidArgument, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rolltop.core.db import Database
+    from tests.databases import MakeDatabase
+    from tests.postgresql import PostgreSQLServer
+
+
+@pytest.fixture
+def database(
+    postgresql_server: PostgreSQLServer,
+    migrated_url: str,
+    make_database: MakeDatabase,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Database:
+    """A store with one user, where PostgreSQL's programs are at hand."""
+    path = f"{postgresql_server.programs}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    made = make_database(migrated_url)
+    made.write_sync(SYSTEM, accounts.add_user, "ann@example.org")
+    return made
+
+
+def emails(database: Database) -> list[str]:
+    """Return the addresses of the store's users."""
+    return [user.email for user in database.read_sync(SYSTEM, accounts.list_users)]
+
+
+def test_a_store_comes_back_in_another_database(
+    database: Database,
+    postgres_url: Callable[[], str],
+    make_database: MakeDatabase,
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "desk.dump"
+    database.backup(target)
+    assert target.stat().st_mode & 0o777 == 0o600
+    database.write_sync(SYSTEM, accounts.add_user, "later@example.org")
+    url = postgres_url()
+    assert restore_backup(url, target, None) is None
+    restored = make_database(url)
+    assert emails(restored) == ["ann@example.org"]
+    restored.write_sync(SYSTEM, accounts.add_user, "new@example.org")
+    with pytest.raises(InvalidArgument, match="holds a store"):
+        restore_backup(url, target, None)
+    assert emails(restored) == ["ann@example.org", "new@example.org"]
+    assert sorted(tmp_path.iterdir()) == [target]
+
+
+def test_a_backup_takes_the_place_of_no_file(database: Database, tmp_path: Path) -> None:
+    target = tmp_path / "desk.dump"
+    target.write_text("mine")
+    with pytest.raises(InvalidArgument):
+        database.backup(target)
+    assert target.read_text() == "mine"
+
+
+def test_what_holds_no_store_is_not_restored(
+    database: Database,
+    postgres_url: Callable[[], str],
+    make_database: MakeDatabase,
+    tmp_path: Path,
+) -> None:
+    database.backup(tmp_path / "desk.dump")
+    url = postgres_url()
+    with pytest.raises(NotFound):
+        restore_backup(url, tmp_path / "gone", None)
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes((tmp_path / "desk.dump").read_bytes()[:-20_000])
+    for bad in (tmp_path / "text", damaged):
+        bad.touch()
+        with pytest.raises(Unavailable, match="pg_restore failed"):
+            restore_backup(url, bad, None)
+    assert emails(make_database(url)) == []
+
+
+def test_without_the_programs_it_is_said_what_to_install(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable) as raised:
+        database.backup(tmp_path / "desk.dump")
+    assert "client programs" in raised.value.hint
+    assert list(tmp_path.iterdir()) == []
