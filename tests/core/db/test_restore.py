@@ -217,8 +217,6 @@ def test_what_cannot_be_restored_is_refused_and_nothing_changes(tmp_path: Path) 
         with pytest.raises(error, match=said):
             restore_backup(url, given, key)
         assert bytes_of(tmp_path) == before
-    with pytest.raises(InvalidArgument, match="PostgreSQL"):
-        restore_backup("postgresql://localhost/desk", backup, None)
 
 
 def test_nothing_is_restored_while_somebody_has_the_store_open(tmp_path: Path) -> None:
