@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema traces fix bench campaigns nightly \
-	conformance hosts faults browsers syscalls release lock clean
+	conformance hosts faults browsers syscalls release sbom lock clean
 
 python := .venv/bin/python
 pytest := $(python) -m pytest -n 2 --dist loadgroup
@@ -88,6 +88,9 @@ browsers: setup ## pages in Chromium, and processes behind nginx; as root it ins
 
 release: setup ## build and try what a release consists of, in dist/: make release REPOSITORY=https://…
 	@$(python) scripts/release.py $(REPOSITORY)
+
+sbom: setup ## list the packages of a base install and their licences, in dist/rolltop.cdx.json
+	@sh scripts/sbom.sh
 
 lock: setup ## compile requirements/*.txt from pyproject.toml
 	@sh scripts/lock.sh

@@ -32,6 +32,7 @@ WANTED: Final[dict[str, list[str]]] = {
     "semantic.txt": [*CORE, *EXTRAS["semantic"]],
     "dev.txt": [*CORE, *(line for lines in EXTRAS.values() for line in lines), *GROUPS["dev"]],
     "conformance.txt": GROUPS["conformance"],
+    "sbom.txt": GROUPS["sbom"],
     "browsers.txt": GROUPS["browsers"],
     "uv.txt": ["uv"],
 }
@@ -64,6 +65,7 @@ def test_requirements_hold_what_the_project_declares(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_pins_the_same_versions(name: str) -> None:
     whole = pinned("dev.txt") | pinned("conformance.txt") | pinned("browsers.txt")
+    whole = pinned("sbom.txt") | whole
     assert {package: whole[package] for package in pinned(name)} == pinned(name)
 
 
