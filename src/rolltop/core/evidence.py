@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rolltop.core.addresses import parse_address
 from rolltop.core.arguments import require_storable, value_preview
-from rolltop.core.context import import_object
+from rolltop.core.context import CallContext, import_object
 from rolltop.core.errors import (
     DeadlineExceeded,
     InvalidArgument,
@@ -19,9 +19,6 @@ from rolltop.core.errors import (
     Unavailable,
 )
 from rolltop.core.text.lines import TextLines
-
-if TYPE_CHECKING:
-    from rolltop.core.context import CallContext
 
 State = Literal["changed", "missing"]
 

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import Continuation, add_continuation
 
 if TYPE_CHECKING:
-    from rolltop.core.errors import RolltopError
     from rolltop.core.settings import Setting, Settings
 
 JsonObject = dict[str, Any]

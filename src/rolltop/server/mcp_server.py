@@ -58,13 +58,12 @@ from rolltop.server.progress_reporter import ProgressReporter
 from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
 from rolltop.server.skills import EXTENSION, SkillHandlers
-from rolltop.server.subscriptions import LISTEN
+from rolltop.server.subscriptions import LISTEN, Subscriptions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from rolltop.server.identity import PrincipalResolver
-    from rolltop.server.subscriptions import Subscriptions
 
     Context = ServerRequestContext[Any, Any]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
@@ -21,8 +22,6 @@ from rolltop.server.auth import AuthFailure
 from rolltop.server.host_check import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from rolltop.server.app import ServerApp

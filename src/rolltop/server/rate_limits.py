@@ -6,13 +6,11 @@ import ipaddress
 import math
 import time
 from collections import Counter
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.errors import RateLimited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 _MINUTE: Final = 60.0
 _MAX_KEYS: Final = 10_000

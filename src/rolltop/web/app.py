@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
+from starlette.types import Message, Receive, Scope, Send
 
+from rolltop.core.context import AppContext
 from rolltop.web.pages import (
     address,
     events,
@@ -23,16 +27,7 @@ from rolltop.web.pages import (
     trash,
 )
 from rolltop.web.render import Renderer
-from rolltop.web.visit import PageFailure, Streams, Visit
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.requests import Request
-    from starlette.types import Message, Receive, Scope, Send
-
-    from rolltop.core.context import AppContext
-    from rolltop.web.visit import Handler, Login
+from rolltop.web.visit import Handler, Login, PageFailure, Streams, Visit
 
 _PAGES: Final = (
     home,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rolltop.web.visit import ToolFailure
-
-if TYPE_CHECKING:
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import Visit
+from rolltop.core.tools import JsonObject
+from rolltop.web.visit import ToolFailure, Visit
 
 _LINKS_TOKENS: Final = 2_000
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from rolltop.core.text.diff import diff_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_LINES: Final = 2_000
 _CONTEXT: Final = 3

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from rolltop.core.text.diff import diff_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 

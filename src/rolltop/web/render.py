@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader
@@ -13,9 +14,6 @@ from markupsafe import Markup
 from rolltop import __version__
 from rolltop.core.addresses import RECORD_KINDS, parse_address
 from rolltop.core.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PAGES: Final = (
     ("/tasks", "Tasks", "list_tasks"),

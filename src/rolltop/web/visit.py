@@ -6,27 +6,21 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.requests import ClientDisconnect
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from rolltop.core.context import AppContext
 from rolltop.core.dispatch import UnknownTool, dispatch
+from rolltop.core.principal import Principal
+from rolltop.core.tools import JsonObject
+from rolltop.web.render import Renderer
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.principal import Principal
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.render import Renderer
-
-    Handler = Callable[["Visit"], Awaitable[Response]]
-    PageRoute = tuple[str, str, Handler]
+Handler = Callable[["Visit"], Awaitable[Response]]
+PageRoute = tuple[str, str, Handler]
 
 SESSION_SECONDS: Final = 7 * 24 * 3600
 CSRF_FIELD: Final = "csrf"

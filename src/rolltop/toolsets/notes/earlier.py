@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from rolltop.core.journal.snapshot import EarlierThing
+from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
+from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot
 from rolltop.toolsets.notes.store.notebooks import open_notebook
 from rolltop.toolsets.notes.store.tables import note_texts, notes
-
-if TYPE_CHECKING:
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.snapshot import JournalSnapshot
 
 
 def read_earlier(

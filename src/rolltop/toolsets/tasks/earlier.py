@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from rolltop.core.journal.snapshot import EarlierThing
-from rolltop.core.pagination import format_timestamp
+from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
+from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Row
+from rolltop.core.pagination import JsonObject, format_timestamp
 from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.snapshot import JournalSnapshot, Row
-    from rolltop.core.pagination import JsonObject
 
 
 def read_earlier(

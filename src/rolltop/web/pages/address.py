@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+from starlette.responses import Response
 
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageRoute, Visit
 
 
 async def show_address(visit: Visit) -> Response:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator
+from typing import Final
 
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from rolltop.core.journal import history
 from rolltop.core.principal import ALL_PROJECTS
-from rolltop.web.visit import PageFailure, find_number
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from starlette.responses import Response
-
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.core.tools import JsonObject
+from rolltop.web.visit import PageFailure, PageRoute, Visit, find_number
 
 _WAIT_SECONDS: Final = 20
 MAX_STREAMS: Final = 64

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rolltop.web.visit import ToolFailure, find_number
+from starlette.responses import Response
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.core.tools import JsonObject
+from rolltop.web.visit import PageRoute, ToolFailure, Visit, find_number
 
 _LINES: Final = 500
 """Of a file, on one page."""

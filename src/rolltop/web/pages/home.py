@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.responses import Response
 
 from rolltop.core.principal import ALL_PROJECTS
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.core.tools import JsonObject
+from rolltop.web.visit import PageRoute, Visit
 
 _RESUME_TOKENS: Final = 8_000
 _SEARCH_TOKENS: Final = 4_000

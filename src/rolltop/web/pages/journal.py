@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from starlette.responses import Response
+
+from rolltop.core.db import Tx
 from rolltop.core.journal import history
-from rolltop.core.journal.history import EntryFilter
+from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import describe
 from rolltop.web.diff import compare_texts
-from rolltop.web.visit import PageFailure, parse_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from starlette.responses import Response
-
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageFailure, PageRoute, Visit, parse_number
 
 _FILTERS: Final = ("actor", "tool", "project", "since", "uri")
 _UNDO_FIELDS: Final = ("operation", "since", "actor")

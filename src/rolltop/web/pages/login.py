@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.responses import Response
 
 from rolltop.core.errors import RateLimited
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageRoute, Visit
 
 
 async def show_login(visit: Visit, message: str = "", status: int = 401) -> Response:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from starlette.responses import Response
+
+from rolltop.core.tools import JsonObject
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
 from rolltop.web.form_texts import read_list, restore_line_breaks
 from rolltop.web.markdown import render_markdown
-from rolltop.web.visit import PageFailure, ToolFailure, parse_number
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "tag")

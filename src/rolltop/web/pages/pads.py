@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from starlette.responses import Response
 
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.core.tools import JsonObject
 from rolltop.web.background import read_background
 from rolltop.web.form_texts import restore_line_breaks
-from rolltop.web.visit import PageFailure, ToolFailure, parse_number
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.core.tools import JsonObject
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
 _PAD_TOKENS: Final = 40_000

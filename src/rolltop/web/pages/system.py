@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.responses import Response
 
 from rolltop import health
-from rolltop.web.visit import PageFailure
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageFailure, PageRoute, Visit
 
 
 def _require_operator(visit: Visit) -> None:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from starlette.responses import Response
+
+from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.core.tools import JsonObject
 from rolltop.toolsets.tasks import TOOLSET
+from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
 from rolltop.web.form_texts import read_list, restore_line_breaks
-from rolltop.web.visit import PageFailure, ToolFailure, parse_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.responses import Response
-
-    from rolltop.core.db import Tx
-    from rolltop.core.tools import JsonObject
-    from rolltop.toolsets.tasks.service import TaskService
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _MAX_CARDS: Final = 50
 _MAX_DONE: Final = 20

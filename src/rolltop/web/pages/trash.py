@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.responses import Response
 
 from rolltop.toolsets.tasks.store import overview
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from rolltop.web.visit import PageRoute, Visit
+from rolltop.web.visit import PageRoute, Visit
 
 _MAX_SHOWN: Final = 100
 

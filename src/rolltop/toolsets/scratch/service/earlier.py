@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rolltop.core.addresses import Address, record_address, short_id
-from rolltop.core.journal.snapshot import EarlierThing
+from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
+from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Row
+from rolltop.core.pagination import JsonObject
 from rolltop.toolsets.scratch.models import LABEL_KEYS
+from rolltop.toolsets.scratch.models.records import PadLimits
 from rolltop.toolsets.scratch.service.cell_input import measure_text
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import pad_rows
 from rolltop.toolsets.scratch.store.tables import cells, contents, pads
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.snapshot import JournalSnapshot, Row
-    from rolltop.core.pagination import JsonObject
-    from rolltop.toolsets.scratch.models.records import PadLimits
 
 
 def read_earlier(
