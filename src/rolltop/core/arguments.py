@@ -10,9 +10,11 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_type_hints
+from typing import Annotated, Any, Final, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from rolltop.core import pagination
 from rolltop.core.argument_names import (
@@ -29,11 +31,6 @@ from rolltop.core.tool_schema import (
     simplify_schema,
 )
 from rolltop.core.tools import MISSING, TYPE, VALUE, Alias, JsonObject, Tool
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
-
 
 _MAX_PREVIEW_CHARACTERS = 60
 _MAX_DEPTH = 100

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from rolltop.app import build_context
@@ -26,10 +27,6 @@ from rolltop.server import hosts, mcp_server
 from rolltop.server.identity import LocalUser
 from rolltop.server.subscriptions import Subscriptions
 from rolltop.toolsets import TOOLSETS
-
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
 
 _MAX_PAUSE: Final = 0.5  # seconds: calls that take longer mostly wait for something else
 _EXPIRED_CALLS_GRACE: Final = 0.1

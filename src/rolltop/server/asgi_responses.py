@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from starlette.types import Message, Receive, Scope, Send
 
 from rolltop.core import logging
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
 
 _PATHS: Final = {"/mcp", "/health", "/ready", "/metrics"}
 

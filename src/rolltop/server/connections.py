@@ -8,15 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rolltop.core import logging
-
-if TYPE_CHECKING:
-    from rolltop.core.settings import Settings
+from rolltop.core.settings import Settings
 
 MAX_HEADERS: Final = 1 << 16
 # Bytes a second that a body has to keep up; one that comes in drops would hold its connection.

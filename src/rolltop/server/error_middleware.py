@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from mcp import MCPError
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams, RequestId
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from rolltop.core import logging
 from rolltop.core.argument_names import suggest_name
@@ -18,11 +20,6 @@ from rolltop.core.context import AppContext
 from rolltop.core.dispatch import internal_error
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError, ShuttingDown
 from rolltop.core.pagination import replace_surrogates
-
-if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-    from pydantic_core import ErrorDetails
-
 
 P = TypeVar("P")
 R = TypeVar("R")

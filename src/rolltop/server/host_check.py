@@ -5,18 +5,16 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from rolltop.core.errors import InvalidConfig
+from rolltop.core.settings import Settings
 from rolltop.server.asgi_responses import RequestHeaders
 from rolltop.server.connections import MAX_HEADERS
 from rolltop.server.request_body import CLOSE_HEADERS, Rejection, send_rejection
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from rolltop.core.settings import Settings
 
 PROBE_PATHS: Final = {"/health", "/ready"}
 _MAX_SHOWN_CHARACTERS: Final = 100

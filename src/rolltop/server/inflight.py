@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -23,9 +24,6 @@ from rolltop.core import logging
 from rolltop.server import jsonrpc
 from rolltop.server.jsonrpc import JsonRpcRefusal
 from rolltop.server.line_io import MAX_LINE_BYTES, LineWriter
-
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
 
 _MAX_CALLS: Final = 64
 _ROOM_TIMEOUT: Final = 0.2

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp import MCPError
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types import (
     INVALID_PARAMS,
@@ -54,18 +55,14 @@ from rolltop.server.error_middleware import (
     restore_params,
     to_mcp_error,
 )
+from rolltop.server.identity import PrincipalResolver
 from rolltop.server.progress_reporter import ProgressReporter
 from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
 from rolltop.server.skills import EXTENSION, SkillHandlers
 from rolltop.server.subscriptions import LISTEN, Subscriptions
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
-    from rolltop.server.identity import PrincipalResolver
-
-    Context = ServerRequestContext[Any, Any]
+Context = ServerRequestContext[Any, Any]
 
 _LIST_TTL_MS: Final = 300_000
 PRINCIPAL_KEY: Final = "rolltop.caller"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
+from mcp.server.context import ServerRequestContext
 
 _INTERVAL: Final = 0.1
 _ProgressUpdate = tuple[float, float | None, str]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp_types import (
     INVALID_PARAMS,
     GetPromptRequestParams,
@@ -24,10 +25,7 @@ from rolltop.core.context import AppContext
 from rolltop.core.tools import Prompt
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
-    Context = ServerRequestContext[Any, Any]
+Context = ServerRequestContext[Any, Any]
 
 
 class PromptHandlers:

@@ -7,17 +7,15 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mcp_types import JSONRPCMessage
+from starlette.types import Receive, Scope, Send
 
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import RequestHeaders, log_refusal, send_json_bytes
 from rolltop.server.json_scanner import JsonScanner, LimitExceeded
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
 
 CLOSE_HEADERS: Final = {"connection": "close"}
 SHUTDOWN_MESSAGE: Final = "The server is stopping"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp_types import (
     INVALID_PARAMS,
     CacheableResult,
@@ -23,10 +24,7 @@ from mcp_types import (
 from rolltop.core import skill
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
-    Context = ServerRequestContext[Any, Any]
+Context = ServerRequestContext[Any, Any]
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 _MEDIA_TYPE: Final = "text/markdown"

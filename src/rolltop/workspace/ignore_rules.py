@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Collection
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rolltop.workspace.file_stat import is_stable_state, state_of
 from rolltop.workspace.git_repository import (
@@ -22,13 +21,10 @@ from rolltop.workspace.git_repository import (
     global_rules,
     repository_at,
 )
-from rolltop.workspace.gitignore import read_ignore_file
+from rolltop.workspace.gitignore import IgnoreRules, read_ignore_file
 from rolltop.workspace.wildmatch import byte_view
 
-if TYPE_CHECKING:
-    from rolltop.workspace.gitignore import IgnoreRules
-
-    Check = Callable[[str], bool | None]
+Check = Callable[[str], bool | None]
 
 GIT_IGNORE_FILE = ".gitignore"
 DOT_IGNORE_FILE = ".ignore"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.workspace.errors import (
     PathError,
@@ -23,13 +23,10 @@ from rolltop.workspace.errors import (
     path_unreadable,
     quote_path,
 )
+from rolltop.workspace.file_stat import FileStat
 from rolltop.workspace.project import find_project
 from rolltop.workspace.safe_open import FileNotAllowed, NotRegularFile, OpenFile, open_checked
 from rolltop.workspace.walk import DirectoryEntry, SkippedEntries, Walk
-
-if TYPE_CHECKING:
-    from rolltop.workspace.file_stat import FileStat
-
 
 _NOT_FOUND = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL})
 _CODES_BY_SEVERITY = ("PATH_OUT_OF_ROOT", "FILE_UNREADABLE", "FILE_NOT_FOUND")

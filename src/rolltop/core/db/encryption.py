@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
+from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import InvalidConfig
-
-if TYPE_CHECKING:
-    from rolltop.core.db.url import DatabaseUrl
-    from rolltop.core.settings import Settings
+from rolltop.core.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import Connection
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from rolltop.core.db.revisions import MigrationBranch
+from rolltop.core.db.revisions import MigrationBranch
 
 _ENVIRONMENT: Final = Path(__file__).with_name("environment")
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import CHAR, DateTime, Dialect, String, Text, TypeDecorator, Uuid
-
-if TYPE_CHECKING:
-    from sqlalchemy.types import TypeEngine
-
+from sqlalchemy.types import TypeEngine
 
 _UUID_DIGITS: Final = 32
 _EMPTY_LIST: Final = "[]"

@@ -6,7 +6,7 @@ part is a new row, so that a vector always belongs to the text it was made from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -27,15 +27,12 @@ from sqlalchemy import (
     table,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.url import DatabaseKind
-
-if TYPE_CHECKING:
-    from sqlalchemy.types import TypeEngine
-
 
 RowId: Final = BigInteger().with_variant(Integer, "sqlite")
 """A row's number, counted up by the database and never given twice."""

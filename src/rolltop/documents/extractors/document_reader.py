@@ -7,22 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.worker_process import MAX_MEMORY_BYTES, Worker, WorkerDied, WorkerPool
 from rolltop.documents.extractors import epub, notebook, office, pdf
 from rolltop.documents.extractors.extracted_text import (
+    ExtractedText,
     damaged_document,
     document_too_large,
     encrypted_document,
 )
 from rolltop.documents.outline import Outline, detect_file_type, parse_outline
 from rolltop.workspace.encoding import decode, is_binary
-
-if TYPE_CHECKING:
-    from rolltop.documents.extractors.extracted_text import ExtractedText
 
 IN_SERVER_BYTES: Final = 256 << 10
 """Text files up to this size are parsed in the server: faster than starting a process."""

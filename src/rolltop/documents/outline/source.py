@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline import declarations
+from rolltop.documents.outline.declarations import DeclarationPatterns
 from rolltop.documents.outline.sections import Heading
-
-if TYPE_CHECKING:
-    from rolltop.documents.outline.declarations import DeclarationPatterns
 
 LANGUAGES: Final[dict[str, DeclarationPatterns]] = {
     "javascript": declarations.JAVASCRIPT,

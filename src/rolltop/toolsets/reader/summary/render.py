@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rolltop.core import token_counter
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.reader.summary.material import Material
-    from rolltop.toolsets.reader.summary.prose import Sentence
+from rolltop.toolsets.reader.summary.material import Material
+from rolltop.toolsets.reader.summary.prose import Sentence
 
 _MAX_TITLE_LENGTH: Final = 60
 _ABSTRACT_SHARE: Final = 0.35

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval.grep import ripgrep
 from rolltop.toolsets.retrieval.grep.globs import globs_by_root
 from rolltop.toolsets.retrieval.grep.ripgrep import NUL, parse_query, scan
-from rolltop.toolsets.retrieval.grep.verifier import Verifier, head_is_text
+from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits, Verifier, head_is_text
 from rolltop.toolsets.retrieval.models import (
     Query,
     SearchMatch,
@@ -26,10 +26,6 @@ from rolltop.toolsets.retrieval.models import (
 )
 from rolltop.workspace import FileStat, is_utf8_path
 from rolltop.workspace import SkippedEntries as Passed
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits
-
 
 MAX_FILE_BYTES: Final = 256 << 20
 # Files listed between looks at the clock.

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from rolltop.core.errors import Unavailable
 from rolltop.toolsets.retrieval.grep import ripgrep
+from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch, Pattern
 from rolltop.toolsets.retrieval.models import Line, SearchMatch, SearchRoot
 from rolltop.workspace import FileStat, is_binary
 from rolltop.workspace.encoding import decode_as, decode_prefix, detect_encoding
@@ -25,11 +26,7 @@ from rolltop.workspace.safe_open import (
     still_names,
 )
 
-if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch, Pattern
-
-    SkipFile = Callable[[FileStat, str], None]
-
+SkipFile = Callable[[FileStat, str], None]
 
 _HEAD_BYTES: Final = 8192
 # The largest file that is copied when it may change under our eyes.
