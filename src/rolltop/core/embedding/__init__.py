@@ -73,7 +73,7 @@ def get_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
     """
     if name not in model_names():
         raise LookupError(name)
-    return _load_model(name).result()
+    return _load_model().result()
 
 
 def try_load_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
@@ -84,14 +84,14 @@ def try_load_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
         return None
 
 
-def embedder_if_loaded(name: str = DEFAULT_MODEL) -> Embedder | None:
+def embedder_if_loaded() -> Embedder | None:
     """Return the model if it is loaded; else start loading it in the background."""
-    loading = _load_model(name)
+    loading = _load_model()
     return loading.result() if loading.done() and not loading.exception() else None
 
 
 @cache
-def _load_model(_name: str) -> Future[Embedder | None]:
+def _load_model() -> Future[Embedder | None]:
     """Load the model on a thread of its own."""
     future: Future[Embedder | None] = Future()
 

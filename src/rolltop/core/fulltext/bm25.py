@@ -100,19 +100,14 @@ def is_prefix_term(term: str) -> bool:
     return len(term) == 1 and uses_pairs(term)
 
 
-def expressions(
-    occurrences: Mapping[str, int], most: int = MAX_PROPOSED_ROWS
-) -> Iterator[Expression]:
-    """Return expressions for the terms that occur, from the one that proposes most rows down.
-
-    The first whose rows number at most `most` is the one to use.
-    """
+def _expressions(occurrences: Mapping[str, int]) -> Iterator[Expression]:
+    """Return expressions for the terms that occur, from the one that proposes most rows down."""
     terms = sorted((t for t, n in occurrences.items() if n), key=lambda t: (occurrences[t], t))
     rare: list[str] = []
     total = 0
     for term in terms:
         total += occurrences[term]
-        if total > most:
+        if total > MAX_PROPOSED_ROWS:
             break
         rare.append(term)
     common = terms[len(rare) :]
@@ -129,15 +124,14 @@ def expressions(
 
 
 def choose_expression(
-    occurrences: Mapping[str, int],
-    count: Callable[[Expression, int], int],
-    most: int = MAX_PROPOSED_ROWS,
+    occurrences: Mapping[str, int], count: Callable[[Expression, int], int]
 ) -> tuple[Expression, Expression, bool]:
-    """Return the expression to propose rows by, the widest one, and whether `most` cut the first.
+    """Return the expression to propose rows by, the widest one, and whether the first is cut.
 
     `count(expression, most)` says how many rows meet one, counting no further than `most`.
     """
-    offered = list(expressions(occurrences, most))
+    most = MAX_PROPOSED_ROWS
+    offered = list(_expressions(occurrences))
     widest = offered[0]
     if sum(occurrences.values()) <= most:
         return widest, widest, False
