@@ -10,7 +10,7 @@ from rolltop.core.pagination import NextCall
 from rolltop.core.tool_schema import type_schema
 from rolltop.core.tools import JsonObject, Tool, Toolset
 from rolltop.toolsets.notes.models import SyncState
-from rolltop.toolsets.reader.models import SectionRef, SummaryStyle, TokenEncoding
+from rolltop.toolsets.reader.models import SummaryStyle, TokenEncoding
 from rolltop.toolsets.retrieval.models import LineData, Meta
 from rolltop.toolsets.scratch.models.answers import PadAnswer, PadData, PadEntry, SuccessAnswer
 from rolltop.toolsets.tasks.models import TaskData
@@ -270,6 +270,14 @@ class ReadAnswer(TypedDict):
     coverage: NotRequired[Coverage]
     original: NotRequired[OriginalDocument]
     confidence: NotRequired[SummaryConfidence]
+
+
+class SectionRef(TypedDict):
+    """A section by its id."""
+
+    id: str
+    title: str
+    start_line: int
 
 
 class AlternativeSection(SectionRef):

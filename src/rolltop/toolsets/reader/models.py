@@ -21,14 +21,6 @@ MAX_HEADING_LENGTH: Final = 200
 """Characters of a heading that an answer repeats, the mark of a cut counted."""
 
 
-class SectionRef(TypedDict):
-    """A section by its id."""
-
-    id: str
-    title: str
-    start_line: int
-
-
 class OutlineEntry(TypedDict):
     """A section of an outline; its lines and tokens include its children."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -23,11 +24,15 @@ from rolltop.toolsets.scratch.syntax import CheckRequest, CheckResult, CheckTime
 from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 HANGS = CheckRequest("json", "[1]", schema=SLOW_SCHEMA)
 FINE = CheckRequest("json", '{"a": 1}')
 SECONDS = 20.0
+
+
+def check_now(one: Validator, cells: Sequence[CheckRequest]) -> list[CheckResult | CheckTimeout]:
+    return asyncio.run(one.check(cells))
 
 
 @pytest.fixture
@@ -59,16 +64,16 @@ def is_running(pid: int) -> bool:
 
 def test_results_come_in_order(validator: Validator) -> None:
     cells = [FINE, CheckRequest("py", "x ="), CheckRequest("yaml", "a: [")]
-    results = validator.check_blocking(cells)
+    results = check_now(validator, cells)
     assert [isinstance(one, CheckResult) and one.valid for one in results] == [True, False, False]
 
 
 def test_the_limit_ends_a_hanging_check_and_the_rest_of_its_call(validator: Validator) -> None:
-    assert validator.check_blocking([FINE, HANGS, FINE])[1:] == [
+    assert check_now(validator, [FINE, HANGS, FINE])[1:] == [
         CheckTimeout(1.0),
         CheckTimeout(1.0),
     ]
-    (after,) = validator.check_blocking([FINE])
+    (after,) = check_now(validator, [FINE])
     assert isinstance(after, CheckResult)
 
 
@@ -119,7 +124,7 @@ def test_programs_that_parse_leave_nothing_in_the_home_directory(
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     one = Validator(timeout=SECONDS)
-    (result,) = one.check_blocking([CheckRequest(language, "(")])
+    (result,) = check_now(one, [CheckRequest(language, "(")])
     one.close()
     assert isinstance(result, CheckResult)
     assert not result.valid
@@ -130,7 +135,7 @@ def test_more_calls_than_processes_are_all_answered(validator: Validator) -> Non
     results: list[object] = []
 
     def one() -> None:
-        results.extend(validator.check_blocking([FINE, FINE]))
+        results.extend(check_now(validator, [FINE, FINE]))
 
     threads = [threading.Thread(target=one) for _ in range(12)]
     for thread in threads:
@@ -144,7 +149,7 @@ def test_more_calls_than_processes_are_all_answered(validator: Validator) -> Non
 def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
     before, results = children(), list[CheckResult | CheckTimeout]()
     one = Validator(timeout=SECONDS)
-    thread = threading.Thread(target=lambda: results.extend(one.check_blocking([HANGS])))
+    thread = threading.Thread(target=lambda: results.extend(check_now(one, [HANGS])))
     thread.start()
     wait_until(one.is_busy)
     killed = children() - before
@@ -152,7 +157,7 @@ def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not any(is_running(pid) for pid in killed))
     thread.join(SECONDS)
-    results += one.check_blocking([FINE])
+    results += check_now(one, [FINE])
     one.close()
     died, fine = results
     assert isinstance(died, CheckResult)
@@ -165,8 +170,8 @@ def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
 def test_memory_is_bounded() -> None:
     small = Validator(timeout=SECONDS, memory=64 << 20)
     try:
-        (result, fine) = small.check_blocking(
-            [CheckRequest("json", "[" + "{}," * 3_000_000 + "{}]"), FINE]
+        (result, fine) = check_now(
+            small, [CheckRequest("json", "[" + "{}," * 3_000_000 + "{}]"), FINE]
         )
     finally:
         small.close()
@@ -182,7 +187,7 @@ def test_closing_ends_processes_and_checks_under_way() -> None:
 
     def check() -> None:
         try:
-            one.check_blocking([HANGS])
+            check_now(one, [HANGS])
         except Unavailable as error:
             raised.append(error)
 
@@ -194,16 +199,16 @@ def test_closing_ends_processes_and_checks_under_way() -> None:
     assert len(raised) == 1
     assert children() <= before
     with pytest.raises(Unavailable):
-        one.check_blocking([FINE])
+        check_now(one, [FINE])
 
 
 def test_a_killed_process_is_replaced(validator: Validator) -> None:
     before = children()
-    validator.check_blocking([FINE])
+    check_now(validator, [FINE])
     for pid in children() - before:
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda pid=pid: not is_running(pid))
-    (result,) = validator.check_blocking([FINE])
+    (result,) = check_now(validator, [FINE])
     assert isinstance(result, CheckResult)
     assert result.valid
 
@@ -228,7 +233,7 @@ def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
 
     def check() -> None:
         with suppress(Unavailable):
-            results.extend(one.check_blocking([ENDLESS]))
+            results.extend(check_now(one, [ENDLESS]))
 
     thread = threading.Thread(target=check)
     thread.start()
@@ -248,16 +253,16 @@ def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
 
 
 OWNER = """
-import sys, threading
+import asyncio, sys, threading
 from rolltop.toolsets.scratch.syntax import CheckRequest, Validator
 import json, psutil
 one = Validator(timeout=2.0)
-one.check_blocking([CheckRequest("json", "1")])
+asyncio.run(one.check([CheckRequest("json", "1")]))
 hanging = CheckRequest("json", "[1]", schema=json.loads(sys.argv[1]))
-threading.Thread(target=one.check_blocking, args=([hanging],), daemon=True).start()
+threading.Thread(target=lambda: asyncio.run(one.check([hanging])), daemon=True).start()
 while not one.is_busy():
     pass
-one.check_blocking([CheckRequest("json", "1")])
+asyncio.run(one.check([CheckRequest("json", "1")]))
 print(*(child.pid for child in psutil.Process().children()), flush=True)
 sys.stdin.read()
 """

@@ -53,18 +53,14 @@ class Validator:
         return self._pool.is_busy()
 
     async def check(self, cells: Sequence[CheckRequest]) -> list[CheckResult | CheckTimeout]:
-        """Check cells within the time limit of the call; wait on a thread."""
+        """Check cells, in order, within the time limit of the call; wait on a thread.
+
+        Cells that the limit left unchecked are CheckTimeout. Raises Unavailable once closed.
+        """
         # The wait for a thread counts as well.
         until = time.monotonic() + self._timeout
         future = self._threads.submit(lambda: self._check_until(cells, until))
         return await asyncio.wrap_future(future)
-
-    def check_blocking(self, cells: Sequence[CheckRequest]) -> list[CheckResult | CheckTimeout]:
-        """Check cells, in order; block for at most the time limit.
-
-        Cells that the limit left unchecked are CheckTimeout. Raises Unavailable once closed.
-        """
-        return self._check_until(cells, time.monotonic() + self._timeout)
 
     def close(self) -> None:
         """End all processes; checks under way raise Unavailable."""
