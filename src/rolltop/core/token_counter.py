@@ -24,14 +24,8 @@ ENCODINGS: Final[tuple[TokenEncoding, ...]] = get_args(TokenEncoding)
 CHUNK_CODE_POINTS: Final = 1 << 20
 """Code points counted in one go."""
 
-PREFIX_CHUNK_CODE_POINTS: Final = 1 << 14
-"""Code points encoded in one go while the longest prefix is looked for."""
-
-LOOKAHEAD_CODE_POINTS: Final = 160
-"""Code points looked at beyond a found prefix; the longest token has 128 bytes."""
-
-MAX_SEARCHED_WORD: Final = 1 << 12
-"""Words up to this many code points are searched for the very last code point that fits."""
+_CODE_POINTS_PER_TOKEN: Final = 8
+"""More than most texts have."""
 
 # After a letter or digit that white space follows, and before a letter or digit that begins a
 # line: neither encoding has a word that reaches across these places.
@@ -49,11 +43,9 @@ def count(text: str, encoding: TokenEncoding = "cl100k_base") -> int:
 
 
 def prefix_length(text: str, tokens: int, encoding: TokenEncoding = "cl100k_base") -> int:
-    """Return the length, in code points, of the longest prefix that costs at most `tokens`.
+    """Return the length, in code points, of a prefix that costs at most `tokens`, or hardly less.
 
-    Never more than `tokens`. Inside an unbroken word of more than 4,096 code points the prefix
-    may be a few code points shorter than the longest. A surrogate counts as the replacement
-    character, in pairs too.
+    A surrogate counts as the replacement character, in pairs too.
     """
     if tokens <= 0:
         return 0
@@ -61,15 +53,15 @@ def prefix_length(text: str, tokens: int, encoding: TokenEncoding = "cl100k_base
         return len(text)
     text = _SURROGATE.sub("\ufffd", text)
     engine = _engine(encoding)
-    start, left = 0, tokens
-    for piece in _chunks(text, PREFIX_CHUNK_CODE_POINTS):
-        cost = (
-            _count_chunk(engine, piece) if len(piece) < 2 * PREFIX_CHUNK_CODE_POINTS else left + 1
-        )
-        if cost > left:
-            return _extend_prefix(engine, text, start, left)
-        start, left = start + len(piece), left - cost
-    return len(text)
+    size = tokens * _CODE_POINTS_PER_TOKEN
+    while len(ids := engine.encode_ordinary(text[:size])) <= tokens and size < len(text):
+        size *= 2
+    if len(ids) <= tokens:
+        return len(text)
+    end = len(engine.decode_bytes(ids[:tokens]).decode("utf-8", "ignore"))
+    while count(text[:end], encoding) > tokens:  # the last word is another where it ends early
+        end -= 1
+    return end
 
 
 @cache
@@ -106,32 +98,3 @@ def _encoded_length(engine: AnyTokenizer, piece: str) -> int:
     if "<|" in piece:
         return len(engine.encode_ordinary(piece))
     return len(engine.encode_flat(piece)) // 4
-
-
-def _extend_prefix(engine: AnyTokenizer, text: str, start: int, left: int) -> int:
-    """Return the end of the longest run from `start` that costs at most `left` tokens."""
-    window, ids = _window(engine, text, start, left)
-    if len(ids) <= left:
-        return len(text)
-    guess = len(engine.decode_bytes(ids[:left]).decode("utf-8", "ignore"))
-    # Only what follows the last safe cut can change its tokens by ending elsewhere.
-    cut = 0
-    for place in _SAFE_SPLIT.finditer(window, max(0, guess - MAX_SEARCHED_WORD), guess):
-        cut = place.start()
-    room = left - _count_chunk(engine, window[:cut])
-    reach = LOOKAHEAD_CODE_POINTS if guess - cut <= MAX_SEARCHED_WORD else 0
-    for end in range(min(len(window), guess + reach), cut, -1):
-        if _count_chunk(engine, window[cut:end]) <= room:
-            return start + end
-    return start + cut
-
-
-def _window(engine: AnyTokenizer, text: str, start: int, left: int) -> tuple[str, list[int]]:
-    """Return the text from `start` on, as far as it costs more than `left`, and its tokens."""
-    size = 2 * PREFIX_CHUNK_CODE_POINTS
-    while True:
-        window = text[start : start + size]
-        ids = engine.encode_ordinary(window)
-        if len(ids) > left or start + size >= len(text):
-            return window, ids
-        size *= 2
