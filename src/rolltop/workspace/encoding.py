@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    Read = Callable[[int, int], bytes]
+Read = Callable[[int, int], bytes]
 
 # Bytes at the start of a file that decide whether it is binary.
 BINARY_PROBE_BYTES: Final = 1 << 13
@@ -112,17 +112,14 @@ def decode(data: bytes) -> DecodedText:
     A byte order mark is no part of the text. Damaged places are replaced; other bytes that are no
     UTF-8 are read in the legacy encoding they fit best, though a few characters may be damaged.
     """
-    mark = _bom_encoding(data)
-    if mark is not None:
-        return _decode_marked(data, mark)
-    try:
-        return DecodedText(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        name = detect_encoding(lambda start, size: data[start : start + size]).name
-    try:
+    name = _bom_encoding(data) or "utf-8"
+    with suppress(UnicodeDecodeError):
         return DecodedText(data.decode(name), name)
-    except UnicodeDecodeError:
-        return DecodedText(decode_as(data, name), name, is_exact=False)
+    if name == "utf-8":
+        name = detect_encoding(lambda start, size: data[start : start + size]).name
+        with suppress(UnicodeDecodeError):
+            return DecodedText(data.decode(name), name)
+    return DecodedText(decode_as(data, name), name, is_exact=False)
 
 
 def detect_encoding(read: Read) -> TextEncoding:
@@ -200,13 +197,6 @@ def _guess_utf16(head: bytes) -> str | None:
     if even > NUL_SHARE and odd < NUL_SHARE / 10:
         return "utf-16-be"
     return None
-
-
-def _decode_marked(data: bytes, encoding: str) -> DecodedText:
-    try:
-        return DecodedText(data.decode(encoding), encoding)
-    except UnicodeDecodeError:
-        return DecodedText(data.decode(encoding, "replace"), encoding, is_exact=False)
 
 
 def _mostly_utf8(data: bytes, first_fault: int) -> bool:
