@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,7 +42,7 @@ def validator() -> Iterator[Validator]:
 
 
 def only(validator: Validator, cell: CheckRequest) -> CheckResult | CheckTimeout:
-    (result,) = validator.check_blocking([cell])
+    (result,) = asyncio.run(validator.check([cell]))
     return result
 
 
