@@ -1,4 +1,4 @@
-"""Takes the README's pictures of the page: `python -m tests.browsers.pictures`.
+"""Takes the documentation's pictures of the page: `python -m tests.browsers.pictures`.
 
 It needs what `make browsers` installs.
 """
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Playwright, sync_playwright
 
 from rolltop.app import build_context
 from rolltop.core.accounts import ensure_default_user
@@ -23,10 +23,12 @@ from rolltop.core.principal import Principal
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets import TOOLSETS
 from tests.browsers.desk_story import tell_story
+from tests.browsers.keyboard_walk import walk
 from tests.browsers.witness_chromium import FLAGS
 
 IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
 SIZE: Final = {"width": 1100, "height": 700}
+SMALL: Final = {"width": 900, "height": 560}
 
 
 def fill(data: Path) -> dict[str, str]:
@@ -58,22 +60,36 @@ def main() -> None:
             sync_playwright() as playwright,
         ):
             assert served.stdout is not None
-            link = served.stdout.readline().strip()
-            origin = link.partition("/login")[0]
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-            page = browser.new_page(viewport=SIZE)
-            page.goto(link)
-            page.wait_for_url(f"{origin}/")
-            for name, path, scheme in (
-                ("page-home", "/", "light"),
-                ("page-tasks", "/tasks", "dark"),
-                ("page-pad", f"/pads/{ids['pad']}", "light"),
-            ):
-                page.emulate_media(color_scheme=scheme)
-                page.goto(origin + path)
-                page.screenshot(path=IMAGES / f"{name}.png")
-            browser.close()
-            served.terminate()
+            try:
+                take(playwright, served.stdout.readline().strip(), ids)
+            finally:
+                served.terminate()
+
+
+def take(playwright: Playwright, link: str, ids: dict[str, str]) -> None:
+    """Take the pictures of the page that a link lets in to."""
+    origin = link.partition("/login")[0]
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+    page = browser.new_page(viewport=SIZE)
+    page.goto(link)
+    page.wait_for_url(f"{origin}/")
+    for name, path, scheme in (
+        ("page-home", "/", "light"),
+        ("page-tasks", "/tasks", "dark"),
+        ("page-pad", f"/pads/{ids['pad']}", "light"),
+    ):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(origin + path)
+        page.screenshot(path=IMAGES / f"{name}.png")
+    page.set_viewport_size(SMALL)
+    page.emulate_media(color_scheme="light")
+    page.goto(origin)
+
+    def look(name: str) -> None:
+        page.screenshot(path=IMAGES / f"keyboard-{name}.png")
+
+    walk(page, "upload limit", "Release 2.4", "The customers were told on Monday.", look)
+    browser.close()
 
 
 if __name__ == "__main__":

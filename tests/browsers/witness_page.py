@@ -13,6 +13,7 @@ from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.page_sessions import create_link
 from tests.browsers.desk_story import tell_story
+from tests.browsers.keyboard_walk import walk
 from tests.browsers.witness_chromium import FLAGS
 from tests.server.processes import HttpServer
 
@@ -25,7 +26,8 @@ HOSTILE = (
     "\"'><script>window.broken=1</script><img src=x onerror=window.broken=1>"
     "<svg onload=window.broken=1><a href=javascript:window.broken=1>x</a>"
 )
-WIDTHS = ((1280, "light"), (1280, "dark"), (360, "light"))
+WINDOWS = ((1280, 1, "light"), (1280, 1, "dark"), (360, 1, "light"), (640, 2, "light"))
+"""Width in CSS pixels, zoom and colours: 640 pixels are a window of 1,280 at 200 %."""
 
 
 class Desk:
@@ -136,15 +138,17 @@ def paths(story: dict[str, str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+@pytest.mark.parametrize(("width", "zoom", "scheme"), WINDOWS)
 def test_axe_finds_nothing_and_no_page_is_wider_than_the_window(
     desk: Desk,
     story: dict[str, str],
     open_page: Callable[..., Page],
     width: int,
+    zoom: int,
     scheme: str,
 ) -> None:
-    page = open_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    size = {"width": width, "height": 800 // zoom}
+    page = open_page(viewport=size, device_scale_factor=zoom, color_scheme=scheme)
     found: list[str] = []
     for path in paths(story):
         page.goto(desk.origin + path)
@@ -166,38 +170,8 @@ def test_the_login_page_too_and_nothing_else_is_there(desk: Desk, browser: Brows
 
 
 def test_with_the_keyboard_alone(desk: Desk, open_page: Callable[..., Page]) -> None:
-    page = open_page()
     desk.call("note_save", text="Kingfishers\n\nThey dive for minnows.")
-
-    def press_until(selector: str, key: str = "Tab") -> None:
-        for _ in range(200):
-            page.keyboard.press(key)
-            if page.locator(selector).first.evaluate("e => e === document.activeElement"):
-                return
-        raise AssertionError(f"{key} never reaches {selector}")
-
-    press_until("a.skip")
-    press_until("header input[type=search]")
-    page.keyboard.type("minnows")
-    expect(page.locator("#results")).to_contain_text("Kingfishers")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/search"))
-    press_until("#results a")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/notes/"))
-    press_until("a[href$='/edit']")
-    page.keyboard.press("Enter")
-    press_until("textarea[name=text]")
-    page.keyboard.press("Control+End")
-    page.keyboard.type("\nSeen by the river.")
-    press_until("button[value=save]")
-    page.keyboard.press("Enter")
-    expect(page.locator("article")).to_contain_text("Seen by the river")
-    press_until("a[aria-label^='Undo change']")
-    page.keyboard.press("Enter")
-    press_until("main form button")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/journal$"))
+    walk(open_page(), "minnows", "Kingfishers", "Seen by the river.")
     found = desk.call("note_list", q="minnows")["items"]
     assert "Seen by" not in desk.call("note_get", id=found[0]["id"])["text"]
 
