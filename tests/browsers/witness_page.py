@@ -200,6 +200,24 @@ def test_a_card_is_dragged_to_done(desk: Desk, open_page: Callable[..., Page]) -
     assert desk.call("get_task", task_id=task)["data"]["status"] == "completed"
 
 
+def test_a_card_is_dropped_although_the_board_changes_meanwhile(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    task = desk.call("add_task", title="drag me slowly", priority=0)["data"]["task_id"]
+    page = open_page()
+    page.goto(f"{desk.origin}/tasks")
+    page.locator("li", has_text="drag me slowly").hover()
+    page.mouse.down()
+    page.locator("[data-column=done]").hover()
+    with page.expect_response(f"{desk.origin}/tasks") as answered:
+        desk.call("add_task", title="written while you drag")
+    answered.value.finished()
+    page.locator("[data-column=done] h2").hover()
+    page.mouse.up()
+    page.wait_for_url(re.compile(task))
+    assert desk.call("get_task", task_id=task)["data"]["status"] == "completed"
+
+
 def test_two_tabs_that_edit_one_note(desk: Desk, open_page: Callable[..., Page]) -> None:
     note = desk.call("note_save", text="one\ntwo\n")["id"]
     first, second = open_page(), open_page()

@@ -17,9 +17,9 @@ async function refresh(url, ids) {
   for (const id of ids) {
     if (number < (shown.get(id) ?? 0)) continue; // a newer answer was faster
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
-    // What somebody is at with the keyboard, or has opened, stays until it is left.
+    // What somebody is at with the keyboard, has opened or drags stays until it is left.
     if (!ours || !theirs || ours.contains(document.activeElement)) continue;
-    if (ours.querySelector("details[open]")) continue;
+    if (ours.querySelector("details[open], [data-dragged]")) continue;
     shown.set(id, number);
     ours.replaceWith(document.importNode(theirs, true));
   }
@@ -73,6 +73,10 @@ function dragCards() {
   let card = null;
   document.addEventListener("dragstart", (event) => {
     card = event.target.closest ? event.target.closest("[draggable]") : null;
+    if (card) card.dataset.dragged = "";
+  });
+  document.addEventListener("dragend", () => {
+    if (card) delete card.dataset.dragged;
   });
   document.addEventListener("dragover", (event) => {
     if (card && event.target.closest("[data-column]")) event.preventDefault();
