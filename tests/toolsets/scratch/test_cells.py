@@ -9,11 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rolltop.core.journal import history
 from rolltop.toolsets.scratch import TOOLSET
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.campaign import examples
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
+    from rolltop.core.db import Tx
     from tests.databases import Clock
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=200)
@@ -308,3 +311,21 @@ def test_tags_under_a_cells_metadata_are_tags_too(mine: Caller) -> None:
     assert mine.code("scratch_append_cell", scratch_id=pad, cell=bad) == "VALIDATION_ERROR"
     own_data = cell("x", "txt", metadata={"tags": {"a": 1}})
     mine.ok("scratch_append_cell", scratch_id=pad, cell=own_data)
+
+
+def test_the_journal_tells_the_pads_of_cells_deleted_ones_too(mine: Caller) -> None:
+    pads: dict[str, str] = {}
+    for _ in range(2):
+        pad = mine.ok("scratch_create", cells=[cell()])["scratchpad"]
+        pads[pad["cells"][0]["cell_id"]] = pad["scratch_id"]
+    deleted, scratch_id = next(iter(pads.items()))
+    mine.ok("scratch_delete_cell", scratch_id=scratch_id, cell_id=deleted)
+    service = mine.desk.service(ScratchService)
+
+    def find(tx: Tx) -> dict[str, str]:
+        entries = history.read_entries(tx, limit=20)
+        newest = [entry for entry in entries if entry.kind == "cell"][-1:]
+        assert [entry.ref for entry in newest] == [deleted]
+        return service.find_pads_of_entries(tx, newest) | service.find_pads_of(tx, [*pads])
+
+    assert mine.desk.database.read_sync(mine.scope, find) == pads
