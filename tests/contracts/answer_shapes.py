@@ -6,14 +6,46 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from rolltop.core.addresses import Kind
 from rolltop.core.pagination import NextCall
 from rolltop.core.tool_schema import type_schema
 from rolltop.core.tools import JsonObject, Tool, Toolset
+from rolltop.toolsets.desk.models import LinkData, ThingRef
 from rolltop.toolsets.notes.models import SyncState
 from rolltop.toolsets.reader.models import SummaryStyle, TokenEncoding
 from rolltop.toolsets.retrieval.models import LineData, Meta
 from rolltop.toolsets.scratch.models.answers import PadAnswer, PadData, PadEntry, SuccessAnswer
 from rolltop.toolsets.tasks.models import TaskData
+
+
+class AddressAnswer(TypedDict):
+    """What is at an address now: a text or its lines, a pad's cells, a folder's entries or a task.
+
+    `uri` has the version that is shown. `became` says what happened to what was asked for;
+    `heading` has the titles around the text, the outermost first. `links` are those from and to it.
+    """
+
+    uri: str
+    kind: Kind
+    title: str
+    became: NotRequired[str]
+    heading: NotRequired[list[str]]
+    pad: NotRequired[ThingRef]
+    language: NotRequired[str]
+    tags: NotRequired[list[str]]
+    line_start: NotRequired[int]
+    line_end: NotRequired[int]
+    total_lines: NotRequired[int]
+    text: NotRequired[str]
+    cells: NotRequired[list[JsonObject]]
+    entries: NotRequired[list[JsonObject]]
+    task: NotRequired[JsonObject]
+    links: NotRequired[list[LinkData]]
+    more_links: NotRequired[int]
+    omitted: NotRequired[list[str]]
+    truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
+    next: NotRequired[NextCall]
 
 
 class TaskAnswer(TypedDict):
@@ -529,6 +561,7 @@ SHAPES: dict[str, Any] = {
     "smart_read": ReadAnswer,
     "read_section": SectionAnswer,
     "estimate_tokens": TokenCount,
+    "desk_read": AddressAnswer,
     "read_plan": ReadPlan,
 }
 """The answers of the tools that declare none."""

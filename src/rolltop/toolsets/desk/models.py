@@ -50,36 +50,6 @@ class LinkAnswer(TypedDict):
     omitted: NotRequired[list[str]]
 
 
-class AddressAnswer(TypedDict):
-    """What is at an address now: a text or its lines, a pad's cells, a folder's entries or a task.
-
-    `uri` has the version that is shown. `became` says what happened to what was asked for;
-    `heading` has the titles around the text, the outermost first. `links` are those from and to it.
-    """
-
-    uri: str
-    kind: Kind
-    title: str
-    became: NotRequired[str]
-    heading: NotRequired[list[str]]
-    pad: NotRequired[ThingRef]
-    language: NotRequired[str]
-    tags: NotRequired[list[str]]
-    line_start: NotRequired[int]
-    line_end: NotRequired[int]
-    total_lines: NotRequired[int]
-    text: NotRequired[str]
-    cells: NotRequired[list[JsonObject]]
-    entries: NotRequired[list[JsonObject]]
-    task: NotRequired[JsonObject]
-    links: NotRequired[list[LinkData]]
-    more_links: NotRequired[int]
-    omitted: NotRequired[list[str]]
-    truncated: NotRequired[bool]
-    next_cursor: NotRequired[str]
-    next: NotRequired[NextCall]
-
-
 class DeskHit(TypedDict):
     """A text that was found: its best lines, from `line` (1 unless it says), who changed it when.
 

@@ -11,7 +11,6 @@ from rolltop.core.context import CallContext
 from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
 from rolltop.toolsets.desk.models import (
-    AddressAnswer,
     JournalAnswer,
     LinkAnswer,
     Relation,
@@ -144,7 +143,6 @@ TOOLS: Final = (
         "desk_read",
         desk_read,
         "Open an address",
-        AddressAnswer,
         is_read_only=True,
         idempotent=True,
         accepts_max_tokens=True,
