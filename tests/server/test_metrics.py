@@ -46,7 +46,7 @@ def test_calls_are_counted_by_tool_and_outcome_and_say_nothing_of_users(tmp_path
         assert b"secret" not in server.ask("GET", "/metrics")[2]
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Forwarded-Proto"])
 def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
     tmp_path: Path, header: str
 ) -> None:
@@ -55,6 +55,9 @@ def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
         status, _, body = server.ask("GET", "/metrics", headers={header: "203.0.113.7"})
         assert (status, b"http.metrics_token" in body) == (403, True)
         assert server.ask("POST", "/metrics", b"")[0] == 405
+    with HttpServer(tmp_path, http__allowed_hosts="desk.example.org") as server:
+        named = {"Host": "desk.example.org"}
+        assert server.ask("GET", "/metrics", headers=named)[0] == 403
 
 
 def test_its_token_is_not_that_of_calls(tmp_path: Path) -> None:

@@ -111,7 +111,16 @@ def test_only_a_verified_address_makes_somebody_a_user_who_is_there(
     ann = store.user("ann@example.org")
     with serving(tmp_path, issuer, http__jwt_create_users="off") as server:
         said = {"email": "Ann@Example.org"}
-        for claims in ({}, said, said | {"email_verified": False}, {"sub": "ann@example.org"}):
+        taken = store.user("mark@example.org")
+        kelvin = {"sub": "k", "email": "mar\u212a@example.org", "email_verified": True}
+        assert taken
+        for claims in (
+            {},
+            kelvin,
+            said,
+            said | {"email_verified": False},
+            {"sub": "ann@example.org"},
+        ):
             assert status(server, authorization=f"Bearer {issuer.token(**claims)}") == 403
         assert who(server, issuer.token(**said, email_verified=True))["user"] == ann
         assert who(server, issuer.token())["user"] == ann  # the subject is known now
@@ -170,6 +179,10 @@ def test_tokens_that_are_not_valid_here_let_nobody_in(tmp_path: Path, issuer: Is
         "HS256": forged("HS256", base64.urlsafe_b64encode(signed).decode().rstrip("=")),
         "no JWT": "a.b.c",
         "words": "swordfish",
+        "scope": issuer.token(scope=5),
+        "lone surrogate": issuer.token(sub="\ud800"),
+        "NUL": issuer.token(sub="x\0y"),
+        "no time": issuer.token(exp=10**400),
         "deep": f"{base64.urlsafe_b64encode(b'[' * 9000).decode()}.{body}.",
     }
     with serving(tmp_path, issuer, http__wrong_token_limit=100) as server:
@@ -202,6 +215,8 @@ def test_a_scope_that_was_not_granted_is_missing(tmp_path: Path, issuer: Issuer)
         assert status(server, authorization=f"Bearer {issuer.token(scope='openid')}") == 403
         assert who(server, issuer.token(scope="write"))["rights"] == ["read", "write"]
         assert who(server, issuer.token(scope=None, scp=["read"]))["rights"] == ["read"]
+        for none in ({"scope": ""}, {"scope": [None]}):
+            assert status(server, authorization=f"Bearer {issuer.token(**none)}") == 403
         assert who(server, issuer.token(scope=None))["rights"] == ["read", "write"]
 
 
@@ -416,3 +431,40 @@ def test_metadata_of_another_issuer_or_without_https_is_not_trusted(
     with pytest.raises(Unavailable):
         asyncio.run(known.verify(issuer.token()))
     assert "/keys" not in issuer.asked
+
+
+def test_who_brings_a_good_token_is_not_kept_out_by_wrong_ones_from_the_same_address(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    with serving(tmp_path, issuer, http__wrong_token_limit=2) as server:
+        codes = [status(server, authorization=f"Bearer a.b.{n}") for n in range(4)]
+        assert codes == [401, 401, 429, 429]
+        assert status(server, authorization=f"Bearer {issuer.token()}") == 200
+
+
+def test_an_address_that_cannot_be_kept_is_none(tmp_path: Path, issuer: Issuer) -> None:
+    with serving(tmp_path, issuer) as server:
+        for number, email in enumerate(("no address", f"{'x' * 300}@example.org", "a@b\0")):
+            token = issuer.token(sub=f"s{number}", email=email, email_verified=True)
+            assert who(server, token)["rights"] == ["read", "write"]
+
+
+def test_the_stream_of_somebody_who_left_ends(
+    tmp_path: Path, issuer: Issuer, store: Accounts
+) -> None:
+    ann = store.user("ann@example.org")
+    owner = store.user("owner@example.org")
+    space = store.database.write_sync(SYSTEM, workspaces.create_workspace, "harbour", owner)
+    store.database.write_sync(SYSTEM, workspaces.set_member, space.id, ann, "viewer")
+    token = issuer.token(email="ann@example.org", email_verified=True)
+    params = {"notifications": {"resourceSubscriptions": ["rolltop://thing/one"]}}
+    with serving(tmp_path, issuer) as server:
+        body, headers = rpc_request("subscriptions/listen", params, era=MODERN)
+        headers |= {"authorization": f"Bearer {token}", "rolltop-workspace": "harbour"}
+        stream = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        stream.request("POST", "/mcp", body, headers)
+        answer = stream.getresponse()
+        assert b"acknowledged" in answer.readline() + answer.readline()
+        store.database.write_sync(SYSTEM, workspaces.remove_member, space.id, ann)
+        assert b"complete" in answer.read()
+        stream.close()

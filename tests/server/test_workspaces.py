@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -167,3 +168,46 @@ def test_a_deleted_member_leaves_what_was_done(tmp_path: Path, team: Team) -> No
         assert ask(server, team.tokens["ben"], "note_list")[0] == 401
         found = ask(server, team.tokens["ann"], "note_list")[1]["items"]
         assert [note["title_prev"] for note in found] == ["# Tides"]
+
+
+def test_a_workspaces_id_is_nobodys_for_who_is_no_member(tmp_path: Path, team: Team) -> None:
+    with HttpServer(tmp_path, user="eve@example.org", http__auth="off") as server:
+        added = ask(server, "", "add_task", title="x", user_id=team.space)[1]
+        assert "not found" in str(added).lower()
+        listed = ask(server, "", "list_tasks", user_id=team.space)[1]
+        assert listed["code"] == "NOT_FOUND"
+    with HttpServer(tmp_path) as server:
+        assert '"x"' not in str(ask(server, team.tokens["ann"], "list_tasks")[1])
+
+
+def test_a_call_that_waits_ends_when_its_caller_leaves(tmp_path: Path, team: Team) -> None:
+    with HttpServer(tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        asked: dict[str, Any] = {"since": "0", "wait_seconds": 50}
+        waiting = pool.submit(ask, server, team.tokens["ben"], "desk_changes", **asked)
+        while "rolltop_calls_in_flight 1.0" not in server.ask("GET", "/metrics")[2].decode():
+            pass
+        team.leave("ben")
+        assert waiting.result(PATIENCE)[1]["changes"] == []
+        assert ask(server, team.tokens["ben"], "note_list")[0] == 403
+
+
+def test_a_key_of_one_member_is_not_anothers(tmp_path: Path, team: Team) -> None:
+    same = {"text": "# Tides", "idempotency_key": "k"}
+    with HttpServer(tmp_path) as server:
+        for _ in range(2):
+            for name in ("ann", "ben"):
+                assert ask(server, team.tokens[name], "note_save", **same)[0] == 200
+        assert len(ask(server, team.tokens["ann"], "note_list")[1]["items"]) == 2
+
+
+def test_refused_requests_count_and_are_logged_without_their_words(
+    tmp_path: Path, team: Team
+) -> None:
+    with HttpServer(tmp_path, http__rate_limit=3) as server:
+        codes = [ask(server, team.tokens["ann"], "note_list", "secret-words")[0] for _ in range(4)]
+        assert codes == [403, 403, 403, 429]
+        assert ask(server, team.tokens["ann"], "note_list")[0] == 200
+        server.process.terminate()
+        assert server.ends() == 0
+        server.stderr.rest()
+        assert "secret-words" not in "\n".join(server.stderr.seen)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Row, column, delete, func, inspect, select, table, update
+from sqlalchemy import Row, Table, column, delete, func, inspect, select, table, update
 
 from rolltop.core import workspaces
 from rolltop.core.db import Tx
@@ -24,7 +24,13 @@ from rolltop.core.db.schema import access_tokens, users, workspace_members
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.fulltext import document_index, indexer
-from rolltop.core.principal import ALL_PROJECTS, MAX_PROJECT_LENGTH, OWNER, is_project_name
+from rolltop.core.principal import (
+    ALL_PROJECTS,
+    MAX_PROJECT_LENGTH,
+    OWNER,
+    Principal,
+    is_project_name,
+)
 from rolltop.core.workspaces import Membership
 
 DEFAULT_EMAIL: Final = "default@localhost"
@@ -111,7 +117,7 @@ def ensure_default_user(tx: Tx) -> User:
 def find_user_by_email(tx: Tx, email: str) -> User | None:
     """Return the user with this address in any case, or None."""
     wanted = email.strip().lower()
-    if not _is_email(wanted):
+    if not is_email(wanted):
         return None
     row = tx.execute(select(*_USER).where(users.c.email == wanted)).one_or_none()
     return None if row is None else _user_from_row(row)
@@ -132,7 +138,7 @@ def add_user(tx: Tx, email: str, user_id: str = "") -> User:
     Raises InvalidArgument for no address or id, Conflict for one that is taken.
     """
     address = email.strip().lower()
-    if not _is_email(address):
+    if not is_email(address):
         raise InvalidArgument(
             f"{email!r} is not an e-mail address of at most {MAX_EMAIL_LENGTH} characters.",
             hint="Give an address such as ada@example.org.",
@@ -143,9 +149,9 @@ def add_user(tx: Tx, email: str, user_id: str = "") -> User:
             f"{user_id[:MAX_EMAIL_LENGTH]!r} is not a UUID",
             hint="Give the id that the user has elsewhere, or none.",
         )
-    if user_id and find_user_by_id(tx, wanted) is not None:
+    if user_id and tx.execute(select(users.c.id).where(users.c.id == wanted)).first():
         raise Conflict(
-            f"There is a user with the id {wanted} already.",
+            f"There is a user or a workspace with the id {wanted} already.",
             hint="`rolltop user list` shows all users.",
         )
     user = User(wanted, address, tx.now, None)
@@ -178,7 +184,17 @@ def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user list` shows all users.")
     workspaces.require_no_sole_owner(tx, user.id)
-    return delete_owner(tx, user.id)
+    needed = has_any_token(tx)
+    counts = delete_owner(tx, user.id)
+    if needed and not has_any_token(tx):
+        _keep_door_shut(tx)
+    return counts
+
+
+def _keep_door_shut(tx: Tx) -> None:
+    """Leave a revoked token: with the last one's user the need for a token must not go."""
+    _, token = create_token(tx, ensure_default_user(tx).id, "of deleted users")
+    revoke_token(tx, token.user_id, token.id)
 
 
 def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
@@ -274,17 +290,19 @@ def find_access(tx: Tx, plain: str, workspace: str = "") -> Access | None:
 
 
 def choose_workspace(tx: Tx, user: User, token: AccessToken, name: str = "") -> Access:
-    """Return what a valid token opens: the workspace of that name, by default its first.
+    """Return what a valid token opens: the workspace of that name or id, by default its first.
 
-    Raises NotFound if it is not for that one, or its user has left it.
+    Raises NotFound if it is not for that one, or its user has left it: what is written must not
+    land in the next one.
     """
     own = Membership(user.id, user.email, OWNER)
     mine = [own]
     if token.workspace_ids is not None:
         mine = workspaces.list_memberships(tx, user.id, token.workspace_ids)
     wanted = name.strip().lower()
+    first = user.id if token.workspace_ids is None else token.workspace_ids[0]
     for membership in mine:
-        if wanted in {"", membership.name, membership.workspace_id}:
+        if (wanted or first) in {membership.name, membership.workspace_id}:
             return Access(token, user.email, membership)
     raise NotFound(
         "This token is not for that workspace, or its user is no member",
@@ -307,16 +325,31 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     return _user_from_row(row[: len(_USER)]), token_from_row(row[len(_USER) :])
 
 
-def find_valid_access(tx: Tx, wanted: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return those of the pairs of a token's id and a workspace's that still let somebody in."""
-    statement = (
-        select(access_tokens.c.id, access_tokens.c.user_id, workspace_members.c.workspace_id)
-        .outerjoin(workspace_members, workspace_members.c.member_id == access_tokens.c.user_id)
-        .where(access_tokens.c.id.in_({token for token, _ in wanted}), valid_token_clause(tx))
-    )
-    rows: Sequence[Any] = tx.execute(statement).all()
-    valid = {(row[0], owner) for row in rows for owner in row[1:]}
-    return set(wanted) & valid
+def find_allowed(tx: Tx, wanted: Collection[Principal]) -> set[Principal]:
+    """Return those of the callers who may still call: by their tokens, users and memberships."""
+    tokens = {one.token_id for one in wanted if one.token_id}
+    valid = set(_ids(tx, access_tokens.c.id.in_(tokens) & valid_token_clause(tx), access_tokens))
+    people = set(_ids(tx, users.c.id.in_({one.actor_id for one in wanted}), users))
+    m = workspace_members.c
+    shared = select(m.member_id, m.workspace_id).where(m.member_id.in_(people))
+    members: Sequence[Any] = tx.execute(shared).all()
+    mine = {(row[0], row[1]) for row in members} | {(one, one) for one in people}
+    return {
+        one
+        for one in wanted
+        if (not one.token_id or one.token_id in valid)
+        and (one.actor_id, one.user_id) in mine
+        and not 0 < one.expires_at < tx.now.timestamp()
+    }
+
+
+def is_allowed(tx: Tx) -> bool:
+    """Whether the transaction's caller may still call, for work that takes long."""
+    return bool(find_allowed(tx, [tx.scope]))
+
+
+def _ids(tx: Tx, condition: Any, of: Table) -> Sequence[str]:  # noqa: ANN401  # an SQL expression
+    return tx.execute(select(of.c.id).where(condition)).scalars().all()
 
 
 def touch_token(tx: Tx, token_id: str) -> bool:
@@ -415,7 +448,8 @@ def _hash_token(plain: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_email(text: str) -> bool:
+def is_email(text: str) -> bool:
+    """Whether a text can be a user's address."""
     return len(text) <= MAX_EMAIL_LENGTH and _EMAIL_PATTERN.fullmatch(text) is not None
 
 

@@ -186,7 +186,8 @@ class CallContext:
         arguments = {_python_name(name): value for name, value in arguments.items()}
         if key is None:
             return await function(self, **arguments)
-        own = idempotency.IdempotencyKey.of_call(self.tool, key, arguments)
+        member = self.principal.member_id
+        own = idempotency.IdempotencyKey.of_call(self.tool, key, arguments, member)
         keyed = replace(self, idempotency_key=own)
         return await idempotency.answer_once(keyed, own, function, arguments)
 

@@ -80,9 +80,16 @@ class IdempotencyKey:
     arguments: str
 
     @classmethod
-    def of_call(cls, tool: str, key: str, arguments: Mapping[str, Any]) -> IdempotencyKey:
-        """Return the key of a call with checked arguments. Raises InvalidText."""
+    def of_call(
+        cls, tool: str, key: str, arguments: Mapping[str, Any], member: str = ""
+    ) -> IdempotencyKey:
+        """Return the key of a call with checked arguments. Raises InvalidText.
+
+        Each member of a shared workspace has keys of one's own.
+        """
         require_storable(key, "idempotency_key")
+        if member:
+            key = hashlib.sha256(f"{member} {key}".encode()).hexdigest()
         canonical = json.dumps(arguments, sort_keys=True)
         return cls(tool, key, hashlib.sha256(canonical.encode()).hexdigest())
 

@@ -21,6 +21,12 @@ def find_user(tx: Tx, issuer: str, subject: str) -> User | None:
     return owner and accounts.find_user_by_id(tx, owner)
 
 
+def find_candidate(tx: Tx, issuer: str, subject: str, email: str) -> tuple[User | None, bool]:
+    """Return the user that a subject is, and whether there is one with the address to become it."""
+    known = find_user(tx, issuer, subject)
+    return known, known is None and accounts.find_user_by_email(tx, email) is not None
+
+
 def link_user(tx: Tx, issuer: str, subject: str, email: str, *, create: bool) -> User | None:
     """Return the user with the address, who is the subject from now on; None if there is none.
 

@@ -60,10 +60,10 @@ def create_workspace(tx: Tx, name: str, owner_id: str) -> Workspace:
     Raises InvalidArgument for a name that cannot be one, Conflict for one that is taken.
     """
     wanted = name.strip().lower()
-    if not _NAME.fullmatch(wanted):
+    if not _NAME.fullmatch(wanted) or _is_uuid(wanted):
         raise InvalidArgument(
             f"{name[:80]!r} cannot name a workspace",
-            hint="Use up to 64 letters of a to z, digits, dots, dashes and underscores.",
+            hint="Use up to 64 letters of a to z, digits, dots, dashes and underscores; no id.",
         )
     made = Workspace(str(uuid.uuid4()), wanted, tx.now)
     kept = tx.execute(
@@ -88,6 +88,12 @@ def find_workspace(tx: Tx, name: str) -> Workspace:
     if row is None:
         raise NotFound(f"There is no workspace {name[:80]!r}.", hint=_LIST_HINT)
     return Workspace(*row)
+
+
+def is_workspace(tx: Tx, owner_id: str) -> bool:
+    """Whether this is the id of a shared workspace."""
+    one = select(users.c.id).where(users.c.id == owner_id, users.c.is_workspace)
+    return tx.execute(one).first() is not None
 
 
 def list_workspaces(tx: Tx) -> list[tuple[Workspace, int]]:
@@ -121,6 +127,7 @@ def set_member(tx: Tx, workspace_id: str, member_id: str, role: str) -> None:
     """
     if role not in ROLES:
         raise InvalidArgument(f"{role[:80]!r} is no role", hint=f"One of {', '.join(ROLES)}.")
+    _lock(tx, users.c.id == workspace_id)
     new = insert(tx.kind, workspace_members).values(
         workspace_id=workspace_id, member_id=member_id, role=role
     )
@@ -137,6 +144,7 @@ def remove_member(tx: Tx, workspace_id: str, member_id: str) -> None:
 
     Raises NotFound for who is no member, Conflict for the last owner.
     """
+    _lock(tx, users.c.id == workspace_id)
     one = (_m.workspace_id == workspace_id, _m.member_id == member_id)
     if not tx.execute(delete(workspace_members).where(*one)).rowcount:
         raise NotFound(
@@ -146,13 +154,16 @@ def remove_member(tx: Tx, workspace_id: str, member_id: str) -> None:
 
 
 def find_membership(tx: Tx, user_id: str, name: str) -> Membership:
-    """Return a user's membership in a workspace, the own one too (its name is the user's address).
+    """Return a user's membership in a workspace, by its name or id, the own one too.
+
+    The own one's name is the user's address.
 
     Raises NotFound where there is no such workspace or the user is no member: the two are never
     told apart.
     """
     wanted = name.strip().lower()
-    found = _memberships(tx, user_id, users.c.email == wanted)
+    named = users.c.id == wanted if _is_uuid(wanted) else users.c.email == wanted
+    found = _memberships(tx, user_id, named)
     if not found:
         raise NotFound(
             f"The user has no workspace {name[:80]!r}.",
@@ -171,6 +182,7 @@ def list_memberships(tx: Tx, user_id: str, workspace_ids: Sequence[str]) -> list
 
 def require_no_sole_owner(tx: Tx, user_id: str) -> None:
     """Make sure that every workspace has another owner than this user. Raises Conflict."""
+    _lock(tx, users.c.id.in_(select(_m.workspace_id).where(_m.member_id == user_id)))
     others = workspace_members.alias()
     sole = (
         select(users.c.email)
@@ -197,6 +209,15 @@ def require_no_sole_owner(tx: Tx, user_id: str) -> None:
         )
 
 
+def _lock(tx: Tx, condition: ColumnElement[bool]) -> None:
+    """Keep others from changing the members of these workspaces until the transaction ends.
+
+    SQLite has one writer at a time anyway.
+    """
+    if tx.kind == "postgresql":
+        tx.execute(select(users.c.id).where(condition).order_by(users.c.id).with_for_update()).all()
+
+
 def _memberships(tx: Tx, user_id: str, condition: ColumnElement[bool]) -> list[Membership]:
     statement = (
         select(users.c.id, users.c.email, _m.role)
@@ -214,3 +235,11 @@ def _require_owner(tx: Tx, workspace_id: str) -> None:
             "A workspace needs an owner.",
             hint="Make somebody else an owner first, or delete the workspace.",
         )
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -39,6 +39,7 @@ SETTINGS_ACTOR: Final = "http.bearer_token"
 _READ_ONLY: Final = "This token may only read"
 _WORKSPACE_NEEDS_TOKEN: Final = "Rolltop-Workspace needs a token that is for that workspace"  # noqa: S105  # none
 _NO_SCOPE: Final = "The token has neither the scope read nor write"
+_FOREIGN_WORKSPACE: Final = "This token is not for that workspace, or its user is no member"
 _UNKNOWN_SUBJECT: Final = "The issuer's token is valid, but whom it names is no user here"
 _WORKSPACE_HEADER: Final = "rolltop-workspace"
 
@@ -50,6 +51,8 @@ class AuthFailure:
     status: int
     message: str
     challenge: str
+    caller: str = ""
+    """Whose request it was, if that is known: refused requests count for the limits too."""
 
 
 class Authenticator:
@@ -225,8 +228,8 @@ class Authenticator:
     ) -> Principal | AuthFailure:
         try:
             access = await self.find_access(plain, address, workspace)
-        except NotFound as failure:
-            return AuthFailure(403, failure.message, self._challenge("insufficient_scope"))
+        except NotFound:
+            return self._forbidden(_FOREIGN_WORKSPACE, _digest(plain).hex())
         if access is None:
             return self._invalid()
         return self.token_principal(access, actor=access.token.name)
@@ -234,6 +237,9 @@ class Authenticator:
     def _invalid(self) -> AuthFailure:
         challenge = self._challenge("invalid_token", _INVALID_CREDENTIAL)
         return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
+
+    def _forbidden(self, message: str, caller: str) -> AuthFailure:
+        return AuthFailure(403, message, self._challenge("insufficient_scope"), caller)
 
     async def _find_subject(
         self, issuer: TokenIssuer, token: str, address: str, workspace: str
@@ -244,10 +250,10 @@ class Authenticator:
             return claims
         rights = {READ, WRITE} if WRITE in claims.scopes else claims.scopes & {READ}
         if not rights:
-            return AuthFailure(403, _NO_SCOPE, self._challenge("insufficient_scope", _NO_SCOPE))
+            return self._forbidden(_NO_SCOPE, claims.caller)
         user = await self._find_user(claims)
         if user is None:
-            return AuthFailure(403, _UNKNOWN_SUBJECT, self._challenge("insufficient_scope"))
+            return self._forbidden(_UNKNOWN_SUBJECT, claims.caller)
         principal = Principal.for_user(
             user.id, actor=claims.client, permissions=frozenset(rights), project=self._project
         )
@@ -258,33 +264,35 @@ class Authenticator:
             found = await self._database.read(
                 SYSTEM, workspaces.find_membership, user.id, workspace
             )
-        except NotFound as failure:
-            return AuthFailure(403, failure.message, self._challenge("insufficient_scope"))
+        except NotFound:
+            return self._forbidden(_FOREIGN_WORKSPACE, user.id)
         return principal.in_workspace(found.workspace_id, user.email, found.role)
 
     async def _verify(
         self, issuer: TokenIssuer, token: str, address: str
     ) -> TokenClaims | AuthFailure:
-        digest = _digest(token)
-        self._wrong_tokens.check(address, digest)
+        """Return what the token says. Wrong ones are limited, right ones never: no store is asked.
+
+        Raises RateLimited.
+        """
         try:
-            claims = await issuer.verify(token)
+            return await issuer.verify(token)
         except InvalidToken as failure:
-            self._wrong_tokens.note(address, digest, is_right=False)
+            self._wrong_tokens.check(address, _digest(token))
+            self._wrong_tokens.note(address, _digest(token), is_right=False)
             logging.event("token of the issuer refused", reason=str(failure), address=address)
             return self._invalid()
         except Unavailable as failure:
             return AuthFailure(503, failure.message, self._challenge())
-        self._wrong_tokens.note(address, digest, is_right=True)
-        return claims
 
     async def _find_user(self, claims: TokenClaims) -> User | None:
         """Return the user whom the issuer means; made now if the settings say so."""
         who = (claims.issuer, claims.subject)
-        found = await self._database.read(SYSTEM, identities.find_user, *who)
         create = self._creates_users
-        email = claims.email or (claims.address if create else "")
-        if found is not None or not email:
+        email = claims.email if accounts.is_email(claims.email) else ""
+        email = email or (claims.address if create else "")
+        found, can_link = await self._database.read(SYSTEM, identities.find_candidate, *who, email)
+        if found is not None or not (can_link or create):
             return found
         with suppress(Conflict):  # another call makes the same one just now
             return await self._database.write(

@@ -22,7 +22,7 @@ _PREFLIGHT_HEADERS: Final = {
     "access-control-allow-methods": "GET, POST",
     "access-control-allow-headers": (
         "authorization, content-type, accept, last-event-id,"
-        " mcp-protocol-version, mcp-session-id, mcp-method, mcp-name"
+        " mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, rolltop-workspace"
     ),
     "access-control-max-age": "7200",
     "vary": "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from prometheus_client import (
     CONTENT_TYPE_PLAIN_0_0_4,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rolltop.server.app import ServerApp
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
+_PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via")
 
 
 class Metrics:
@@ -90,9 +91,9 @@ class Metrics:
             ):
                 return None
             return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
-        address = client_address(scope)
-        is_proxied = any(headers.all(name) for name in _PROXY_HEADERS)
-        if is_proxied or (address and not is_loopback(address)):
+        host = urlsplit(f"//{''.join(headers.all('host')[:1])}").hostname or ""
+        is_proxied = any(headers.all(name) for name in _PROXY_HEADERS) or not is_loopback(host)
+        if is_proxied or not is_loopback(client_address(scope)):
             text = "Without http.metrics_token only this machine may read /metrics"
             return AuthFailure(403, text, "Bearer")
         return None

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -73,6 +73,11 @@ class TokenClaims:
     scopes: frozenset[str]
 
     @property
+    def caller(self) -> str:
+        """Who it is, for limits."""
+        return f"{self.issuer} {self.subject}"
+
+    @property
     def address(self) -> str:
         """An e-mail address that nobody else has, for a user whose own is not known."""
         digest = hashlib.sha256(f"{self.issuer}\n{self.subject}".encode()).hexdigest()[:24]
@@ -105,6 +110,11 @@ class TokenIssuer:
                     f"{key}: an issuer needs an https address here (http on the loopback only)",
                     hint="Set both http.oauth_issuer and http.public_url.",
                 )
+        if urlsplit(public_url).path:
+            raise InvalidConfig(
+                "http.public_url: clients look for the metadata at the top of a host",
+                hint="Leave out the path: https://desk.example.org.",
+            )
         self.resource: Final = f"{public_url}/mcp"
         self.metadata_url: Final = f"{public_url}{METADATA_PATH}/mcp"
         self._audience: str = settings["http.oauth_audience"].strip() or self.resource
@@ -151,7 +161,10 @@ class TokenIssuer:
             )
         except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
             raise InvalidToken(type(failure).__name__) from None
-        return _read_claims(self.issuer, claims)
+        try:
+            return _read_claims(self.issuer, claims)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidToken("claims") from None
 
     async def _find_key(self, key_id: str) -> _Key:
         if key_id not in self._keys or self._clock() - self._fetched_at > _KEY_LIFETIME:
@@ -226,7 +239,7 @@ def _read_keys(document: JsonObject) -> dict[str, _Key]:
         if key and key.get("use", "sig") == "sig" and key.get("kty") != "oct":
             try:
                 public = jwt.PyJWK.from_dict(key).key
-                found[str(key.get("kid", ""))] = _Key(public, str(key.get("alg", "")))
+                found[str(key.get("kid", ""))] = _Key(public, str(key.get("alg") or ""))
             except (jwt.PyJWTError, ValueError, TypeError, KeyError):
                 continue
     if not found:
@@ -252,21 +265,28 @@ def _read_claims(issuer: str, claims: JsonObject) -> TokenClaims:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 1 <= len(subject) <= _MAX_NAME_LENGTH:
         raise InvalidToken("subject")
+    if not subject.isprintable():
+        raise InvalidToken("subject")
     email = claims.get("email")
     verified = claims.get("email_verified") in (True, "true")
     client = claims.get("client_id") or claims.get("azp") or "oauth"
-    given = claims.get("scope", claims.get("scp"))
-    names = given.split() if isinstance(given, str) else given
+    given = next((claims[name] for name in ("scope", "scp") if name in claims), " ".join(SCOPES))
     # An issuer that knows no scopes leaves them out; one that does must have granted them.
-    scopes = frozenset(SCOPES) if names is None else frozenset(map(str, names))
+    names: Sequence[object] = given.split() if isinstance(given, str) else list(given or ())
+    scopes = frozenset(map(str, names))
     return TokenClaims(
         issuer=issuer,
         subject=subject,
-        email=email if isinstance(email, str) and verified else "",
+        email=email if isinstance(email, str) and verified and _is_plain(email) else "",
         client=str(client)[:_MAX_NAME_LENGTH],
         expires_at=float(claims["exp"]) + _LEEWAY,
         scopes=scopes,
     )
+
+
+def _is_plain(email: str) -> bool:
+    """Whether no letter of an address becomes another in lower case, as the Kelvin sign does."""
+    return all(letter.isascii() or letter == letter.lower() for letter in email)
 
 
 def _is_secure(url: str) -> bool:

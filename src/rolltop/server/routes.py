@@ -68,6 +68,8 @@ class HttpApp:
         self._authentication = authentication
         self._login = login
         self._protocol = protocol
+        told = _METADATA_PATHS if authentication.issuer is not None else set[str]()
+        self._own_paths = {"/health", "/ready", "/metrics"} | told
         self._metrics = metrics
         self._page: web.WebPage | None = None
         self.is_draining = False
@@ -131,12 +133,12 @@ class HttpApp:
         path, method = scope["path"].rstrip("/"), scope["method"]
         if path == "/mcp" and self._protocol is not None:
             await self._mcp(self._protocol, scope, receive, send)
-        elif path in _METADATA_PATHS and self._authentication.issuer is not None:
-            await send_json(send, 200, self._authentication.issuer.metadata())
-        elif path not in {"/health", "/ready", "/metrics"}:
+        elif path not in self._own_paths:
             await self._show_page(scope, receive, send)
         elif method not in {"GET", "HEAD"}:
             await send_error(send, 405, "Use GET", {"allow": "GET, HEAD"})
+        elif path in _METADATA_PATHS and self._authentication.issuer is not None:
+            await send_json(send, 200, self._authentication.issuer.metadata())
         elif path == "/metrics":
             await _send_metrics(self._metrics, scope, send)
         elif path == "/health":
@@ -175,9 +177,11 @@ class HttpApp:
             RequestHeaders(scope), client_address(scope)
         )
         if isinstance(caller, AuthFailure):
+            if caller.caller:
+                self._limits.count(caller.caller)
             await _send_denial(scope, send, caller)
             return
-        token = (caller.token_id or f"{caller.actor_id} {caller.actor}") if caller else ""
+        token = (caller.token_id or caller.actor_id) if caller else ""
         if token:
             self._limits.count(token)
         if scope["method"] != "POST":

@@ -7,7 +7,6 @@ once a second while somebody listens.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -151,20 +150,21 @@ class Subscriptions:
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves or the server stops."""
-        if len(self._streams) >= _MAX_STREAMS:
-            raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
         scope = await self._identify(context)
         user = scope.user_id
+        # Nothing waits from here until the stream is counted.
+        if len(self._streams) >= _MAX_STREAMS:
+            raise MCPError(INTERNAL_ERROR, "Too many open subscriptions")
         theirs = [one for one in self._streams.values() if one.actor_id == scope.actor_id]
         if len(theirs) >= _MAX_USER_STREAMS:
             text = f"You have {_MAX_USER_STREAMS} open subscriptions, the most there may be"
             raise MCPError(INTERNAL_ERROR, text)
-        await self._follow(scope)
         stream = ListenHandler(_UserEventBus(self._users[user]))
         self._streams[stream] = scope
         if _can_end(scope) and (self._check_task is None or self._check_task.done()):
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
+            await self._follow(scope)
             return await stream(context, params)
         finally:
             del self._streams[stream]
@@ -233,15 +233,14 @@ class Subscriptions:
 
         It was revoked, it has expired, or its user has left the workspace.
         """
-        while scopes := [scope for scope in self._streams.values() if _can_end(scope)]:
+        while scopes := {scope for scope in self._streams.values() if _can_end(scope)}:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
-            opened = {_access(scope) for scope in scopes if scope.token_id}
             try:
-                valid = await self._app.database.read(SYSTEM, accounts.find_valid_access, opened)
+                allowed = await self._app.database.read(SYSTEM, accounts.find_allowed, scopes)
             except (Unavailable, IncompatibleStore):
                 continue
             for stream, scope in tuple(self._streams.items()):
-                if _access(scope) in opened - valid or 0 < scope.expires_at < time.time():
+                if scope in scopes - allowed:
                     stream.close()
 
     def _publish_change(self, principal: Principal, uri: str) -> None:
@@ -262,9 +261,4 @@ class Subscriptions:
 
 def _can_end(scope: Principal) -> bool:
     """Whether the right to call ends before the server does."""
-    return bool(scope.token_id or scope.expires_at)
-
-
-def _access(scope: Principal) -> tuple[str, str]:
-    """Return the ids of the token and of the workspace."""
-    return scope.token_id, scope.user_id
+    return bool(scope.token_id or scope.expires_at or scope.member_id)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -93,7 +94,8 @@ class Streams:
     """The open streams of changes; all of them end once `ended` is set."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.opened: Counter[str] = Counter()
+        """How many each user has."""
         self.ended = asyncio.Event()
 
 

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
+from rolltop.core import accounts
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import (
     RECORD_KINDS,
@@ -163,12 +164,17 @@ def find_gone(tx: Tx, address: Address) -> Opened | None:
 
 
 async def wait_for_changes(call: CallContext, wanted: EntryFilter, seconds: float) -> Page:
-    """Return the changes after a number, waiting for the first at most so long."""
+    """Return the changes after a number, waiting for the first at most so long.
+
+    The wait ends early for a caller whose token was revoked, or who left the workspace.
+    """
     page = await call.read(list_page, wanted, call.cursor, newest_first=False)
     last, left = -1, seconds
     while not page.items and left > 0:
         await asyncio.sleep(min(left, _POLL_INTERVAL))
         left -= _POLL_INTERVAL
+        if not await call.read(accounts.is_allowed):
+            break
         now = await call.read(history.last_sequence)
         if now != last:
             last = now

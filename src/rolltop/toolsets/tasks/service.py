@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import addresses
+from rolltop.core import addresses, workspaces
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
@@ -67,13 +67,20 @@ MAX_LOOKED_AT: Final = 200
 """Tasks with evidence that are looked at, the last changed first."""
 
 
-def resolve_owner(principal: Principal, user_id: str | None) -> str:
-    """Return whose tasks a call is about; an owner that nobody is where it may not ask."""
+def resolve_owner(tx: Tx, user_id: str | None) -> str:
+    """Return whose tasks a call is about; an owner that nobody is where it may not ask.
+
+    A workspace's are asked for by its members, through their connection.
+    """
+    own = tx.scope.user_id
     if user_id is None:
-        return principal.user_id
+        return own
     named = identifier(user_id, "user_id")
-    is_allowed = named == principal.user_id or IMPERSONATE in principal.permissions
-    return named if is_allowed else UNKNOWN_OWNER_ID
+    if named != own and (
+        IMPERSONATE not in tx.scope.permissions or workspaces.is_workspace(tx, named)
+    ):
+        return UNKNOWN_OWNER_ID
+    return named
 
 
 class TaskService:
@@ -89,7 +96,7 @@ class TaskService:
 
     def add_task(self, tx: Tx, task_input: TaskInput, user_id: str | None = None) -> Task:
         """Return the new task. Raises InvalidArgument, or NotFound for a user or another task."""
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         return self._insert(tx, owner, task_input, user_id, _id_finder(tx, owner))
 
     def add_tasks(
@@ -99,7 +106,7 @@ class TaskService:
 
         Raises as add_task does, naming the one that is wrong.
         """
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         find_id, added = _id_finder(tx, owner), list[Task]()
 
         def find_id_or_index(text: str, name: str) -> str:
@@ -193,7 +200,7 @@ class TaskService:
         self, tx: Tx, filters: FilterInput, user_id: str | None
     ) -> tuple[str, TaskFilters]:
         """Return whose tasks are asked for, and by which conditions."""
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
         parent_id = wanted.parent_id
         if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
@@ -219,7 +226,7 @@ class TaskService:
         self, tx: Tx, task_id: str, user_id: str | None = None, *, trash: bool = False
     ) -> Task:
         """Return one task, outside the trash or in it. Raises NotFound."""
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         found = _id_finder(tx, owner, trash=trash)(task_id, "task_id")
         return _get_or_raise(tx, owner, found, trash=trash)
 
@@ -228,7 +235,7 @@ class TaskService:
     ) -> tuple[Task, list[Comment], int]:
         """Return one task, its newest comments (`before` a version) and how many are older."""
         task = self.get_task(tx, task_id, user_id)
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         return task, *comments.read_comments(tx, owner, task.id, before)
 
     def next_task(
@@ -348,7 +355,7 @@ class TaskService:
             Conflict: the task is not at `if_version`, or another holds it.
 
         """
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         find_id = _id_finder(tx, owner)
         wanted_id = find_id(task_id, "task_id")
         fields = input_checks.task_fields(task_input, find_id)
@@ -399,7 +406,7 @@ class TaskService:
                 or is another's.
 
         """
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = ClaimAccess.by(token, force=force)
         takeover = claims.find_takeover(tx, owner, wanted_id, access) if force else None
@@ -426,7 +433,7 @@ class TaskService:
         why: str = "",
     ) -> Task:
         """Return the task, pending; one that was completed loses its claim. `why` is noted."""
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         done = store.reopen_task(tx, owner, wanted_id, if_version)
         task = _get_or_raise(tx, owner, wanted_id)
@@ -458,7 +465,7 @@ class TaskService:
             Conflict: it is completed, blocked or claimed, or the token is another claim's.
 
         """
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = ClaimAccess.by(token, force=force)
         takeover = claims.find_takeover(tx, owner, wanted_id, access, "took over")
@@ -503,7 +510,7 @@ class TaskService:
         force: bool = False,
     ) -> str:
         """Return the id of the task, which is in the trash now. Raises NotFound or Conflict."""
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted_id = _id_finder(tx, owner)(task_id, "task_id")
         access = ClaimAccess.by(token, force=force)
         takeover = claims.find_takeover(tx, owner, wanted_id, access)
@@ -520,7 +527,7 @@ class TaskService:
 
         What changed meanwhile wins: a parent or blocker that now hangs on the task is left out.
         """
-        owner = resolve_owner(tx.scope, user_id)
+        owner = resolve_owner(tx, user_id)
         wanted_id = _id_finder(tx, owner, trash=True)(task_id, "task_id")
         graph.lock_graph(tx, owner)
         if not store.restore_task(tx, owner, wanted_id):

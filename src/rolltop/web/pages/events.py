@@ -14,14 +14,16 @@ from rolltop.core.tools import JsonObject
 from rolltop.web.visit import PageFailure, PageRoute, Visit, find_number
 
 _WAIT_SECONDS: Final = 20
-MAX_STREAMS: Final = 64
-"""Of one process."""
+MAX_STREAMS: Final = 1000
+MAX_USER_STREAMS: Final = 20
+"""Of one process, as of streams over MCP."""
 
 
 async def stream_changes(visit: Visit) -> Response:
     """Send an event with its number after each change, until the visitor leaves."""
     visit.require("desk_changes")
-    if visit.streams.count >= MAX_STREAMS:
+    mine = visit.streams.opened[visit.principal.actor_id]
+    if visit.streams.opened.total() >= MAX_STREAMS or mine >= MAX_USER_STREAMS:
         raise PageFailure(503, "Too many pages are open")
     since = find_number(visit.request.headers.get("last-event-id", ""))
     if since is None:
@@ -31,7 +33,8 @@ async def stream_changes(visit: Visit) -> Response:
 
 
 async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
-    visit.streams.count += 1
+    opened, who = visit.streams.opened, visit.principal.actor_id
+    opened[who] += 1
     try:
         yield "retry: 2000\n\n"
         while visit.is_logged_in:
@@ -47,7 +50,9 @@ async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
     except PageFailure:
         return  # the page asks again, and is told why
     finally:
-        visit.streams.count -= 1
+        opened[who] -= 1
+        if not opened[who]:
+            del opened[who]
 
 
 async def _wait_for_changes(visit: Visit, since: int) -> JsonObject | None:
