@@ -21,7 +21,7 @@ from rolltop.toolsets.notes.store import tables as note_tables
 from rolltop.toolsets.scratch.store import tables as scratch_tables
 from rolltop.toolsets.tasks.store import tables as task_tables
 from tests.campaign import examples
-from tests.desks import call_tool, make_desk
+from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -322,6 +322,30 @@ def test_any_writes_undone_in_full_give_back_the_first_state(
 @pytest.fixture
 def desk(database: Database) -> AppContext:
     return make_desk(database)
+
+
+def test_a_pads_entries_tell_its_version_and_not_that_of_a_cell_that_moved(
+    desk: AppContext, me: Principal
+) -> None:
+    def call(tool: str, **given: Any) -> Any:
+        return answer_of(desk, me, tool, **given)
+
+    cells = [{"language": "txt", "content": text} for text in ("a", "b", "c")]
+    pad = call("scratch_create", cells=cells)["scratchpad"]
+    listed = call("scratch_list_cells", scratch_id=pad["scratch_id"])["cells"]
+    for cell in listed[1:]:
+        call("scratch_delete_cell", scratch_id=pad["scratch_id"], cell_id=cell["cell_id"])
+    call("scratch_append_cell", scratch_id=pad["scratch_id"], cell=cells[0])
+    done = call("desk_history")["changes"]
+    first = [one["operation"] for one in done if one["tool"] == "scratch_delete_cell"][-1]
+    call("desk_undo", operation=first)
+    wanted = history.EntryFilter(kind="pad")
+    entries = desk.database.read_sync(me, history.read_entries, wanted, limit=10)
+    versions = [(entry.version_before, entry.version_after) for entry in entries]
+    assert versions[0] == (None, 1)
+    assert all(after == (before or 0) + 1 for before, after in versions if after is not None)
+    now = call("scratch_read", scratch_id=pad["scratch_id"])["scratchpad"]
+    assert versions[-1][1] == now["version"]
 
 
 def test_what_others_wrote_on_other_lines_stays(desk: AppContext, me: Principal) -> None:

@@ -139,7 +139,7 @@ def _group_by_thing(
     for change in changes:
         entry = _describe(change, contents)
         key = finder.find(change, [] if entry is None else entry["after"] or ())
-        if change.journaled.version:
+        if change.journaled.version and key[0] == change.journaled.kind:
             versions.append((key, change))
         if entry is not None:
             things.setdefault(key, _Thing(*key)).changes.append(entry)
