@@ -187,6 +187,9 @@ def test_a_workspace_is_named_by_its_name_or_its_id_and_by_no_others(team: Team)
         assert team.do(workspaces.find_membership, team.ann, named).workspace_id == space.id
     with pytest.raises(InvalidArgument):
         team.do(workspaces.create_workspace, team.ben, team.ann)
+    for odd in (f"{{{space.id}}}", f"urn:uuid:{space.id}", space.id.replace("-", "")):
+        with pytest.raises(NotFound):
+            team.do(workspaces.find_membership, team.ann, odd)
     with pytest.raises(Conflict):
         team.do(accounts.add_user, "eve@example.org", space.id)
 

@@ -33,6 +33,7 @@ from tests.server.apps import make_app
 from tests.server.issuer import AUDIENCE, Issuer, Key
 from tests.server.processes import MODERN, PATIENCE, HttpServer, rpc_request
 from tests.server.test_auth import Accounts, status
+from tests.server.test_rate_limits import Clock
 from tests.server.test_workspaces import ask
 
 if TYPE_CHECKING:
@@ -352,15 +353,6 @@ def test_settings_that_do_not_go_together_stop_the_start(
     with pytest.raises(InvalidConfig):
         serve(app)
     app.context.database.close()
-
-
-class Clock:
-    """Time that passes when it is told to, in seconds."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def make_issuer(tmp_path: Path, issuer: Issuer, clock: Clock) -> TokenIssuer:

@@ -31,7 +31,7 @@ from rolltop.core.principal import (
     Principal,
     is_project_name,
 )
-from rolltop.core.workspaces import Membership
+from rolltop.core.workspaces import Membership, canonical_uuid
 
 DEFAULT_EMAIL: Final = "default@localhost"
 MAX_EMAIL_LENGTH: Final = 254
@@ -125,7 +125,7 @@ def find_user_by_email(tx: Tx, email: str) -> User | None:
 
 def find_user_by_id(tx: Tx, user_id: str) -> User | None:
     """Return the user with this id, or None; a text that is no UUID is nobody's id."""
-    wanted = _canonical_uuid(user_id)
+    wanted = canonical_uuid(user_id)
     if wanted is None:
         return None
     row = tx.execute(select(*_USER).where(users.c.id == wanted, _IS_PERSON)).one_or_none()
@@ -143,7 +143,7 @@ def add_user(tx: Tx, email: str, user_id: str = "") -> User:
             f"{email!r} is not an e-mail address of at most {MAX_EMAIL_LENGTH} characters.",
             hint="Give an address such as ada@example.org.",
         )
-    wanted = _canonical_uuid(user_id) if user_id else str(uuid.uuid4())
+    wanted = canonical_uuid(user_id) if user_id else str(uuid.uuid4())
     if wanted is None:
         raise InvalidArgument(
             f"{user_id[:MAX_EMAIL_LENGTH]!r} is not a UUID",
@@ -260,7 +260,7 @@ def create_token(
             id=token.id,
             user_id=token.user_id,
             name=token.name,
-            token_hash=_hash_token(plain),
+            token_hash=hash_token(plain),
             read_only=token.read_only,
             created_at=token.created_at,
             expires_at=token.expires_at,
@@ -318,7 +318,7 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     row = tx.execute(
         select(*_USER, *_TOKEN)
         .join_from(access_tokens, users)
-        .where(access_tokens.c.token_hash == _hash_token(plain), valid_token_clause(tx))
+        .where(access_tokens.c.token_hash == hash_token(plain), valid_token_clause(tx))
     ).one_or_none()
     if row is None:
         return None
@@ -386,7 +386,7 @@ def list_tokens(tx: Tx, user_id: str) -> list[AccessToken]:
 
 def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
     """Return the user's token, revoked now or before. Raises NotFound for another's or none."""
-    wanted = _canonical_uuid(token_id)
+    wanted = canonical_uuid(token_id)
     mine = (access_tokens.c.id == wanted, access_tokens.c.user_id == user_id)
     if wanted is not None:
         tx.execute(
@@ -444,19 +444,11 @@ def token_from_row(row: Row[Any] | tuple[Any, ...]) -> AccessToken:
     return token if ids is None else replace(token, workspace_ids=tuple(ids))
 
 
-def _hash_token(plain: str) -> str:
+def hash_token(plain: str) -> str:
+    """Return what the store keeps of a token."""
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_email(text: str) -> bool:
     """Whether a text can be a user's address."""
     return len(text) <= MAX_EMAIL_LENGTH and _EMAIL_PATTERN.fullmatch(text) is not None
-
-
-def _canonical_uuid(text: str) -> str | None:
-    """Return a UUID's canonical text in lower case; None for any other text."""
-    try:
-        found = str(uuid.UUID(text))
-    except ValueError:
-        return None
-    return found if found == text.lower() else None

@@ -60,7 +60,7 @@ def create_workspace(tx: Tx, name: str, owner_id: str) -> Workspace:
     Raises InvalidArgument for a name that cannot be one, Conflict for one that is taken.
     """
     wanted = name.strip().lower()
-    if not _NAME.fullmatch(wanted) or _is_uuid(wanted):
+    if not _NAME.fullmatch(wanted) or canonical_uuid(wanted):
         raise InvalidArgument(
             f"{name[:80]!r} cannot name a workspace",
             hint="Use up to 64 letters of a to z, digits, dots, dashes and underscores; no id.",
@@ -162,7 +162,7 @@ def find_membership(tx: Tx, user_id: str, name: str) -> Membership:
     told apart.
     """
     wanted = name.strip().lower()
-    named = users.c.id == wanted if _is_uuid(wanted) else users.c.email == wanted
+    named = users.c.id == wanted if canonical_uuid(wanted) else users.c.email == wanted
     found = _memberships(tx, user_id, named)
     if not found:
         raise NotFound(
@@ -237,9 +237,10 @@ def _require_owner(tx: Tx, workspace_id: str) -> None:
         )
 
 
-def _is_uuid(text: str) -> bool:
+def canonical_uuid(text: str) -> str | None:
+    """Return a UUID's canonical text in lower case; None for any other text."""
     try:
-        uuid.UUID(text)
+        found = str(uuid.UUID(text))
     except ValueError:
-        return False
-    return True
+        return None
+    return found if found == text.lower() else None

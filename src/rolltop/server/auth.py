@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -157,8 +156,7 @@ class Authenticator:
 
     def is_bearer_token(self, token: str) -> bool:
         """Whether it is the token in the settings."""
-        own = self.bearer_token
-        return bool(own) and hmac.compare_digest(token.encode("utf-8", "replace"), own.encode())
+        return is_same_secret(token, self.bearer_token)
 
     async def is_token_needed(self) -> bool:
         """Whether callers must bring a token. Raises Unavailable."""
@@ -217,7 +215,7 @@ class Authenticator:
         """
         if self._off:
             return None
-        digest = _digest(plain)
+        digest = accounts.hash_token(plain)
         self._wrong_tokens.check(address, digest)
         found = await self._database.read(SYSTEM, accounts.find_access, plain, workspace)
         self._wrong_tokens.note(address, digest, is_right=found is not None)
@@ -229,7 +227,7 @@ class Authenticator:
         try:
             access = await self.find_access(plain, address, workspace)
         except NotFound:
-            return self._forbidden(_FOREIGN_WORKSPACE, _digest(plain).hex())
+            return self._forbidden(_FOREIGN_WORKSPACE, accounts.hash_token(plain))
         if access is None:
             return self._invalid()
         return self.token_principal(access, actor=access.token.name)
@@ -278,8 +276,8 @@ class Authenticator:
         try:
             return await issuer.verify(token)
         except InvalidToken as failure:
-            self._wrong_tokens.check(address, _digest(token))
-            self._wrong_tokens.note(address, _digest(token), is_right=False)
+            self._wrong_tokens.check(address, accounts.hash_token(token))
+            self._wrong_tokens.note(address, accounts.hash_token(token), is_right=False)
             logging.event("token of the issuer refused", reason=str(failure), address=address)
             return self._invalid()
         except Unavailable as failure:
@@ -331,9 +329,10 @@ class Authenticator:
             logging.event("a token's use was not noted", level="warn")
 
 
+def is_same_secret(given: str, own: str) -> bool:
+    """Whether a text is the secret in a setting, which is none if it is empty."""
+    return bool(own) and hmac.compare_digest(given.encode("utf-8", "replace"), own.encode())
+
+
 def _workspace(headers: RequestHeaders) -> str:
     return "".join(headers.all(_WORKSPACE_HEADER)[:1]).strip().lower()
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "replace")).digest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from prometheus_client import (
 )
 
 from rolltop.server.asgi_responses import RequestHeaders, client_address
-from rolltop.server.auth import AuthFailure
+from rolltop.server.auth import AuthFailure, is_same_secret
 from rolltop.server.host_check import is_loopback
 
 if TYPE_CHECKING:
@@ -86,9 +85,7 @@ class Metrics:
         headers = RequestHeaders(scope)
         if self._token:
             scheme, _, given = "".join(headers.all("authorization")[:1]).partition(" ")
-            if scheme.lower() == "bearer" and hmac.compare_digest(
-                given.strip().encode("latin-1", "replace"), self._token.encode()
-            ):
+            if scheme.lower() == "bearer" and is_same_secret(given.strip(), self._token):
                 return None
             return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
         host = urlsplit(f"//{''.join(headers.all('host')[:1])}").hostname or ""

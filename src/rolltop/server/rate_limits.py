@@ -63,16 +63,16 @@ class CallLimits:
         self._running: Counter[str] = Counter()
 
     def count(self, token: str) -> None:
-        """Count a request. Raises RateLimited."""
-        wait = self._rate.take(token)
+        """Count a request; one without a token is not. Raises RateLimited."""
+        wait = self._rate.take(token) if token else 0
         if wait:
             text = f"This token may send {self._per_minute} requests a minute (http.rate_limit)"
             raise RateLimited(text, retry_after=math.ceil(wait))
 
     @contextmanager
     def running(self, token: str) -> Generator[None]:
-        """Hold one of the token's places for calls at once. Raises RateLimited."""
-        if self._at_once and self._running[token] >= self._at_once:
+        """Hold one of a token's places for calls at once. Raises RateLimited."""
+        if token and self._at_once and self._running[token] >= self._at_once:
             text = f"This token may have {self._at_once} calls at once (http.max_concurrent_calls)"
             raise RateLimited(text, retry_after=1)
         self._running[token] += 1
@@ -93,16 +93,16 @@ class WrongTokens:
     def __init__(self, per_minute: int) -> None:
         """Take the limit; 0 is none."""
         self._rate = RateLimit(per_minute)
-        self._right: dict[bytes, None] = {}
+        self._right: dict[str, None] = {}
 
-    def check(self, address: str, digest: bytes) -> None:
+    def check(self, address: str, digest: str) -> None:
         """Make sure that this token may be looked up. Raises RateLimited."""
         wait = self._rate.wait(_network(address))
         if wait and digest not in self._right:
             text = "Too many wrong tokens came from this address (http.wrong_token_limit)"
             raise RateLimited(text, retry_after=math.ceil(wait))
 
-    def note(self, address: str, digest: bytes, *, is_right: bool) -> None:
+    def note(self, address: str, digest: str, *, is_right: bool) -> None:
         """Remember how the look-up ended."""
         self._right.pop(digest, None)
         if not is_right:

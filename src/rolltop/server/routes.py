@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -177,13 +176,11 @@ class HttpApp:
             RequestHeaders(scope), client_address(scope)
         )
         if isinstance(caller, AuthFailure):
-            if caller.caller:
-                self._limits.count(caller.caller)
+            self._limits.count(caller.caller)
             await _send_denial(scope, send, caller)
             return
         token = (caller.token_id or caller.actor_id) if caller else ""
-        if token:
-            self._limits.count(token)
+        self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await send_error(send, 405, "Use POST", {"allow": "POST"})
@@ -195,7 +192,8 @@ class HttpApp:
                 await _send_denial(scope, send, denied)
             else:
                 scope[PRINCIPAL_KEY] = caller
-                with self._limits.running(token) if _counts(token, read) else nullcontext():
+                is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
+                with self._limits.running("" if is_stream else token):
                     await self._hand_over(protocol, read, scope, receive, send)
 
     async def _hand_over(
@@ -222,11 +220,6 @@ class HttpApp:
                 read.body, read.message, modern=modern
             )
         await protocol(scope, replay_body(body, receive), send)
-
-
-def _counts(token: str, read: RequestMessage) -> bool:
-    """Whether the request is one of those that a token may have a number of at once."""
-    return bool(token) and getattr(read.message, "method", "") != LISTEN
 
 
 def _is_modern(headers: RequestHeaders) -> bool:

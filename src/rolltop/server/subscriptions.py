@@ -209,6 +209,8 @@ class Subscriptions:
 
     async def _follow(self, principal: Principal) -> None:
         """Follow the journal of the principal's user from now on, while somebody listens."""
+        if principal.user_id in self._followers:
+            return
         last = await self._app.database.read(principal, history.last_sequence)
         if principal.user_id not in self._followers:
             self._followers[principal.user_id] = follower = _Follower(last)

@@ -92,8 +92,7 @@ async def open_earlier(
     """Open what was there then; `now` is what is there now. None where that is all there is.
 
     Raises:
-        NotFound: nothing was there.
-        VersionNotKept: it is no longer known.
+        NotFound: nothing was there, or (VERSION_NOT_FOUND) it is no longer known.
 
     """
     whole = replace(request.address, id=now.record_id)
