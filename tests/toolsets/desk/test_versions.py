@@ -76,6 +76,26 @@ def test_a_task_is_shown_as_it_was_at_each_of_its_versions(mine: Writer) -> None
     assert mine.read(f"{task['uri']}@9")["became"] == "there is no @9: now @4"
 
 
+def test_what_a_task_hung_on_is_shown_where_it_was_not_in_the_trash_then(mine: Writer) -> None:
+    parent, blocker = (mine.call("add_task", title=title)["data"]["task_id"] for title in "pb")
+    given = {"parent_id": parent, "blocked_by": [blocker]}
+    task = mine.call("add_task", title="waits", **given)["data"]["task_id"]
+    for other in (parent, blocker):
+        mine.call("delete_task", task_id=other)
+    mine.call("update_task", task_id=task, title="waits no more")
+    for other in (parent, blocker):
+        mine.call("restore_task", task_id=other)
+    mine.call("update_task", task_id=task, title="waits again")
+
+    def shown(version: int) -> dict[str, Any]:
+        read = mine.read(f"rolltop://task/{task}@{version}")["task"]
+        return {name: read[name] for name in given if name in read}
+
+    assert [shown(version) for version in (1, 2, 3)] == [given, {}, given]
+    mine.call("delete_task", task_id=blocker)
+    assert [shown(version) for version in (1, 2)] == [given, {}]
+
+
 def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> None:
     cells = [{"language": "md", "content": "# A\n\nmasts\n", "tags": ["x"]}]
     pad = mine.call("scratch_create", metadata={"title": "Plan"}, cells=cells)["scratchpad"]

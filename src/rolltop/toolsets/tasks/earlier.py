@@ -16,21 +16,24 @@ from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, ta
 
 
 def read_earlier(
-    _app: AppContext, _tx: Tx, snapshot: JournalSnapshot, kind: str, ref: str | None = None
+    _app: AppContext, tx: Tx, snapshot: JournalSnapshot, kind: str, ref: str | None = None
 ) -> dict[str, EarlierThing | None]:
     """Map tasks to what they were; None is one that was not there (`Toolset.earlier`)."""
     refs = snapshot.changed_ids(kind) if ref is None else {ref}
     found: dict[str, EarlierThing | None] = dict.fromkeys(refs)
     tags = _group(snapshot.rows(task_tags.c.task_id, refs))
-    blockers = _group(snapshot.rows(task_blockers.c.task_id, refs))
+    blockers = {} if ref is None else _group(snapshot.rows(task_blockers.c.task_id, refs))
     comments = {} if ref is None else _group(snapshot.rows(task_comments.c.task_id, refs))
     for row in snapshot.rows(tasks.c.id, refs):
         task_id = row["id"]
-        blocked_by = (one["blocker_id"] for one in blockers[task_id])
+        blocked_by = [one["blocker_id"] for one in blockers.get(task_id, ())]
         tagged = (one["tag"] for one in tags[task_id])
         task = Task.of_row(row, tagged, blocked_by, snapshot.moment.at)
+        hidden = set[str | None]() if ref is None else _hidden(tx, snapshot, task)
         task = replace(
             task,
+            parent_id=None if task.parent_id in hidden else task.parent_id,
+            blocked_by=tuple(one for one in task.blocked_by if one not in hidden),
             version=snapshot.version(kind, task_id, task.version),
             updated_at=min(task.updated_at, snapshot.moment.at),
         )
@@ -55,6 +58,17 @@ def _group(rows: Iterable[Row]) -> dict[str, list[Row]]:
     for row in rows:
         found[row["task_id"]].append(row)
     return found
+
+
+def _hidden(tx: Tx, snapshot: JournalSnapshot, task: Task) -> set[str | None]:
+    """Return the parent and the blockers that were gone or in the trash then: none shows them."""
+    hidden = set[str | None]()
+    for other in filter(None, {task.parent_id, *task.blocked_by}):
+        then = JournalSnapshot(tx, snapshot.moment, {"task"}, other)
+        rows = then.rows(tasks.c.id, [other])
+        if not rows or rows[0]["deleted_at"] is not None:
+            hidden.add(other)
+    return hidden
 
 
 def _newest_first(comments: Iterable[Row]) -> list[Row]:
