@@ -348,6 +348,23 @@ def test_a_pads_entries_tell_its_version_and_not_that_of_a_cell_that_moved(
     assert versions[-1][1] == now["version"]
 
 
+def test_an_undo_that_finds_nothing_to_do_is_no_operation(desk: AppContext, me: Principal) -> None:
+    note = answer_of(desk, me, "note_save", text="a")["id"]
+    for _ in range(3):  # a deletion, its undo, a deletion again
+        undo(desk, me, operations(desk, me)[-1])
+    undo(desk, me, operations(desk, me)[1])
+    done = operations(desk, me)
+    for dry_run in (True, False):  # the last deletion, though the note is there
+        again = answer_of(desk, me, "desk_undo", operation=done[3], dry_run=dry_run)
+        assert again["undone"] == []
+        assert "operation" not in again
+        assert [one["operation"] for one in again["skipped"]] == [done[3][:8]]
+    assert operations(desk, me) == done
+    assert answer_of(desk, me, "note_get", id=note)["text"] == "a"
+    answer_of(desk, me, "desk_undo", since="0")
+    assert call_tool(desk, me, "note_get", id=note).is_error
+
+
 def test_what_others_wrote_on_other_lines_stays(desk: AppContext, me: Principal) -> None:
     def call(tool: str, **given: Any) -> Any:
         answer = call_tool(desk, me, tool, **given)

@@ -284,13 +284,10 @@ def _undo_answer(
         answer["dry_run"] = True
     elif things:
         answer["operation"] = history.short_operation(call.principal.operation)
-    if undone.passed_over:
+    if undone.skipped:
         answer["skipped"] = [
-            {
-                "operation": history.short_operation(one),
-                "reason": f"undone by {history.short_operation(by)}",
-            }
-            for one, by in undone.passed_over.items()
+            {"operation": history.short_operation(one), "reason": reason}
+            for one, reason in undone.skipped.items()
         ]
     return answer
 

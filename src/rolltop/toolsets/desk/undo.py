@@ -10,6 +10,7 @@ from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.journal.undo import UndoConflict
+from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
 
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES: Final = 10_000
 """Entries that one call takes back."""
+_NOTHING_TO_DO: Final = "all that it changed is as it was before it already"
 
 
 @dataclass(frozen=True)
 class Undone:
-    """What an undo did: the entries it took back, newest first, and operations it passed over."""
+    """What an undo did: the entries it took back, newest first, and what it left as it is."""
 
     entries: Sequence[Entry]
-    passed_over: Mapping[str, str]
-    """The operations that were taken back already, with the operation that did it."""
+    skipped: Mapping[str, str]
+    """Operations with the reason why they were not taken back."""
 
 
 class Tried(Exception):  # nothing is wrong: it takes a result out of a transaction
@@ -72,11 +74,22 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
             by_operation[entry.operation].append(entry)
     for some in by_operation.values():
         _take_back(tx, app, takers, some, texts)
-    result = Undone([entry for some in by_operation.values() for entry in some], passed_over)
+    skipped = {one: f"undone by {short_operation(by)}" for one, by in passed_over.items()}
+    if taken and not _has_changed(tx):
+        # An undo that leaves no entry could not be undone, and later ones would miss its mark.
+        return Undone([], {**skipped, **dict.fromkeys(taken, _NOTHING_TO_DO)})
+    result = Undone([entry for some in by_operation.values() for entry in some], skipped)
     if dry_run:
         raise Tried(result)
     history.mark_undone(tx, taken)
     return result
+
+
+def _has_changed(tx: Tx) -> bool:
+    """Write the journal's entries of the running operation by now; say whether there are any."""
+    append_entries(tx)
+    mine = EntryFilter(operation=tx.scope.operation)
+    return bool(history.read_entries(tx, mine, limit=1, heads_only=True))
 
 
 def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
