@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,16 @@ def make_desk(
         values,
         database,
         roots or Roots.open({}, base=Path.cwd()),
-        ToolRegistry(toolsets, selection),
+        _all_tools()
+        if toolsets is TOOLSETS and selection is None
+        else ToolRegistry(toolsets, selection),
     )
+
+
+@cache
+def _all_tools() -> ToolRegistry:
+    """The registry of most desks: it never changes, and takes longer to make than most calls."""
+    return ToolRegistry(TOOLSETS)
 
 
 def answer_of(desk: AppContext, scope: Principal, name: str, /, **arguments: Any) -> Any:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.campaign import VARIABLE, examples, is_full
+from tests.campaign import VARIABLE, examples, is_full, some_of
 from tests.time_budgets import part_of
 
 
 @pytest.mark.parametrize(
     ("given", "expected", "full"),
-    [("small", 25, False), ("full", 500, True), ("0.1", 5, False), ("0.001", 1, False)],
+    [("small", 12, False), ("full", 500, True), ("0.1", 5, False), ("0.001", 1, False)],
 )
 def test_a_campaign_grows_with_the_setting(
     monkeypatch: pytest.MonkeyPatch, given: str, expected: int, *, full: bool
 ) -> None:
     monkeypatch.setenv(VARIABLE, given)
     assert (examples(50), is_full()) == (expected, full)
+    assert some_of([1, 2, 3]) == ([1, 2, 3] if full else [1, 3])
 
 
 @pytest.mark.parametrize("given", ["", "large", "-1", "0", "nan", "inf"])
