@@ -21,12 +21,17 @@ import pytest
 from psycopg import sql
 
 from rolltop.core.accounts import add_user
-from rolltop.core.db import SYSTEM, Database
+from rolltop.core.db import SYSTEM, Database, engine
 from rolltop.core.principal import Principal
 from tests.postgresql import PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+
+    from sqlalchemy import Engine
+
+    from rolltop.core.db.engine import EngineLimits
+    from rolltop.core.db.url import DatabaseUrl
 
 Kind = Literal["sqlite", "postgresql"]
 KINDS: Final[tuple[Kind, ...]] = ("sqlite", "postgresql")
@@ -136,11 +141,12 @@ def migrated_url(postgresql_server: PostgreSQLServer) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _worker_url(postgresql_server: PostgreSQLServer) -> str:
+def _worker_url(postgresql_server: PostgreSQLServer) -> Iterator[str]:
     """Return the URL of this worker's own migrated database."""
     name = f"worker_{os.getpid()}"
     _clone_template(postgresql_server, name)
-    return postgresql_server.url(name)
+    with pytest.MonkeyPatch.context() as patch, _connections_kept(patch, name):
+        yield postgresql_server.url(name)
 
 
 @pytest.fixture(scope="session")
@@ -235,6 +241,34 @@ def me(database: Database) -> Principal:
 def them(database: Database) -> Principal:
     """Return the scope of another user of `database`."""
     return Principal.for_user(database.write_sync(SYSTEM, add_user, "them@example.org").id)
+
+
+@contextmanager
+def _connections_kept(patch: pytest.MonkeyPatch, database: str) -> Generator[None]:
+    """Let a store's connections outlive it and serve the next one that is opened there.
+
+    A connection is a process of the server's; making two takes half of what a small test does.
+    """
+    make: Callable[..., Engine] = vars(engine)["_postgresql_engine"]
+    dispose = engine.Engines.dispose
+    kept: dict[EngineLimits, Engine] = {}
+
+    def find(address: DatabaseUrl, limits: EngineLimits, *, single: bool = False) -> Engine:
+        if f"/{database}?" not in address.url:
+            return make(address, limits, single=single)
+        if limits not in kept:
+            kept[limits] = make(address, limits)
+        return kept[limits]
+
+    def dispose_others(engines: engine.Engines) -> None:
+        if engines.write not in kept.values():
+            dispose(engines)
+
+    patch.setattr(engine, "_postgresql_engine", find)
+    patch.setattr(engine.Engines, "dispose", dispose_others)
+    yield
+    for one in kept.values():
+        one.dispose()
 
 
 def _empty(connection: psycopg.Connection) -> None:

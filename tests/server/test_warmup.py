@@ -7,6 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from rolltop.core.dispatch import ToolSelection
 from rolltop.server.app import warm_up
 from rolltop.toolsets import TOOLSETS
 from tests.desks import make_desk
@@ -30,7 +31,7 @@ def prepared(desk: AppContext) -> list[bool]:
 def test_the_store_comes_first_and_running_calls_before_what_only_others_need(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = make_desk(database)
+    desk = make_desk(database, selection=ToolSelection())  # a registry of its own
     waits = threading.Event()
     quiet = desk.idle.wait
 
@@ -51,7 +52,7 @@ def test_the_store_comes_first_and_running_calls_before_what_only_others_need(
 
 
 def test_a_call_that_does_not_end_keeps_nothing_from_being_loaded(database: Database) -> None:
-    desk = make_desk(database)
+    desk = make_desk(database, selection=ToolSelection())
     with desk.track_call():
         warm_up(desk, lambda _code: None)
         assert all(prepared(desk))
