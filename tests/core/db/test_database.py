@@ -421,7 +421,11 @@ def test_transactions_open_the_store_themselves_and_read_the_clock_once(
     database.close()
 
 
-def test_a_connection_that_is_given_back_after_the_end_is_closed(database: Database) -> None:
+@pytest.mark.parametrize("kind", ["sqlite_url", "migrated_url"])
+def test_a_connection_that_is_given_back_after_the_end_is_closed(
+    request: pytest.FixtureRequest, make_database: MakeDatabase, kind: str
+) -> None:
+    database = make_database(request.getfixturevalue(kind))
     held, given_back = threading.Event(), threading.Event()
     connections: list[Any] = []
 

@@ -13,6 +13,7 @@ from rolltop.toolsets.scratch.syntax import (
     tree_sitter_check,
 )
 from rolltop.toolsets.scratch.syntax.checker import check_cell
+from tests.campaign import some_of
 
 from .mistakes import Mistake, mistakes, sample
 
@@ -22,11 +23,12 @@ FOUND: Final = 0.95
 PLACED: Final = {"c": 0.92, "h": 0.92, "cpp": 0.88, "hpp": 0.88, "java": 0.92, "cs": 0.87,
                  "rs": 0.95, "rb": 0.86, "php": 0.88}  # fmt: skip
 GRAMMARS: Final = frozenset(PLACED)
+BY_PROGRAM: Final = frozenset({"js", "jsx", "ts", "tsx", "go", "sh"})
+"""Languages whose parser is a program of its own: each text takes the start of a process."""
 
 
-def misjudged(language: str, found: dict[Mistake, tuple[Diagnostic, ...]]) -> tuple[float, float]:
+def misjudged(found: dict[Mistake, tuple[Diagnostic, ...]]) -> tuple[float, float]:
     """The shares of the mistakes that were found, and that were placed right first."""
-    assert len(found) >= 30, language
     placed = [one for one, errors in found.items() if errors and errors[0].line in one.lines]
     return sum(map(bool, found.values())) / len(found), len(placed) / len(found)
 
@@ -35,8 +37,11 @@ def misjudged(language: str, found: dict[Mistake, tuple[Diagnostic, ...]]) -> tu
 def test_typical_mistakes_are_found_on_their_line(language: str) -> None:
     whole = check_cell(CheckRequest(language, sample(language)))
     assert whole.valid, whole.errors
-    results = {one: check_cell(CheckRequest(language, one.text)) for one in mistakes(language)}
-    shares = misjudged(language, {one: result.errors for one, result in results.items()})
+    known = list(mistakes(language))
+    assert len(known) >= 30
+    some = some_of(known) if language in BY_PROGRAM else known
+    results = {one: check_cell(CheckRequest(language, one.text)) for one in some}
+    shares = misjudged({one: result.errors for one, result in results.items()})
     missed = [one.name for one, result in results.items() if result.valid]
     assert shares[0] >= FOUND, missed
     assert shares[1] >= PLACED.get(language, 0.95)
@@ -48,7 +53,8 @@ def test_without_the_extra_a_grammar_finds_them(language: str) -> None:
     found = {
         one: tuple(tree_sitter_check.check(one.text, language).errors) for one in mistakes(language)
     }
-    shares = misjudged(language, found)
+    assert len(found) >= 30
+    shares = misjudged(found)
     assert shares[0] >= 0.9, [one.name for one, errors in found.items() if not errors]
     assert shares[1] >= 0.8
 
