@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -49,7 +50,7 @@ def files() -> tuple[str, ...]:
 @cache
 def modules(folder: str = "") -> tuple[Module, ...]:
     """The parsed Python files below `folder`, or all of them; data for tests left out."""
-    return tuple(
+    found = tuple(
         read(name)
         for name in files()
         if name.endswith(".py")
@@ -57,6 +58,8 @@ def modules(folder: str = "") -> tuple[Module, ...]:
         and name.startswith(folder)
         and not name.startswith("tests/data/")
     )
+    gc.freeze()  # millions of nodes, which the collector would go through to the end of the run
+    return found
 
 
 @cache
