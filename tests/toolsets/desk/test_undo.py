@@ -365,6 +365,15 @@ def test_an_undo_that_finds_nothing_to_do_is_no_operation(desk: AppContext, me: 
     assert call_tool(desk, me, "note_get", id=note).is_error
 
 
+def test_an_undo_that_finds_nothing_to_do_moves_no_version(desk: AppContext, me: Principal) -> None:
+    task = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+    for title in "ba":
+        answer_of(desk, me, "update_task", task_id=task, title=title)
+    before = answer_of(desk, me, "get_task", task_id=task)
+    assert answer_of(desk, me, "desk_undo", operation=operations(desk, me)[1])["undone"] == []
+    assert answer_of(desk, me, "get_task", task_id=task) == before
+
+
 def test_what_others_wrote_on_other_lines_stays(desk: AppContext, me: Principal) -> None:
     def call(tool: str, **given: Any) -> Any:
         answer = call_tool(desk, me, tool, **given)

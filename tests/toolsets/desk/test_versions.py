@@ -87,13 +87,13 @@ def test_what_a_task_hung_on_is_shown_where_it_was_not_in_the_trash_then(mine: W
         mine.call("restore_task", task_id=other)
     mine.call("update_task", task_id=task, title="waits again")
 
-    def shown(version: int) -> dict[str, Any]:
+    def read_edges(version: int) -> dict[str, Any]:
         read = mine.read(f"rolltop://task/{task}@{version}")["task"]
         return {name: read[name] for name in given if name in read}
 
-    assert [shown(version) for version in (1, 2, 3)] == [given, {}, given]
+    assert [read_edges(version) for version in (1, 2, 3)] == [given, {}, given]
     mine.call("delete_task", task_id=blocker)
-    assert [shown(version) for version in (1, 2)] == [given, {}]
+    assert [read_edges(version) for version in (1, 2)] == [given, {}]
 
 
 def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> None:

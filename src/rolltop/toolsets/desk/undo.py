@@ -55,7 +55,7 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
         NotFound: there is none.
         InvalidArgument: the id's beginning is that of several, or there are too many.
         Conflict: it names what later work depends on.
-        Tried: nothing but that stood in the way.
+        Tried: it was to be tried only, or nothing is left to take back.
 
     """
     if tx.scope.role != OWNER:
@@ -77,7 +77,7 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     skipped = {one: f"undone by {short_operation(by)}" for one, by in passed_over.items()}
     if taken and not _has_changed(tx):
         # An undo that leaves no entry could not be undone, and later ones would miss its mark.
-        return Undone([], {**skipped, **dict.fromkeys(taken, _NOTHING_TO_DO)})
+        raise Tried(Undone([], {**skipped, **dict.fromkeys(taken, _NOTHING_TO_DO)}))
     result = Undone([entry for some in by_operation.values() for entry in some], skipped)
     if dry_run:
         raise Tried(result)
