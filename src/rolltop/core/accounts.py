@@ -445,7 +445,7 @@ def token_from_row(row: Row[Any] | tuple[Any, ...]) -> AccessToken:
 
 
 def hash_token(plain: str) -> str:
-    """Return what the store keeps of a token."""
+    """Return the hash by which the store knows a token, or another secret that it made."""
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -6,7 +6,6 @@ process serves a session and a link works once, whichever process it is opened a
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from datetime import timedelta
 from typing import Any, Final
@@ -18,6 +17,7 @@ from rolltop.core.accounts import (
     AccessToken,
     choose_workspace,
     find_user_by_id,
+    hash_token,
     token_from_row,
     valid_token_clause,
 )
@@ -49,7 +49,7 @@ def open_session(tx: Tx, user_id: str, token_id: str | None = None, *, guard: st
 def use_link(tx: Tx, secret: str) -> str | None:
     """Return whose the link is and make it worthless; None if it is used, expired or unknown."""
     used = delete(page_sessions).where(
-        _c.secret_hash == _hash(secret), _c.is_link, _c.expires_at > tx.now
+        _c.secret_hash == hash_token(secret), _c.is_link, _c.expires_at > tx.now
     )
     return tx.execute(used.returning(_c.user_id)).scalar_one_or_none()
 
@@ -62,8 +62,8 @@ def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, Access | No
     joined = select(_c.user_id, _c.token_id, *_TOKEN).outerjoin(
         access_tokens, (access_tokens.c.id == _c.token_id) & valid_token_clause(tx)
     )
-    by_token = _c.token_id.is_not(None) & (_c.secret_hash == _hash(secret))
-    by_guard = _c.token_id.is_(None) & (_c.secret_hash == _hash(secret + guard))
+    by_token = _c.token_id.is_not(None) & (_c.secret_hash == hash_token(secret))
+    by_guard = _c.token_id.is_(None) & (_c.secret_hash == hash_token(secret + guard))
     row = tx.execute(
         joined.where(by_token | by_guard, ~_c.is_link, _c.expires_at > tx.now)
     ).one_or_none()
@@ -84,7 +84,9 @@ def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, Access | No
 def close_session(tx: Tx, secret: str, guard: str = "") -> None:
     """End a session; one that is over already is no error."""
     tx.execute(
-        delete(page_sessions).where(_c.secret_hash.in_((_hash(secret), _hash(secret + guard))))
+        delete(page_sessions).where(
+            _c.secret_hash.in_((hash_token(secret), hash_token(secret + guard)))
+        )
     )
 
 
@@ -94,7 +96,7 @@ def _add(
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     tx.execute(
         page_sessions.insert().values(
-            secret_hash=_hash(secret + guard),
+            secret_hash=hash_token(secret + guard),
             user_id=user_id,
             token_id=token_id,
             is_link=is_link,
@@ -102,7 +104,3 @@ def _add(
         )
     )
     return secret
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
