@@ -99,6 +99,19 @@ def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site
     assert ann.get("/").status == 200
 
 
+def test_a_sessions_requests_count_for_its_token(make_site: Callable[..., Site]) -> None:
+    site = make_site(http__rate_limit=4)
+    ann, bob = Visitor(site), Visitor(site)
+    for visitor in (ann, bob):
+        plain, _ = new_token(site)
+        visitor.submit(visitor.get("/").form("/login"), token=plain)
+    pages = [ann.get("/notes") for _ in range(4)]
+    assert (pages[0].status, pages[-1].status) == (200, 429)
+    assert "4 requests a minute" in pages[-1].text
+    assert int(pages[-1].headers["retry-after"]) > 0
+    assert bob.get("/notes").status == 200
+
+
 def test_a_link_is_worth_nothing_where_a_token_is_needed(make_site: Callable[..., Site]) -> None:
     site = make_site()
     ann = Visitor(site)

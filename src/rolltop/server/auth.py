@@ -19,7 +19,7 @@ from rolltop.core.errors import Conflict, InvalidConfig, NotFound, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
-from rolltop.server.rate_limits import WrongTokens
+from rolltop.server.rate_limits import CallLimits, WrongTokens
 
 if TYPE_CHECKING:
     from rolltop.core import accounts, identities, workspaces
@@ -83,6 +83,9 @@ class Authenticator:
         """Who else makes tokens; None for nobody."""
         self._creates_users: bool = settings["http.jwt_create_users"]
         self._wrong_tokens = WrongTokens(settings["http.wrong_token_limit"])
+        self.limits: Final = CallLimits(
+            per_minute=settings["http.rate_limit"], at_once=settings["http.max_concurrent_calls"]
+        )
 
     def check(self) -> None:
         """Make sure that somebody can pass where a token is a must; opens the store for that.

@@ -68,7 +68,10 @@ class PageLogin:
         return found and await self._open(found.token.user_id, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:
-        """Return whose session it is, with what the token it began with may do; None if over."""
+        """Return whose session it is, with what the token it began with may do; None if over.
+
+        Raises RateLimited: the token sends too many requests.
+        """
         found = await self._database.read(
             SYSTEM, page_sessions.find_session, secret, self._bearer_token
         )
@@ -76,6 +79,7 @@ class PageLogin:
             return None
         user_id, access = found
         if access is not None:
+            self._authentication.limits.count(access.token.id)
             return self._authentication.token_principal(access, actor=ACTOR)
         if not self._bearer_token and not await self.takes_links():
             return None

@@ -23,7 +23,6 @@ from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.metrics import Metrics
 from rolltop.server.oauth import METADATA_PATH
-from rolltop.server.rate_limits import CallLimits
 from rolltop.server.request_body import (
     SHUTDOWN_HEADERS,
     SHUTDOWN_MESSAGE,
@@ -78,10 +77,7 @@ class HttpApp:
             max_body=app.context.settings["http.max_body"],
             max_total=app.context.settings["http.max_bodies"],
         )
-        self._limits = CallLimits(
-            per_minute=app.context.settings["http.rate_limit"],
-            at_once=app.context.settings["http.max_concurrent_calls"],
-        )
+        self._limits = authentication.limits
         self._idle = asyncio.Event()
         self._idle.set()
 

@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from rolltop.core.context import AppContext
+from rolltop.core.errors import RateLimited
 from rolltop.web.pages import (
     address,
     events,
@@ -109,6 +110,11 @@ class WebPage:
                 response = visit.render("failure", failure.status, failure=failure)
                 if failure.status == 413:  # noqa: PLR2004  # the rest of the form is not read
                     response.headers["connection"] = "close"
+                return response
+            except RateLimited as limited:
+                failure = PageFailure(429, limited.message, limited.hint)
+                response = visit.render("failure", failure.status, failure=failure)
+                response.headers["retry-after"] = str(limited.retry_after)
                 return response
 
         return serve

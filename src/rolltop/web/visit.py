@@ -62,7 +62,7 @@ class Login(Protocol):
         ...
 
     async def find_principal(self, secret: str) -> Principal | None:
-        """Return whose session it is; None if it is over."""
+        """Return whose session it is; None if it is over. Raises RateLimited."""
         ...
 
     async def close(self, secret: str) -> None:
