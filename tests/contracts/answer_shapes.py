@@ -23,11 +23,14 @@ class AddressAnswer(TypedDict):
 
     `uri` has the version that is shown. `became` says what happened to what was asked for;
     `heading` has the titles around the text, the outermost first. `links` are those from and to it.
+    `by` and `at` say who made a record what it is, and when.
     """
 
     uri: str
     kind: Kind
     title: str
+    by: NotRequired[str]
+    at: NotRequired[str]
     became: NotRequired[str]
     heading: NotRequired[list[str]]
     pad: NotRequired[ThingRef]

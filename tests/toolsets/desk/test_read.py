@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
+    from tests.databases import Clock
 
 NOTE = "# Harbour\n\nmasts\n\n## Storms\n\n1703\n1987\n"
 
@@ -69,6 +71,8 @@ def test_a_note_is_shown_with_its_title_and_the_titles_around_its_lines(mine: Re
         "title": "Harbour",
         "tags": ["sea"],
         "text": NOTE,
+        "by": "unknown",
+        "at": "2026-01-31T12:00Z",
     }
     lines = mine.read(f"{note['uri']}#L7-7")
     assert (lines["text"], lines["heading"]) == ("1703\n", ["Harbour", "Storms"])
@@ -269,3 +273,51 @@ def test_what_is_left_out_of_the_server_is_not_opened(mine: Reader) -> None:
     mine.desk = make_desk(mine.desk.database, selection=ToolSelection(toolsets=["tasks", "desk"]))
     error = mine.fails(note["uri"])
     assert (error["code"], "toolset notes" in error["hint"]) == ("NOT_FOUND", True)
+
+
+def as_two(mine: Reader) -> tuple[Reader, Reader]:
+    """Return two clients of the user."""
+    ann, ben = (replace(mine.scope, actor=name) for name in ("ann", "ben"))
+    return Reader(mine.desk, ann, mine.folder), Reader(mine.desk, ben, mine.folder)
+
+
+def test_who_made_a_record_what_it_is_is_told_with_it(mine: Reader, clock: Clock) -> None:
+    ann, ben = as_two(mine)
+    note = ann.call("note_save", text=NOTE)["id"]
+    task = ann.call("add_task", title="chart")["data"]["task_id"]
+    clock.advance(hours=1)
+    ben.call("note_save", id=note, local_version=1, text=f"{NOTE}2013\n")
+
+    def check(address: str, by: str, at: str) -> None:
+        read = mine.read(f"rolltop://{address}")
+        assert (read["by"], read["at"]) == (by, f"2026-01-31T{at}Z"), address
+
+    check(f"note/{note}", "ben", "13:00")
+    check(f"note/{note}@1", "ann", "12:00")
+    check(f"task/{task}", "ann", "12:00")
+    clock.advance(hours=1)
+    ann.call("note_manage", action="trash", id=note, local_version=2)
+    ann.call("note_manage", action="delete_permanently", id=note, local_version=3)
+    ben.call("delete_task", task_id=task)
+    check(f"note/{note}", "ann", "14:00")
+    check(f"note/{note}@1", "ann", "12:00")
+    check(f"task/{task}", "ben", "14:00")
+    mine.put("page.md", NOTE)
+    assert not {"by", "at"} & mine.read("rolltop://file/docs/page.md").keys()
+
+
+def test_who_changed_a_cell_made_its_pad_what_it_is(mine: Reader, clock: Clock) -> None:
+    ann, ben = as_two(mine)
+    cells = [{"language": "text", "content": text} for text in ("a", "b")]
+    made = ann.call("scratch_create", cells=cells)["scratchpad"]
+    clock.advance(hours=1)
+    place = {"scratch_id": made["scratch_id"], "index": 0}
+    ben.call("scratch_replace_cell", **place, cell={"language": "text", "content": "c"})
+    stamps = [(mine.read(one["uri"])["by"], one["index"]) for one in made["cells"]]
+    assert stamps == [("ben", 0), ("ann", 1)]
+    pad = mine.read(made["uri"])
+    assert (pad["by"], pad["at"]) == ("ben", "2026-01-31T13:00Z")
+    clock.advance(hours=1)
+    last = made["cells"][1]["cell_id"]
+    ann.call("scratch_delete_cell", scratch_id=made["scratch_id"], cell_id=last)
+    assert mine.read(made["uri"]).get("by") in {None, "ann"}

@@ -22,7 +22,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
-from rolltop.toolsets.desk.opened import Opened
+from rolltop.toolsets.desk.opened import Opened, format_minute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,32 @@ def parse_since(since: str | None, wanted: EntryFilter) -> EntryFilter:
             f"since is {value_preview(since)}, which is neither a sequence number nor a time",
             hint="Send a sequence number of desk_history, or a time such as 2026-01-31T09:00.",
         ) from None
+
+
+def read_stamp(tx: Tx, opened: Opened) -> JsonObject:
+    """Return who made a record what is shown of it, or deleted it, and when.
+
+    Nothing is returned where the journal no longer says.
+    """
+    kind, ref = opened.address.kind, opened.record_id or opened.address.id
+    version = int(opened.address.version or 0)
+    things = [(kind, ref), *(("cell", one) for one in opened.cell_ids)]
+    found = history.latest_entries(tx, things).values()
+    entry = max(found, key=lambda one: one.sequence, default=None)
+    if entry is not None and entry.kind != kind:
+        # A cell that was removed since is not among them: then the pad was changed later.
+        entry = entry if entry.at == opened.changed_at else None
+    elif entry is not None and version:
+        left = entry.version_before if entry.version_after is None else entry.version_after
+        if (left or 0) > version:
+            earlier = EntryFilter(kind=kind, ref=ref, before=entry.sequence)
+            heads = history.stream_entries(tx, earlier, newest_first=True, heads_only=True)
+            made = (one for one in heads if 0 < (one.version_after or 0) <= version)
+            entry = next(made, None)
+            left = entry and entry.version_after
+        if kind == "pad" and left != version:
+            entry = None  # its cells were changed, which its own entries do not tell
+    return {"by": entry.client, "at": format_minute(entry.at)} if entry else {}
 
 
 def filter_by_address(uri: str, wanted: EntryFilter) -> EntryFilter:

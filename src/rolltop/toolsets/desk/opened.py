@@ -12,6 +12,7 @@ from rolltop.documents.outline import detect_file_type, parse_outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from rolltop.core.addresses import Address
     from rolltop.core.context import CallContext
@@ -34,7 +35,7 @@ class Opened:
 
     `became` says what happened to what was asked for. `source` gives the rest of the answer, which
     may be cut; the tool `tool` reads on with `arguments` and what `source` changes in them. Of a
-    record, `record_id` is the whole id.
+    record, `record_id` is the whole id. A pad has its `cell_ids`, and when it or one was changed.
     """
 
     address: Address
@@ -45,6 +46,8 @@ class Opened:
     tool: str = ""
     arguments: JsonObject = field(default_factory=dict[str, Any])
     record_id: str = ""
+    cell_ids: tuple[str, ...] = ()
+    changed_at: datetime | None = None
 
     def answer(self, call: CallContext) -> JsonObject:
         """Return the answer within the call's budget."""
@@ -142,6 +145,11 @@ def first_line(text: str) -> str:
     """Return the first line of a text that is not blank, without a heading's marks."""
     lines = (line.strip() for line in text[: 8 * MAX_TITLE_LENGTH].splitlines())
     return next((line.lstrip("# ") for line in lines if line.strip("# ")), "")
+
+
+def format_minute(moment: datetime) -> str:
+    """Return a moment in UTC to the minute: who did something needs no more."""
+    return f"{moment:%Y-%m-%dT%H:%MZ}"
 
 
 def use_tool(toolset: Toolset, name: str) -> Callable[..., Any]:

@@ -90,6 +90,7 @@ async def open_pad(call: CallContext, address: Address) -> Opened:
         {"tags": list(pad.tags)},
         _changes(address, pad.version),
         record_id=pad.scratch_id,
+        changed_at=pad.updated_at,
     )
     if pad.deleted_at is not None:
         return replace(opened, became=(*opened.became, "deleted (restore: scratch_restore)"))
@@ -104,7 +105,14 @@ async def open_pad(call: CallContext, address: Address) -> Opened:
 
     source = replace(listed, items=items, envelope=envelope)
     arguments = {"scratch_id": pad.scratch_id}
-    return replace(opened, source=source, tool="scratch_list_cells", arguments=arguments)
+    cell_ids = tuple(item["cell_id"] for item in listed.items)
+    return replace(
+        opened,
+        cell_ids=cell_ids,
+        source=source,
+        tool="scratch_list_cells",
+        arguments=arguments,
+    )
 
 
 async def open_cell(call: CallContext, address: Address) -> Opened:

@@ -18,7 +18,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import MIN_BUDGET, count_fitting, count_tokens, fits_budget
 from rolltop.core.principal import ALL_PROJECTS, is_project_name
-from rolltop.toolsets.desk.opened import first_line
+from rolltop.toolsets.desk.opened import first_line, format_minute
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -119,7 +119,7 @@ class _Reader:
         found = service.list_open(self._tx, self._project, ready=MAX_READY, limit=MAX_OPEN)
         for task in found.begun:
             ends = task.claimed_until or task.lapsed_at
-            fields = {"by": task.claimed_by, "until": ends and _minute(ends)}
+            fields = {"by": task.claimed_by, "until": ends and format_minute(ends)}
             lapsed = task.lapsed_at is not None
             self._add("in_work", ("task", task.id), task.title, **fields, lapsed=lapsed)
         for task in found.ready:
@@ -211,7 +211,7 @@ class _Reader:
             return
         by = "" if _is_own(entry, self._tx.scope) else entry.client
         title = first_line(titles.get(thing) or "")
-        self._add(name, thing, title, summary=summary, by=by, at=_minute(entry.at))
+        self._add(name, thing, title, summary=summary, by=by, at=format_minute(entry.at))
 
     def _pads_of(self, cell_ids: Sequence[str]) -> dict[str, str]:
         scratch: ScratchService | None = self._service(SCRATCH)
@@ -274,10 +274,6 @@ def _why(priority: int | None, due_at: datetime | None, now: datetime) -> str:
         day = f"{due_at:%Y-%m-%d}"
         reasons.append(f"overdue since {day}" if due_at < now else f"due {day}")
     return ", ".join(reasons) or "oldest"
-
-
-def _minute(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%MZ}"
 
 
 def _shorten(text: str, length: int) -> str:

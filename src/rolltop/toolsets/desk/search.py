@@ -19,7 +19,7 @@ from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
 from rolltop.toolsets.desk import links, store
 from rolltop.toolsets.desk.earlier_texts import read_earlier_texts
 from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
-from rolltop.toolsets.desk.opened import find_titles, use_tool
+from rolltop.toolsets.desk.opened import find_titles, format_minute, use_tool
 from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts
 from rolltop.toolsets.desk.versions import parse_time
 from rolltop.toolsets.notes import TOOLSET as NOTES
@@ -256,7 +256,7 @@ def _head(one: RankedText, latest: Mapping[tuple[str, str], Entry], line: int) -
         "lines": "",
         "score": round(one.score, _SCORE_DIGITS),
         "by": entry.client if entry else "",
-        "at": (entry.at if entry else found.at).strftime("%Y-%m-%dT%H:%MZ"),
+        "at": format_minute(entry.at if entry else found.at),
         "superseded_by": one.superseded_by,
     }
     return {name: value for name, value in head.items() if value or name == "lines"}

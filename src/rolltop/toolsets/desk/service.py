@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.addresses import Address, Kind
     from rolltop.core.context import AppContext, CallContext
+    from rolltop.core.db import Tx
     from rolltop.core.tools import Toolset
     from rolltop.toolsets.desk.models import (
         JsonObject,
@@ -101,9 +102,8 @@ class DeskService:
         opened = earlier or opened
         if as_of is not None:
             return opened.answer(call)
-        end = End.of(opened.address, opened.record_id)
-        described = await call.read(links.describe_links, self._app, end)
-        fields = {**opened.fields, **links.fit_links(described, call.budget)}
+        stamp, described = await call.read(_describe, self._app, opened)
+        fields = {**stamp, **opened.fields, **links.fit_links(described, call.budget)}
         return replace(opened, fields=fields).answer(call)
 
     async def link(
@@ -250,6 +250,13 @@ class DeskService:
                     uri = full_address(cast("Kind", kind), ref)
                     self._app.notify_changed(call.principal, uri)
         return _undo_answer(call, undone, things, dry_run=dry_run)
+
+
+def _describe(tx: Tx, app: AppContext, opened: Opened) -> tuple[JsonObject, list[JsonObject]]:
+    """Return who made a record what it is, and what it is linked with."""
+    end = End.of(opened.address, opened.record_id)
+    stamp = history.read_stamp(tx, opened) if end.is_record else {}
+    return stamp, links.describe_links(tx, app, end)
 
 
 def _parse_wanted(
