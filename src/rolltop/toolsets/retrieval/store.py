@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MAX_INTEGER: Final = (1 << 63) - 1
 """The largest number that an index holds."""
 PACKAGE: Final = __name__.rpartition(".")[0]
+NICE: Final = 5
+"""What index workers add to their niceness; at 19 a busy machine lets an index wait for minutes."""
 _Item = TypeVar("_Item")
 _GIVEN_UP: Final = ".damaged"
 # Each folder that a client starts the server in may get an index.

@@ -18,6 +18,7 @@ from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
 from rolltop.toolsets.retrieval.store import (
+    NICE,
     PACKAGE,
     Busy,
     Unusable,
@@ -37,7 +38,6 @@ MAX_PROCESSES: Final = min(2, os.cpu_count() or 1)
 _MAX_ATTEMPTS: Final = 5
 
 FACTORY: Final = f"{__name__}:reader"
-_LOWEST: Final = 19
 
 
 class ChunkIndexBuilder:
@@ -51,7 +51,7 @@ class ChunkIndexBuilder:
         self.index: Final = index
         where = str(root.path), str(folder), name
         self._pool: Final = WorkerPool(
-            Worker(FACTORY, where, nice=_LOWEST, skip_init=PACKAGE),
+            Worker(FACTORY, where, nice=NICE, skip_init=PACKAGE),
             max_workers=MAX_PROCESSES,
             max_idle=MAX_PROCESSES,
         )

@@ -21,6 +21,7 @@ from rolltop.toolsets.retrieval.index.trigram_file import (
 )
 from rolltop.toolsets.retrieval.store import (
     MAX_INTEGER,
+    NICE,
     PACKAGE,
     Busy,
     Damaged,
@@ -38,7 +39,6 @@ from rolltop.workspace.safe_open import UTF16_BOMS
 # Bytes to be read from which on a worker does it, out of this process's way.
 MIN_WORKER_BYTES: Final = 8 << 20
 FACTORY: Final = "rolltop.toolsets.retrieval.index.trigram_build:TrigramReader"
-_NICE: Final = 5
 _WRITTEN_BYTES: Final = 2 << 20
 WRITTEN_FILES: Final = 1000
 _ASKED_BYTES: Final = 16 << 20
@@ -153,7 +153,7 @@ class TrigramBuild:
         self._roots: Final = roots
         self._lock: Final = Lock()
         self._pool: Final = WorkerPool(
-            Worker(FACTORY, (roots, folder), nice=_NICE, skip_init=PACKAGE)
+            Worker(FACTORY, (roots, folder), nice=NICE, skip_init=PACKAGE)
         )
         self._growth: Final = Growth()
         # Whether a process has read since the last time that none was there.

@@ -21,7 +21,7 @@ from rolltop.toolsets.retrieval.index.vectors import (
     pack_vectors,
     text_to_embed,
 )
-from rolltop.toolsets.retrieval.store import PACKAGE
+from rolltop.toolsets.retrieval.store import NICE, PACKAGE
 from rolltop.workspace import FileStat, Root, Roots
 
 # Vectors made before any search needs them: seconds to minutes of one core.
@@ -31,7 +31,6 @@ MAX_AHEAD: Final = 2_000
 _SHARE: Final = 100
 
 FACTORY: Final = f"{__name__}:embedder"
-_LOWEST: Final = 19
 # Texts embedded at once: the memory the model takes meanwhile grows with them.
 _BATCH: Final = 4
 _MAX_WAITING: Final = 500
@@ -58,7 +57,7 @@ class VectorBuilder:
         # Roots with no vectors left to make ahead.
         self._done: Final[set[str]] = set()
         self._pool: Final = WorkerPool(
-            Worker(FACTORY, (model,), nice=_LOWEST, skip_init=PACKAGE),
+            Worker(FACTORY, (model,), nice=NICE, skip_init=PACKAGE),
             idle_seconds=MAX_IDLE_SECONDS,
         )
         self._failures = 0
