@@ -85,7 +85,9 @@ hosts: setup ## Claude Code, Codex and Gemini CLI connect, with no network but t
 
 browsers: setup ## pages in Chromium, and processes behind nginx; as root it installs both from Debian
 	@sh scripts/browsers.sh
-	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/browsers.txt
+	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes \
+		-r requirements/browsers.txt -r requirements/conformance.txt
+	@$(python) -m tests.conformance.programs tests/browsers
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/browsers
 
 release: setup ## build and try what a release consists of, in dist/: make release REPOSITORY=https://…
@@ -99,4 +101,4 @@ lock: setup ## compile requirements/*.txt from pyproject.toml
 
 clean: ## remove what was made here, .venv included
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
-	@rm -rf tests/conformance/node_modules tests/hosts/node_modules
+	@rm -rf tests/browsers/node_modules tests/conformance/node_modules tests/hosts/node_modules

@@ -77,8 +77,9 @@ def test_the_build_backend_is_pinned_and_at_hand() -> None:
     assert version in Requirement(backend).specifier
 
 
-def test_node_packages_are_pinned_without_an_address() -> None:
-    lock = json.loads((ROOT / "tests/conformance/package-lock.json").read_text("utf-8"))
+@pytest.mark.parametrize("folder", ["browsers", "conformance", "hosts"])
+def test_node_packages_are_pinned_without_an_address(folder: str) -> None:
+    lock = json.loads((ROOT / "tests" / folder / "package-lock.json").read_text("utf-8"))
     packages: dict[str, dict[str, Any]] = lock["packages"]
     assert [name for name, entry in packages.items() if "resolved" in entry] == []
     assert [name for name, entry in packages.items() if name and "integrity" not in entry] == []

@@ -75,6 +75,7 @@ class Tool:
     `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
     `other_names` are accepted in calls and never listed. Hosts that load tools on demand are asked
     to have those that are `is_core` at hand always, and find others by `search_hint` too.
+    `view` names what draws its answers in hosts that show views.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Tool:
     other_names: tuple[str, ...] = ()
     is_core: bool = False
     search_hint: str = ""
+    view: str = ""
 
     @property
     def other_aliases(self) -> tuple[Alias, ...]:

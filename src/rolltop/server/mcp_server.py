@@ -41,7 +41,7 @@ from rolltop.core.dispatch import (
 from rolltop.core.errors import RolltopError, ShuttingDown
 from rolltop.core.principal import Principal
 from rolltop.core.tool_schema import published_output_schema
-from rolltop.server import hosts
+from rolltop.server import hosts, views
 from rolltop.server.client_roots import ClientRoots
 from rolltop.server.error_middleware import (
     Route,
@@ -95,8 +95,8 @@ def build_server(
     server.middleware.extend([replace_lone_surrogates, restore_params, name_invalid_params])
     roots = ClientRoots(app, http=http)
     skill = SkillHandlers() if app.registry.has_tools(skill_file.TOOLS) else None
-    tools = _ToolHandlers(app, identify, roots)
     resources = ResourceHandlers(app, identify, roots, skill)
+    tools = _ToolHandlers(app, identify, roots, has_views=bool(resources.views))
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),
         (LISTEN, SubscriptionsListenRequestParams, subscriptions.listen),
@@ -135,13 +135,19 @@ class _ToolHandlers:
     """tools/list and tools/call."""
 
     def __init__(
-        self, app: AppContext, identify: PrincipalResolver, client_roots: ClientRoots
+        self,
+        app: AppContext,
+        identify: PrincipalResolver,
+        client_roots: ClientRoots,
+        *,
+        has_views: bool,
     ) -> None:
         self._app = app
+        self._has_views = has_views
         self._identify = identify
         self._client_roots = client_roots
         self._output_mode: str = app.settings["output"]
-        self._descriptions: dict[frozenset[str], ListToolsResult] = {}
+        self._descriptions: dict[tuple[frozenset[str], bool], ListToolsResult] = {}
 
     async def list(
         self, context: Context, params: PaginatedRequestParams | None
@@ -149,11 +155,13 @@ class _ToolHandlers:
         """Return all tools this caller may use, on one page and always in the same order."""
         refuse_cursor(params)
         scope = token_principal(context) or Principal.for_user("")
-        if scope.permissions not in self._descriptions:
+        with_views = self._has_views and views.are_shown(context)
+        key = scope.permissions, with_views
+        if key not in self._descriptions:
             offers = self._app.registry.list_tools(scope)
-            described = [self._describe(offer) for offer in offers]
-            self._descriptions[scope.permissions] = ListToolsResult(tools=described)
-        return self._descriptions[scope.permissions]
+            described = [self._describe(offer, with_views=with_views) for offer in offers]
+            self._descriptions[key] = ListToolsResult(tools=described)
+        return self._descriptions[key]
 
     async def call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Return the answer of one call; only an unknown tool is a protocol error."""
@@ -202,7 +210,7 @@ class _ToolHandlers:
         _log_failed_call(context, tool=registered.tool.name, code=answer.code or "")
         return answer
 
-    def _describe(self, registered: RegisteredTool) -> Tool:
+    def _describe(self, registered: RegisteredTool, *, with_views: bool) -> Tool:
         tool = registered.tool
         return Tool(
             name=registered.name,
@@ -218,7 +226,7 @@ class _ToolHandlers:
                 idempotent_hint=tool.idempotent or registered.is_read_only,
                 open_world_hint=tool.open_world,
             ),
-            _meta=_host_hints(registered),
+            _meta=_host_hints(registered, with_views=with_views) or None,
         )
 
 
@@ -299,12 +307,17 @@ def _instructions(app: AppContext) -> str:
     return "\n".join([_INSTRUCTIONS, *offered, _LAST_INSTRUCTIONS])
 
 
-def _host_hints(registered: RegisteredTool) -> dict[str, Any] | None:
-    """Return what tells a host that loads tools on demand which to have at hand, or to find."""
+def _host_hints(registered: RegisteredTool, *, with_views: bool) -> dict[str, Any]:
+    """Return which tools to have at hand, or to find, on demand; and what draws their answers."""
     tool = registered.tool
+    hints: dict[str, Any] = {}
     if tool.is_core:
-        return {"anthropic/alwaysLoad": True}
-    return {"anthropic/searchHint": tool.search_hint} if tool.search_hint else None
+        hints["anthropic/alwaysLoad"] = True
+    elif tool.search_hint:
+        hints["anthropic/searchHint"] = tool.search_hint
+    if with_views and tool.view:
+        hints["ui"] = {"resourceUri": views.uri_of(tool.view)}
+    return hints
 
 
 def _cache_hints(*, http: bool) -> Mapping[CacheableMethod, CacheHint]:

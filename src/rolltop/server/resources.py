@@ -32,7 +32,7 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound
 from rolltop.core.tools import ResourceContents
-from rolltop.server import hosts, skills
+from rolltop.server import hosts, skills, views
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
 
 if TYPE_CHECKING:
@@ -122,6 +122,9 @@ class ResourceHandlers:
                     self._without_store.add(reference.kind)
                 if toolset.reads_roots:
                     self._in_roots.add(reference.kind)
+        tools = (tool for toolset in app.registry.toolsets for tool in toolset.tools)
+        self.views = [tool.view for tool in tools if tool.view] if self.templates else []
+        """The views of the tools' answers."""
 
     def routes(self) -> list[Route]:
         """Return the methods to serve; none where no toolset has references."""
@@ -134,11 +137,16 @@ class ResourceHandlers:
         return served if self.templates else []
 
     async def list(
-        self, _context: Context, params: PaginatedRequestParams | None
+        self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        """Return the skill: all else is reached by templates, and tools list what there is."""
+        """Return the skill, and the views for a host that shows such.
+
+        All else is reached by templates, and tools list what there is.
+        """
         refuse_cursor(params)
-        return ListResourcesResult(resources=[self._skill.resource] if self._skill else [])
+        shown = self.views if views.are_shown(context) else []
+        listed = [self._skill.resource] if self._skill else []
+        return ListResourcesResult(resources=[*listed, *map(views.describe, shown)])
 
     async def list_templates(
         self, _context: Context, params: PaginatedRequestParams | None
@@ -159,9 +167,12 @@ class ResourceHandlers:
         )
 
     async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """Return the text of one resource of the caller's own, or the skill."""
+        """Return the text of one resource of the caller's own, the skill or a view."""
         if self._skill is not None and params.uri == skills.URI:
             return ReadResourceResult(contents=[self._skill.contents])
+        for view in self.views:
+            if params.uri == views.uri_of(view):
+                return ReadResourceResult(contents=[views.read(view)])
         reference, variables = self._find(context, require_storable(params.uri, "uri"))
         call = await self._call(context, reference)
         try:

@@ -138,6 +138,7 @@ TOOLS: Final = (
         default_budget=1500,
         accepts_cursor=True,
         is_core=True,
+        view="search",
     ),
     Tool(
         "desk_read",
@@ -159,6 +160,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         search_hint="journal log versions who changed what",
+        view="diff",
     ),
     Tool(
         "desk_changes",

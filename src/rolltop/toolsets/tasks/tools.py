@@ -492,6 +492,7 @@ TOOLS: Final = (
         argument_errors=_LIST_FAULTS,
         aliases=(_seed_parameters("list_tasks", "status", "cursor", "max_tokens"),),
         search_hint="todo list, plan, backlog",
+        view="board",
     ),
     Tool(
         "get_task",
