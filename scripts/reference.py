@@ -95,9 +95,10 @@ def other_names() -> Iterator[str]:
     yield ""
     yield (
         "null, and an empty text save where that is a value of its own, are the same as left out."
-        ' What is no text is also taken as text ("5", "true", a list or an object as JSON), and a'
-        " name in camelCase too. These other names are accepted where the tool has no argument or"
-        " field of that name; they are in no schema."
+        ' What is no text is also taken as text ("5", "true", a list or an object as JSON), one'
+        " value as a list of one (a text not if commas, semicolons or lines part it), and a name in"
+        " camelCase too. These other names are accepted where the tool has no argument or field of"
+        " that name; they are in no schema."
     )
     yield ""
     for head, names in (("argument", PARAMETER_SYNONYMS), ("field of an object", OWN_FIELDS)):

@@ -36,6 +36,7 @@ def shapes(toolset: Toolset, tool: Tool, plain: JsonObject) -> Iterator[tuple[st
     yield "JSON text", {k: _as_text(v, properties[k], schema) for k, v in plain.items()}
     yield "JSON text within", {k: _within(v, properties[k], schema) for k, v in plain.items()}
     yield "whole floats", {k: _as_float(v) for k, v in plain.items()}
+    yield "lone values", {k: _alone(v, properties[k], schema) for k, v in plain.items()}
     yield "camelCase", {_camel_case(name): value for name, value in plain.items()}
     for own, others in PARAMETER_SYNONYMS.items():
         for other in others if own in plain else ():
@@ -47,6 +48,22 @@ def shapes(toolset: Toolset, tool: Tool, plain: JsonObject) -> Iterator[tuple[st
             renamed = {k: _renamed(v, own, other) for k, v in plain.items() if k != "metadata"}
             if renamed != {k: v for k, v in plain.items() if k != "metadata"}:
                 yield f"{other} within", {**plain, **renamed}
+
+
+def one_entry(part: JsonObject) -> Any:
+    """Return a value for a list of this schema without references."""
+    items = part["items"]
+    if items["type"] == "object":
+        fields: Mapping[str, JsonObject] = items.get("properties", {})
+        return {name: _example(field) for name, field in fields.items()}
+    return _example(items)
+
+
+def _example(part: JsonObject) -> Any:
+    return part.get("enum", [_EXAMPLES[part.get("type", "string")]])[0]
+
+
+_EXAMPLES = {"string": "docs/{a,b}.md", "integer": 1, "boolean": True, "array": [], "object": {}}
 
 
 def _schema(toolset: Toolset, tool: Tool) -> JsonObject:
@@ -76,6 +93,18 @@ def _within(value: object, part: JsonObject, schema: JsonObject) -> Any:
             for k, v in cast("JsonObject", value).items()
         }
     return cast("object", value)
+
+
+def _alone(value: object, part: JsonObject, schema: JsonObject) -> Any:
+    """Return the value with each list of one as its entry."""
+    part = _resolve(part, schema)
+    if isinstance(value, list) and "items" in part:
+        entries = [_alone(v, part["items"], schema) for v in cast("list[Any]", value)]
+        return entries[0] if len(entries) == 1 else entries
+    fields: Mapping[str, JsonObject] = part.get("properties", {})
+    if isinstance(value, dict) and fields:
+        return {k: _alone(v, fields[k], schema) for k, v in cast("JsonObject", value).items()}
+    return value
 
 
 def _as_float(value: Any) -> Any:

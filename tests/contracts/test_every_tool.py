@@ -23,7 +23,7 @@ from rolltop.workspace import Roots
 from tests import witnesses
 from tests.contracts.answer_shapes import output_schema
 from tests.contracts.samples import SAMPLES, Stage, fill
-from tests.contracts.shapes import plain_arguments, shapes
+from tests.contracts.shapes import one_entry, plain_arguments, shapes
 from tests.desks import call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ WRONG: dict[str, Any] = {
     "integer": "five",
     "number": "[5]",
     "boolean": "yes",
-    "array": "a",
+    "array": "a, b",
     "object": [],
 }
 
@@ -273,6 +273,18 @@ def test_what_hosts_and_models_send_is_taken_as_the_plain_shape_is(
     for name in names:
         (sent,) = (sent for way, sent in shapes(toolset, tool, sample()) if way == name)
         assert call(sent) == call(sample()), name
+
+
+@every_tool
+def test_one_value_is_taken_for_a_list_of_one(stage: Stage, toolset: Toolset, tool: Tool) -> None:
+    parameters = Parameters(tool, code=toolset.argument_code)
+    plain = plain_arguments(toolset, tool, SAMPLES[tool.name](stage))
+    for name, part in parameters.short_schema["properties"].items():
+        for entry in [one_entry(part)] if part.get("type") == "array" else []:
+            listed = parameters.validate({**plain, name: [entry]})
+            assert parameters.validate({**plain, name: entry}) == listed
+            text = entry if isinstance(entry, str) else json.dumps(entry)
+            assert parameters.validate({**plain, name: text}) == listed
 
 
 @every_tool

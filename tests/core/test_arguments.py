@@ -111,6 +111,12 @@ def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
         ({"order": ""}, {}),
         ({"tags": '["a", "b"]'}, {"tags": ["a", "b"]}),
         ({"tags": ""}, {}),
+        ({"tags": "a"}, {"tags": ["a"]}),
+        ({"tags": " a b "}, {"tags": [" a b "]}),
+        ({"tags": "src/{a,b}/*.md"}, {"tags": ["src/{a,b}/*.md"]}),
+        ({"tags": "{a,b}.md"}, {"tags": ["{a,b}.md"]}),
+        ({"tags": 'the "old" quay'}, {"tags": ['the "old" quay']}),
+        ({"tag": "5"}, {"tags": ["5"]}),
         ({"exact": "true"}, {"exact": True}),
         ({"exact": "False"}, {"exact": False}),
         ({"exact": ""}, {}),
@@ -137,6 +143,8 @@ def test_what_hosts_send_as_text_is_taken_where_no_text_is_asked_for(
         *({"limit": text} for text in ("9" * 5000, "5, 6", "null")),
         *({"exact": value} for value in ("yes", "1", "on", 1, 0)),
         *({"tags": text} for text in ("a, b", "[a]", '{"a": 1}', '"a"', "[" * 100_000, "[1]")),
+        *({"tags": text} for text in (" ", "a;b", "- a\n- b", "['a']", "{'a'}", "'a'", "{'a,b'}")),
+        *({"tags": value} for value in (1, True, {"a": 1}, {})),
         *({"weight": text} for text in ("NaN", "Infinity", "-Infinity", "1e999")),
     ],
 )
@@ -158,6 +166,8 @@ def test_fields_of_objects_are_read_like_arguments() -> None:
         '[{"what": "go", "times": "2", "then": "[{\\"what\\": \\"stop\\", \\"times\\": 1}]"}]',
         ['{"what": "go", "times": 2.0, "names": null, "then": [{"what": "stop", "times": 1}]}'],
         [{**plain["steps"][0], "names": ""}],
+        {"what": "go", "times": 2, "then": {"what": "stop", "times": 1}},
+        '{"what": "go", "times": 2, "then": {"what": "stop", "times": 1}}',
     ):
         assert parameters.validate({"steps": steps}) == plain
 
@@ -196,7 +206,7 @@ def test_json_text_is_bounded_as_a_message_is() -> None:
         ({"query": "x", "limit": 0}, "limit must be an integer from 1 to 200; got 0"),
         ({"query": 5}, "query must be text; got 5"),
         ({"query": "x", "order": "size"}, 'order must be one of: rank, path; got "size"'),
-        ({"query": "x", "tags": "a"}, 'tags must be a list of text; got "a"'),
+        ({"query": "x", "tags": "a, b"}, 'tags must be a list of text; got "a, b"'),
         ({"query": "x", "tags": ["a", 1]}, "tags[1] must be text; got 1"),
         ({"query": "x", "weight": float("nan")}, "weight must be a number; got NaN"),
         ({"query": "x", "weight": float("inf")}, "weight must be a number; got Infinity"),

@@ -20,6 +20,7 @@ FILES: Final = {
     "src/ferry.py": "class Ferry:\n    def board(self, passenger):\n        return passenger\n",
     "src/fares.ts": "export function fareOf(zone: number): number {\n  return zone * 2;\n}\n",
 }
+FARES: Final = {"query": "fares", "budget_tokens": "500"}
 TASK: Final = "{task}"
 PAD: Final = "{pad}"
 NOTE: Final = "{note}"
@@ -53,6 +54,9 @@ CALLS: Final[tuple[tuple[str, Mapping[str, Any], str], ...]] = (
     ("list_sections", {"file_path": "README.md"}, "Timetable"),
     ("read_section", {"file_path": "README.md", "section_heading": "Fares"}, "Two coins"),
     ("estimate_tokens", {"file_path": "README.md"}, "tokens"),
+    ("read_plan", {"file_paths": "README.md", **FARES}, "Two coins"),
+    ("read_plan", {"path": "README.md", **FARES}, "Two coins"),
+    ("read_plan", {"file_path": "**/*.md", **FARES}, "Two coins"),
     # Tasks as models plan them.
     ("next_task", {}, '"data":null'),
     ("add_task", {"title": "Paint the ferry", "due_at": "2031-05-04"}, "2031-05-04T23:59:59"),
@@ -60,6 +64,9 @@ CALLS: Final[tuple[tuple[str, Mapping[str, Any], str], ...]] = (
     ("add_task", {"title": "Plain", "description": "", "user_id": "", "tags": None}, "Plain"),
     ("add_task", {"title": "Typed", "priority": "2", "tags": '["harbour"]'}, "harbour"),
     ("add_task", {"tasks": [{"title": "One"}, {"title": "Two", "blocked_by": [0]}]}, "task_id"),
+    ("add_task", {"title": "Lone", "tag": "quay", "links": "https://example.org/a"}, "quay"),
+    ("add_task", {"title": "Lone too", "acceptance": "It floats", "blocked_by": TASK}, "blocked"),
+    ("add_task", {"tasks": {"title": "Single", "tags": "quay", "priority": "1"}}, "task_id"),
     ("list_tasks", {"q": "paint"}, "Paint the ferry"),
     ("list_tasks", {"status": "pending", "limit": "10"}, "Paint the ferry"),
     ("get_task", {"task_id": TASK}, "Paint the ferry"),
@@ -85,6 +92,9 @@ CALLS: Final[tuple[tuple[str, Mapping[str, Any], str], ...]] = (
             '{"language": "json", "content": "{}"}',
         )
     ),
+    ("scratch_create", {"tags": "lone", "cells": {"language": "md", "content": "#"}}, "cell_id"),
+    ("scratch_read", {"scratch_id": PAD, "index": 0}, "print(1)"),
+    ("scratch_list", {"tag": "lone", "namespace": "ferry"}, "lone"),
     ("scratch_read", {"scratch_id": PAD, "tags": "", "cell_ids": None}, "Trials"),
     ("scratch_read", {"scratch_id": "{pad:.8}", "indices": "[0]"}, "print(1)"),
     ("scratch_search", {"query": "select"}, "select 1"),
@@ -92,6 +102,8 @@ CALLS: Final[tuple[tuple[str, Mapping[str, Any], str], ...]] = (
     # Notes, by the names that were in use before.
     ("note_save", {"text": "Harbour master: ring twice before entering"}, "local_version"),
     ("note_save", {"id": "", "text": "Second note", "tags": []}, "Second note"),
+    ("note_save", {"text": "Third note", "tags": "harbour"}, "Third note"),
+    ("note_list", {"tag": "harbour"}, "Third note"),
     ("note_list", {"q": "when do I ring at the harbour?"}, "Harbour master"),
     ("note_list", {"q": "", "tags": "", "limit": "5"}, "Harbour master"),
     ("note_get", {"id": NOTE}, "ring twice"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -364,8 +365,9 @@ class _Unreadable(ValueError):
 class _ValueReader:
     """Reads the arguments of one call as their schema means them.
 
-    Some hosts and models send what is no text as text: "5", "true", a list or an object as JSON.
-    Nothing else is changed; what does not fit is left for the check to refuse.
+    Some hosts and models send what is no text as text: "5", "true", a list or an object as JSON;
+    and one value for a list of one. Nothing else is changed; what does not fit is left for the
+    check to refuse.
     """
 
     def __init__(self) -> None:
@@ -383,6 +385,8 @@ class _ValueReader:
             raise RecursionError
         if isinstance(value, str):
             value = self._from_text(value, part)
+        if part.get("type") == "array" and not isinstance(value, list):
+            value = self._list_one(value, part.get("items", {}))
         if isinstance(value, float):
             return _read_number(value, part)
         if isinstance(value, list):
@@ -393,6 +397,17 @@ class _ValueReader:
             whole = _alternative(part, "object")
             return self._read_object(cast("dict[str, Any]", value), whole, depth + 1)
         return value
+
+    def _list_one(self, value: object, items: JsonObject) -> object:
+        """Return a list of the value where it can only be meant as its one entry."""
+        kind = items.get("type")
+        if isinstance(value, str) and kind != "string":
+            value = self._from_text(value, items)
+        if isinstance(value, str):
+            plain = value.strip() and not _SEVERAL.search(_BRACES.sub("", value))
+            return [value] if plain and kind == "string" else value
+        fits = kind in _JSON_TYPES and isinstance(value, _JSON_TYPES[kind])
+        return [value] if fits and not isinstance(value, bool) else value
 
     def _read_object(self, given: dict[str, Any], part: JsonObject, depth: int) -> JsonObject:
         fields: dict[str, JsonObject] = part.get("properties", {})
@@ -432,6 +447,10 @@ class _ValueReader:
         return value if fits else text
 
 
+_SEVERAL: Final = re.compile(r"""^\s*(?:\[|\{\s*["']|(["']).*\1\s*$)|[,;\n]""")
+"""A text that may be meant as a list, in JSON or in a notation of somebody's own."""
+_BRACES: Final = re.compile(r"\{[^{}\"']*\}")
+"""The alternatives of a glob, whose commas separate no entries."""
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "integer": (int, float),
     "number": (int, float),

@@ -160,29 +160,21 @@ def _entry_parameters() -> Parameters:
 
 
 def _name_references(entry: JsonObject) -> JsonObject:
-    """Return the entry with indexes as texts, as which ids are checked, and blockers as a list."""
+    """Return the entry with indexes as texts, as which ids are checked."""
     named: JsonObject = {}
     for name, value in entry.items():
         own = canonical_names(name, _REFERENCES, PARAMETER_SYNONYMS)
-        given = _index_as_text(value) if own else value
-        if own == ["blocked_by"]:
-            given = _list_blockers(given)
-        named[name] = given
+        named[name] = _index_as_text(value) if own else value
     return named
 
 
-def _list_blockers(value: object) -> object:
-    """Return what stands for blockers as a list of texts: a lone one, or a list as JSON text."""
-    given = value
+def _index_as_text(value: object) -> object:
+    """Return an index, or a list of them, also as JSON text, as ids are sent."""
     if isinstance(value, str) and value.startswith("["):
         with suppress(ValueError, RecursionError):
-            given = json.loads(value)
-    if isinstance(given, list):
-        return [_index_as_text(one) for one in cast("list[object]", given)]
-    return [given] if isinstance(given, str) and given else given
-
-
-def _index_as_text(value: object) -> object:
+            value = json.loads(value)
+    if isinstance(value, list):
+        return [str(one) if type(one) is int else one for one in cast("list[object]", value)]
     return str(value) if type(value) is int else value
 
 
