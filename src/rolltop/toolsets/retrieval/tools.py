@@ -146,7 +146,7 @@ async def complete(call: CallContext, *typed: Any) -> list[str]:  # noqa: ANN401
 def _join_path(given: JsonObject) -> JsonObject:
     """Return a search's arguments with `path`, where there is a glob beside it, made part of it.
 
-    An inverted glob cannot say it, and is left for a refusal.
+    An inverted path cannot be, and is left for a refusal.
     """
     if "path" not in given:
         return given
@@ -158,7 +158,7 @@ def _join_path(given: JsonObject) -> JsonObject:
     if len(names) != 1:
         return given
     path, glob = given["path"] or "", given[names[0]] or ""
-    if not isinstance(path, str) or not isinstance(glob, str) or "!" in path[:1] + glob[:1]:
+    if not isinstance(path, str) or not isinstance(glob, str) or path.startswith("!"):
         return given
     others = {name: value for name, value in given.items() if name != "path"}
     return {**others, names[0]: globs.glob_below(path, glob)}

@@ -82,6 +82,18 @@ def test_a_glob_that_begins_with_a_roots_name_is_matched_in_that_root(
         (".", "*.txt", {2}),
         ("/", "src/*.md", {6}),
         ("{guide,src}", "*.{txt,py}", {2, 5}),
+        ("src", "!*.py", {6}),
+        ("src/", "!/needle.md", {5}),
+        ("src", "!./src/needle.md", {5}),
+        ("docs", "!guide/", {0}),
+        ("docs", "!docs/guide", {0}),
+        ("code", "!{src/,docs/}", {3}),
+        ("{guide,src}", "!*.{txt,py}", {1, 6}),
+        ("src", "!nothing.*", {5, 6}),
+        ("src", "!.", set()),
+        ("src/needle.md", "!*.py", {6}),
+        (".", "!*.md", {2, 3, 5}),
+        (None, "!*.md", {2, 3, 5}),
         ("src", ".", {5, 6}),
         ("src", None, {5, 6}),
         ("", "*.txt", {2}),
@@ -107,6 +119,8 @@ def test_a_path_beside_a_glob_is_where_that_is_matched(
         ({"file_glob": "/docs/**/*.md"}, {0, 1}),
         ({"file_glob": "!/docs/guide/"}, {0, 3, 4, 5, 6}),
         ({"path": "/code/../code/src", "glob": "*.md"}, {6}),
+        ({"path": "/code/src", "glob": "!*.md"}, {5}),
+        ({"path": "/code/src", "glob": "!/code/src/needle.py"}, {6}),
     ],
 )
 def test_an_absolute_path_inside_a_root_is_one_below_its_name(
@@ -124,10 +138,11 @@ def test_an_absolute_path_inside_a_root_is_one_below_its_name(
 
 @pytest.mark.parametrize("tool", SEARCHES)
 def test_a_path_beside_what_is_no_glob_below_it_is_refused(planted: Forest, tool: str) -> None:
-    for glob in ("!*.py", 5, ["*.py"]):
-        error = planted.fails(tool, query="needle", path="src", glob=glob)
+    for path, glob in (("!src", "*.py"), ("src", 5), ("src", ["*.py"])):
+        error = planted.fails(tool, query="needle", path=path, glob=glob)
         assert "given twice" in error["message"]
-    assert planted.code(tool, query="needle", path="src", glob="[") == "FILE_GLOB_INVALID"
+    for glob in ("[", "![", "!", "!/", "*.py\n*.md", "!*.py\n"):
+        assert planted.code(tool, query="needle", path="src", glob=glob) == "FILE_GLOB_INVALID"
 
 
 @pytest.mark.parametrize("tool", SEARCHES)

@@ -12,6 +12,7 @@ from rolltop.workspace.gitignore import DirectoryMatcher, IgnoreRules
 from rolltop.workspace.wildmatch import MalformedPattern, byte_view, wildmatch_regex
 
 _MAX_ALTERNATIVES: Final = 1000
+_EXCEPTIONS: Final = re.compile(r"\n(?=!)")
 _HERE: Final = re.compile(r"(?:\./+)+")
 _HINT: Final = "Write it as a line of .gitignore: *.py, src/**/*.{ts,tsx}, !tests/."
 
@@ -21,11 +22,14 @@ class FileGlob:
 
     A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
     is an alternative, a leading `!` inverts, and `./` at the start says nothing. A glob that starts
-    with a root's name selects that root and is matched below it.
+    with a root's name selects that root and is matched below it. Further lines, each inverted, take
+    files away.
     """
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
         """Parse the glob for one of several roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
+        glob, *others = _EXCEPTIONS.split(glob)
+        self._exceptions: Final = tuple(FileGlob(other, root, roots) for other in others)
         self._negated: Final = glob.startswith("!")
         patterns = _in_root(_patterns(glob.removeprefix("!"), glob), root, roots)
         self.selects_root: Final = self._negated or bool(patterns)
@@ -44,7 +48,7 @@ class FileGlob:
             self._inside[directory] if directory in self._inside else self._rules_inside(directory)
         )
         matched = rules is None or bool(rules.ignores_file(byte_view(name)))
-        return matched != self._negated
+        return matched != self._negated and all(one.matches(relative) for one in self._exceptions)
 
     def _rules_inside(self, directory: str) -> DirectoryMatcher | None:
         unknown: list[str] = []
@@ -94,6 +98,8 @@ def _is_top(glob: str) -> bool:
 
 def glob_below(path: str, glob: str) -> str:
     """Return a glob for what a glob selects below a path, or which has that path already."""
+    if glob.startswith("!") and not _is_top(path):
+        return f"{path}\n!{glob_below(path, glob[1:]) if glob.strip('!/ ') else ''}"
     if _is_top(path) or _is_top(glob):
         return path if _is_top(glob) else glob
     path, glob = _without_dot(path).rstrip("/"), _without_dot(glob)

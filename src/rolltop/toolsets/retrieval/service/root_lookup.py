@@ -89,8 +89,13 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
 
 def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
     """Return a glob that begins with an absolute path inside a root as one from its name on."""
-    given = file_glob or ""
-    inverted, glob = given[:1] == "!", given.removeprefix("!")
+    if file_glob is None or "/" not in file_glob:
+        return file_glob
+    return "\n".join(_relative_line(roots, line) for line in file_glob.split("\n"))
+
+
+def _relative_line(roots: Roots, file_glob: str) -> str:
+    inverted, glob = file_glob[:1] == "!", file_glob.removeprefix("!")
     literal = _LITERAL.match(glob)
     if not glob.startswith("/") or literal is None:
         return file_glob
