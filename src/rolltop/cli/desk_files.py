@@ -11,7 +11,7 @@ import json
 import shutil
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,6 +22,7 @@ from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import replace_surrogates
 
 if TYPE_CHECKING:
+    import asyncio
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Concatenate, ParamSpec, TypeVar
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     P = ParamSpec("P")
 else:
+    asyncio = lazy("asyncio")
     portable_notes = lazy("rolltop.toolsets.notes.import_export")
     portable_pads = lazy("rolltop.toolsets.scratch.service.import_export")
     portable_tasks = lazy("rolltop.toolsets.tasks.import_export")
@@ -280,7 +282,7 @@ class _Import:
         return counts
 
     def _pads(self) -> dict[str, int]:
-        limits = self._app.service(scratch_service.ScratchService).limits
+        service = self._app.service(scratch_service.ScratchService)
         done, seen = portable_pads.PadImport(), dict[str, str]()
         manifests = (
             found for found in self._files(_PADS) if found.path.name == portable_pads.PAD_FILE
@@ -288,9 +290,14 @@ class _Import:
         for found in _report(self._bar, _PADS, manifests):
             self._found[_PADS] += 1
             with self._complaints(found.name):
-                pad = self._read_pad(found, limits)
+                pad = self._read_pad(found, service.limits)
                 _require_new(pad.pad.scratch_id, seen, found.name)
-                done = self._write(portable_pads.import_pad, pad, limits, done)
+                if self._write(portable_pads.is_here, pad.pad.scratch_id):
+                    pad = portable_pads.without_findings(pad)
+                else:
+                    checked = service.validation.check_imported(pad.cells, pad.schemas)
+                    pad = replace(pad, cells=asyncio.run(checked))
+                done = self._write(portable_pads.import_pad, pad, service.limits, done)
         return asdict(done)
 
     def _read_pad(

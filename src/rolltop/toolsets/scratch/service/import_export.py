@@ -129,8 +129,13 @@ def import_namespaces(tx: Tx, given: object) -> list[str]:
     return refused
 
 
+def is_here(tx: Tx, pad_id: str) -> bool:
+    """Return whether a pad is here, or in the trash."""
+    return pad_rows.get_including_trash(tx, pad_id) is not None
+
+
 def import_pad(tx: Tx, given: PortablePad, limits: PadLimits, result: PadImport) -> PadImport:
-    """Import a pad that is not here yet, and return `result` with it.
+    """Import a validated pad that is not here yet, and return `result` with it.
 
     Raises InvalidArgument if there is no room for it, or one of its cells is in another pad.
     """
@@ -140,7 +145,7 @@ def import_pad(tx: Tx, given: PortablePad, limits: PadLimits, result: PadImport)
     pad = given.pad
     here = pad_rows.get_including_trash(tx, pad.scratch_id)
     if here is not None:
-        is_same = _read_whole(tx, here) == given
+        is_same = without_findings(_read_whole(tx, here)) == without_findings(given)
         return replace(
             result, unchanged=result.unchanged + is_same, kept=result.kept + (not is_same)
         )
@@ -248,7 +253,7 @@ def _parse_cell(
 
 
 def _parse_finding(given: object) -> ValidationSummary | None:
-    """Parse a validation; None for what is not one: the cell can be validated again."""
+    """Parse a validation; None for what is not one. It is what the file says, true or not."""
     types = {"valid": bool, "errors": int, "warnings": int, "validator": str, "sha256": str}
     if not isinstance(given, dict):
         return None
@@ -256,6 +261,11 @@ def _parse_finding(given: object) -> ValidationSummary | None:
     if any(type(values.get(name)) is not kind for name, kind in types.items()):
         return None
     return ValidationSummary(**{one.name: values[one.name] for one in fields(ValidationSummary)})
+
+
+def without_findings(pad: PortablePad) -> PortablePad:
+    """Leave out what validation found, which is not the pad's own."""
+    return replace(pad, cells=tuple(replace(cell, finding=None) for cell in pad.cells))
 
 
 def _read_whole(tx: Tx, pad: Pad) -> PortablePad:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from rolltop.core import logging
 from rolltop.core.context import CallContext
 from rolltop.core.db import Tx
+from rolltop.core.db.engine import batches
 from rolltop.core.errors import RolltopError
 from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, JsonObject, schema_uri
 from rolltop.toolsets.scratch.models.records import (
@@ -33,6 +34,7 @@ from rolltop.toolsets.scratch.syntax import (
 )
 
 _BATCH_BYTES: Final = 32 << 20
+_IMPORTED_AT_ONCE: Final = 20  # each batch has a call's time
 _GRACE_SECONDS: Final = 0.25  # the validator itself answers at the limit
 _TIMEOUT_CODE: Final = "VALIDATION_TIMEOUT"
 
@@ -78,6 +80,29 @@ class ValidationRunner:
         if any(result and not result["valid"] for result in results):
             logging.event("validation failed", tool=call.tool, user=call.principal.user_id)
         return checked, results
+
+    async def check_imported(
+        self, cells: Sequence[Cell], entries: Sequence[SchemaEntry]
+    ) -> tuple[Cell, ...]:
+        """Validate the cells of a file, whatever it says of the texts that they have now.
+
+        What it says of earlier texts is kept, which is shown as stale.
+        """
+        by_uri = _schemas_by_uri(entries)
+        asked = [
+            cell
+            for cell in cells
+            if cell.validate or (cell.finding and cell.finding.sha256 == cell.stats.sha256)
+        ]
+        findings: dict[str, ValidationSummary | None] = {}
+        for some in batches(asked, _IMPORTED_AT_ONCE):
+            found = await self.validator.check([_check_request(cell, by_uri) for cell in some])
+            for one, cell in zip(found, some, strict=True):
+                known = not isinstance(one, CheckTimeout)
+                findings[cell.cell_id] = _summary(_result_data(one, cell), cell) if known else None
+        return tuple(
+            replace(cell, finding=findings.get(cell.cell_id, cell.finding)) for cell in cells
+        )
 
     async def validate_cells(
         self,
@@ -187,6 +212,6 @@ def _result_data(found: CheckResult | CheckTimeout, cell: Draft | Cell) -> JsonO
     }
 
 
-def _summary(result: JsonObject, draft: Draft) -> ValidationSummary:
+def _summary(result: JsonObject, cell: Draft | Cell) -> ValidationSummary:
     errors, warnings = len(result["errors"]), len(result["warnings"])
-    return ValidationSummary(result["valid"], errors, warnings, VERSION, draft.stats.sha256)
+    return ValidationSummary(result["valid"], errors, warnings, VERSION, cell.stats.sha256)
