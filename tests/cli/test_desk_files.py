@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import uuid
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,8 @@ from rolltop.core.accounts import add_user, delete_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import Principal
+from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.desk.models import Relation
 from rolltop.toolsets.tasks.import_export import parse_task
 from tests.campaign import examples
 from tests.desks import call_tool, make_desk
@@ -66,7 +69,13 @@ STEPS = st.one_of(
         PICKS,
     ),
     st.tuples(st.just("comment"), NAMES, PICKS),
-    st.tuples(st.sampled_from(["complete_task", "delete_task", "scratch_delete"]), PICKS),
+    st.tuples(
+        st.sampled_from(["complete_task", "delete_task", "claim_task", "scratch_delete"]), PICKS
+    ),
+    st.tuples(st.just("prove"), PICKS, PICKS),
+    st.tuples(st.just("link"), st.sampled_from(get_args(Relation)), PICKS, PICKS),
+    st.tuples(st.just("edit"), TEXTS, PICKS),
+    st.tuples(st.sampled_from(["trash", "delete_permanently", "restore"]), PICKS),
     st.tuples(
         st.just("pad"),
         st.fixed_dictionaries(
@@ -109,9 +118,31 @@ class Owner:
         )
         self.tasks: list[str] = []
         self.pads: list[str] = []
+        self.notes: list[str] = []
+        self.called: set[str] = set()
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        self.called.add(tool)
         return call_tool(self.app, self.principal, tool, **arguments).structured
+
+    def owned_by(self, other: Owner) -> Owner:
+        """Take over the ids of another's things, which are imported."""
+        self.tasks, self.pads, self.notes = other.tasks, other.pads, other.notes
+        return self
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of all things but cells."""
+        ids = {"task": self.tasks, "pad": self.pads, "note": self.notes}
+        return [f"rolltop://{kind}/{one}" for kind, of_kind in ids.items() for one in of_kind]
+
+    def manage(self, action: str, note: str, **more: Any) -> dict[str, Any]:
+        """Manage a note as it is now, or as it was last."""
+        now = self.call("note_get", id=note).get("local_version")
+        if action == "restore":
+            past = self.call("note_manage", action="history", id=note).get("versions") or [{}]
+            more = {"version": past[0].get("local_version"), **more}
+        return self.call("note_manage", action=action, id=note, local_version=now, **more)
 
     def take(self, step: tuple[Any, ...]) -> None:
         """Take one drawn step; one that the tools refuse changes nothing."""
@@ -124,7 +155,7 @@ class Owner:
                 self.tasks += [answer["data"]["task_id"]] if answer["success"] else []
             case ("comment", text, pick) if self.tasks:
                 self.call("update_task", task_id=one_of(self.tasks, pick), comment=text)
-            case ("complete_task" | "delete_task", pick) if self.tasks:
+            case ("complete_task" | "delete_task" | "claim_task", pick) if self.tasks:
                 self.call(step[0], task_id=one_of(self.tasks, pick))
             case ("scratch_delete", pick) if self.pads:
                 self.call("scratch_delete", scratch_id=one_of(self.pads, pick))
@@ -144,23 +175,67 @@ class Owner:
                 self.call("scratch_replace_cell", scratch_id=pad, cell=cell, **place)
             case ("namespace", name):
                 self.call("scratch_namespace", action="create", namespace=name)
+            case _:
+                self.take_of_notes(step)
+
+    def take_of_notes(self, step: tuple[Any, ...]) -> None:
+        """Take a step that is about notes or links."""
+        match step:
+            case ("prove", pick, other) if self.tasks and self.notes:
+                proof = {
+                    "acceptance": "Kept",
+                    "evidence": f"rolltop://note/{one_of(self.notes, other)}",
+                }
+                self.call("update_task", task_id=one_of(self.tasks, pick), **proof)
+            case ("link", relation, pick, other) if self.addresses:
+                ends = {"from": one_of(self.addresses, pick), "to": one_of(self.addresses, other)}
+                self.call("desk_link", relation=relation, **ends)
+            case ("edit", text, pick) if self.notes:
+                note = one_of(self.notes, pick)
+                version = self.call("note_get", id=note).get("local_version")
+                self.call("note_save", id=note, local_version=version, text=text)
+            case ("trash" | "delete_permanently" | "restore", pick) if self.notes:
+                self.manage(step[0], one_of(self.notes, pick))
             case ("note", fields):
-                self.call("note_save", **fields)
+                answer = self.call("note_save", **fields)
+                self.notes += [answer["id"]] if "id" in answer else []
             case _:
                 pass
 
     def seen(self) -> list[Any]:
-        """Return all that the tools show of the desk, save versions of notes and reads of pads."""
-        notes = self.call("note_list", trash_s=2, limit=100)["items"]
-        whole = [self.call("note_get", id=note["id"]) for note in notes]
-        tasks = [self.call("get_task", task_id=task) for task in self.tasks]
+        """Return all that the tools show of the desk; not who made a version, and reads of pads."""
         pads = [self.call("scratch_read", scratch_id=pad) for pad in self.pads]
         for pad in pads:
             for name in ("last_access_at", "tenant_id"):
                 pad.get("scratchpad", {}).pop(name, None)
-        trash = self.call("scratch_restore")
-        spaces = self.call("scratch_namespace", action="list")
-        return [sorted(whole, key=lambda note: note["id"]), tasks, pads, trash, spaces]
+        return [
+            [self.shown_of_note(note) for note in self.notes],
+            self.call("note_list", trash_s=2, limit=100),
+            [self.call("get_task", task_id=task) for task in self.tasks],
+            self.call("list_tasks", project="*", limit=200),
+            [self.call("next_task", project=one) for one in ("*", "red")],
+            pads,
+            [self.call("scratch_list_cells", scratch_id=pad) for pad in self.pads],
+            [self.call("scratch_schema", action="list", scratch_id=pad) for pad in self.pads],
+            self.call("scratch_list", namespaces=["*"]),
+            self.call("scratch_list_tags", namespaces=["*"]),
+            self.call("scratch_restore"),
+            self.call("scratch_namespace", action="list"),
+            [self.links_of(uri) for uri in self.addresses],
+        ]
+
+    def shown_of_note(self, note: str) -> list[Any]:
+        """Return a note with all of its versions."""
+        past = self.call("note_manage", action="history", id=note).get("versions") or []
+        for version in past:
+            version.pop("source")
+        numbers = [None, *(one["local_version"] for one in past)]
+        return [past, *(self.call("note_get", id=note, local_version=one) for one in numbers)]
+
+    def links_of(self, uri: str) -> Any:
+        """Return the links of a thing and the titles around it."""
+        shown = self.call("desk_read", uri=uri)
+        return [shown.get(name) for name in ("uri", "links", "title", "error")]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -190,8 +265,7 @@ def test_a_desk_that_is_imported_is_exported_byte_for_byte(
     before, seen = export(first, tmp_path / f"{number}a"), first.seen()
     database.write_sync(SYSTEM, delete_user, first.principal.user_id)
 
-    second = Owner(make_desk(database))
-    second.tasks, second.pads = first.tasks, first.pads
+    second = Owner(make_desk(database)).owned_by(first)
     done = bring(second, tmp_path / f"{number}a")
     assert done["left_out"] == []
     assert export(second, tmp_path / f"{number}b") == before
@@ -200,6 +274,68 @@ def test_a_desk_that_is_imported_is_exported_byte_for_byte(
     assert all(again[kind]["added"] == 0 for kind in ("notes", "tasks", "pads"))
     assert all(again[kind].get("kept", 0) == 0 for kind in ("notes", "tasks", "pads"))
     database.write_sync(SYSTEM, delete_user, second.principal.user_id)
+
+
+def fill(owner: Owner) -> None:
+    """Use every tool that writes, and keep the ids of what is there."""
+    call = owner.call
+    plan = [{"title": f"Step {n}", "tags": ["hull"], "project": "ferry"} for n in range(4)]
+    plan[1] |= {"blocked_by": [0], "parent_id": 0, "due_at": "2031-05-04"}
+    owner.tasks = [task["task_id"] for task in call("add_task", tasks=plan)["data"]]
+    first, second, third, last = owner.tasks
+    call("update_task", task_id=first, comment="Half done", links=f"rolltop://task/{second}")
+    call("claim_task", task_id=first, lease_seconds=3600)
+    call("complete_task", task_id=third)
+    call("reopen_task", task_id=third)
+    for tool in ("delete_task", "restore_task", "delete_task"):
+        call(tool, task_id=last)
+    cell = {"language": "json", "content": "[1,", "validate": True, "tags": ["a"]}
+    for namespace in ("one", "two", "two"):
+        made = call("scratch_create", namespace=namespace, cells=[cell], metadata={"title": "Log"})
+        owner.pads.append(made["scratchpad"]["scratch_id"])
+    pad = owner.pads[0]
+    call("scratch_schema", action="upsert", scratch_id=pad, schema={"name": "n", "schema": {}})
+    ids = [call("scratch_append_cell", scratch_id=pad, cell=cell)["cell_id"] for _ in range(3)]
+    call("scratch_replace_cell", scratch_id=pad, cell_id=ids[0], cell=cell, new_index=0)
+    call("scratch_edit_cell", scratch_id=pad, cell_id=ids[1], edits={"old": ",", "new": ""})
+    call("scratch_delete_cell", scratch_id=pad, cell_id=ids[2])
+    call("scratch_update", scratch_id=pad, tags=["kept"], metadata={"mood": [1, None]})
+    for tool in ("scratch_delete", "scratch_restore", "scratch_delete"):
+        call(tool, scratch_id=owner.pads[1])
+    call("scratch_namespace", action="rename", old_namespace="one", new_namespace="uno")
+    owner.notes = [call("note_save", text=f"Note {n}", tags=["log"])["id"] for n in range(4)]
+    for at, note in enumerate(owner.notes):
+        for line in ("more", "and more")[: at + 1]:
+            owner.take(("edit", f"Note {at}\n{line}", at))
+        if at > 1:
+            owner.manage("trash", note)
+    owner.manage("delete_permanently", owner.notes[3])
+    proof = f"rolltop://cell/{ids[0]}"
+    call("update_task", task_id=second, acceptance="It is kept", evidence=proof)
+    for relation, target in zip(get_args(Relation), owner.addresses, strict=False):
+        call("desk_link", **{"from": proof, "relation": relation, "to": target})
+    call("desk_link", **{"from": proof, "relation": "relates", "to": "https://example.org/a"})
+    call("update_task", task_id=first, title="Not for long")
+    call("desk_undo", operation=call("desk_history")["changes"][0]["operation"])
+
+
+def test_what_every_tool_wrote_is_shown_after_an_import(database: Database, tmp_path: Path) -> None:
+    first = Owner(make_desk(database))
+    fill(first)
+    writing = {tool.name for toolset in TOOLSETS for tool in toolset.tools if not tool.is_read_only}
+    assert writing <= first.called
+    before, seen = export(first, tmp_path / "a"), first.seen()
+    database.write_sync(SYSTEM, delete_user, first.principal.user_id)
+
+    second = Owner(make_desk(database)).owned_by(first)
+    done = bring(second, tmp_path / "a")
+    assert done["left_out"] == []
+    counts = {kind: done[kind]["added"] for kind in ("notes", "tasks", "pads", "links")}
+    assert counts == {"notes": 3, "tasks": 4, "pads": 3, "links": 6}
+    for shown, expected in zip(second.seen(), seen, strict=True):
+        assert shown == expected
+    assert export(second, tmp_path / "b") == before
+    assert bring(second, tmp_path / "b")["links"] == {"added": 0, "unchanged": 6}
 
 
 def call(shell: Shell, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -266,6 +402,50 @@ def test_another_users_desk_is_imported_with_ids_of_its_own(
     assert b["blocked_by"] == [a["task_id"]]
     assert not {a["task_id"], b["task_id"]} & {one["task_id"] for one in made}
     assert bring(second, tmp_path / "out")["tasks"] == {"added": 0, "unchanged": 2, "kept": 0}
+
+
+def test_what_a_file_says_of_a_cells_validation_is_not_believed(
+    database: Database, tmp_path: Path
+) -> None:
+    first, second = (Owner(make_desk(database)) for _ in range(2))
+    cells = [
+        {"language": "json", "content": "[1,", "validate": True},
+        {"language": "json", "content": "[1]"},
+        {"language": "json", "content": "[2]"},
+        {"language": "json", "content": "[3", "validate": True},
+        {"language": "json", "content": "[4]", "validate": True},
+    ]
+    pad = first.call("scratch_create", cells=cells)["scratchpad"]["scratch_id"]
+    export(first, tmp_path / "out")
+    (written,) = (tmp_path / "out").rglob("pad.json")
+    whole = json.loads(written.read_text())
+    told = whole["cells"][0]["validation"]
+    assert not told["valid"]
+    shas = [hashlib.sha256(cell["content"].encode()).hexdigest() for cell in cells]
+    for at, found in enumerate(
+        (
+            {"valid": True, "errors": 0, "sha256": shas[0]},
+            {"valid": False, "errors": 7, "sha256": shas[1], "validator": "another"},
+            {"valid": False, "errors": 7, "sha256": shas[0]},
+        )
+    ):
+        whole["cells"][at]["validation"] = {**told, **found}
+    del whole["cells"][3]["validation"]
+    written.write_text(json.dumps(whole))
+    database.write_sync(SYSTEM, delete_user, first.principal.user_id)
+
+    assert bring(second, tmp_path / "out")["pads"]["added"] == 1
+    shown = second.call("scratch_read", scratch_id=pad)["scratchpad"]["cells"]
+    found = [cell.get("validation") for cell in shown]
+    fresh = {"warnings": 0, "stale": False}
+    assert found == [
+        {"valid": False, "errors": 1, **fresh},
+        {"valid": True, "errors": 0, **fresh},
+        {"valid": False, "errors": 7, "warnings": 0, "stale": True},
+        {"valid": False, "errors": 1, **fresh},
+        {"valid": True, "errors": 0, **fresh},
+    ]
+    assert bring(second, tmp_path / "out")["pads"] == {"added": 0, "unchanged": 1, "kept": 0}
 
 
 def test_what_is_no_finished_export_is_refused(filled: Shell, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """`rolltop export` and `rolltop import`: all of a user's desk as files that a person can read.
 
-Notes and tasks are Markdown files, and a pad is a folder with a file for each cell. `desk.json` is
-written last: a folder without it is no finished export. Notes are written without their history,
-tasks without the claims that run.
+Notes and tasks are Markdown files, and a pad is a folder with a file for each cell; what notes were
+before is JSON in `history`. `desk.json`, which has the links, is written last: a folder without it
+is no finished export. What is not written is the journal, which tells of the store it is kept in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.cli import local_context, note_files, options, plain_files
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
+    from rolltop.toolsets.desk import import_export as portable_links
     from rolltop.toolsets.notes import import_export as portable_notes
     from rolltop.toolsets.scratch.models.records import PadLimits
     from rolltop.toolsets.scratch.service import import_export as portable_pads
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 else:
     asyncio = lazy("asyncio")
+    portable_links = lazy("rolltop.toolsets.desk.import_export")
     portable_notes = lazy("rolltop.toolsets.notes.import_export")
     portable_pads = lazy("rolltop.toolsets.scratch.service.import_export")
     portable_tasks = lazy("rolltop.toolsets.tasks.import_export")
@@ -50,8 +52,13 @@ _MANIFEST: Final = "desk.json"
 _FORMAT: Final = "rolltop desk"
 _VERSION: Final = 1
 _NOTES, _TASKS, _PADS = "notes", "tasks", "pads"
+_LINKS: Final = "links"
 _TRASH: Final = "trash"
+_HISTORY: Final = "history"
+_ERASED: Final = "deleted"
+"""The folder inside `history` of the notes that were deleted for good."""
 _REPORT_INTERVAL: Final = 50
+_NO_LINKS: Final = {"added": 0, "unchanged": 0}
 _OUTCOMES: Final = {
     "added": "added",
     "changed": "changed",
@@ -97,7 +104,7 @@ def export_desk(
     try:
         counts = app.database.read_sync(principal, _write_desk, app.settings, path, bar)
     except BaseException:
-        for below in (_NOTES, _TASKS, _PADS, _TRASH, _MANIFEST):
+        for below in (_NOTES, _TASKS, _PADS, _TRASH, _HISTORY, _MANIFEST):
             shutil.rmtree(path / below, ignore_errors=True)
             with suppress(OSError):
                 (path / below).unlink()
@@ -120,7 +127,9 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Say what was done."""
     for message in answer.get("left_out", ()):
         yield f"Left out: {message}."
-    counts = {kind: answer[kind] for kind in (_NOTES, _TASKS, _PADS)}
+    counts = {kind: answer[kind] for kind in (_NOTES, _TASKS, _PADS, _LINKS)}
+    if answer[_LINKS] in (0, _NO_LINKS):
+        del counts[_LINKS]
     if answer["command"] == "export":
         names = {
             kind: kind if count != 1 else kind.removesuffix("s") for kind, count in counts.items()
@@ -135,8 +144,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _write_desk(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> dict[str, int]:
     trash = path / _TRASH
-    notes = _report(bar, _NOTES, portable_notes.read_notes(tx, settings))
-    counts = {_NOTES: note_files.write_notes(path / _NOTES, trash / _NOTES, notes)}
+    counts = {_NOTES: _write_notes(tx, settings, path, bar)}
     names, counts[_TASKS] = plain_files.FreeNames(), 0
     for task in _report(bar, _TASKS, portable_tasks.read_tasks(tx)):
         place = trash / _TASKS if task.deleted_at else path / _TASKS
@@ -152,16 +160,36 @@ def _write_desk(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> dic
         for name, data in portable_pads.render_pad(tx, pad):
             plain_files.write_file(folder / name, data)
         counts[_PADS] += 1
+    links = portable_links.read_links(tx)
+    counts[_LINKS] = len(links)
     manifest = {
         "format": _FORMAT,
         "version": _VERSION,
         "counts": counts,
         "namespaces": portable_pads.read_namespaces(tx),
+        _LINKS: links,
     }
     plain_files.write_file(
         path / _MANIFEST, f"{json.dumps(manifest, ensure_ascii=False, indent=2)}\n".encode()
     )
     return counts
+
+
+def _write_notes(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> int:
+    """Write notes, each with its history, and return how many."""
+    count, history = 0, path / _HISTORY
+    notes = _report(bar, _NOTES, portable_notes.read_notes(tx, settings, with_history=True))
+    for note, name in note_files.write_notes(path / _NOTES, path / _TRASH / _NOTES, notes):
+        count += 1
+        if note.history is not None:
+            data = portable_notes.render_history(note.history)
+            plain_files.write_file((history / name).with_suffix(".json"), data)
+    names = plain_files.FreeNames()
+    for erased in portable_notes.read_erased(tx, settings):
+        stem = note_files.title_stem(erased.versions[-1].content.text)
+        data = portable_notes.render_history(erased)
+        plain_files.write_file(history / _ERASED / names.take(stem, ".json"), data)
+    return count
 
 
 def _report(bar: ProgressBar, kind: str, items: Iterable[T]) -> Iterator[T]:
@@ -226,12 +254,17 @@ class _Import:
         self._bar = bar
         self._left_out: list[str] = []
         self._found = dict.fromkeys((_NOTES, _TASKS, _PADS), 0)
+        self._task_ids: dict[str, str] = {}
 
     def run(self) -> dict[str, Any]:
         """Import all and return what was done."""
         refused = self._write(portable_pads.import_namespaces, self._manifest.get("namespaces"))
         self._left_out += [f"{_MANIFEST}: {message}" for message in refused]
         done = {_NOTES: self._notes(), _TASKS: self._tasks(), _PADS: self._pads()}
+        given_links = self._manifest.get(_LINKS)
+        links = asdict(self._write(portable_links.import_links, given_links, self._task_ids))
+        self._left_out += [f"{_MANIFEST}: {message}" for message in links.pop("refused")]
+        done[_LINKS] = links
         given = self._manifest.get("counts")
         counts = cast("dict[str, Any]", given if isinstance(given, dict) else {})
         for kind, found in self._found.items():
@@ -249,6 +282,7 @@ class _Import:
 
     def _notes(self) -> dict[str, int]:
         counts, batch = portable_notes.ImportCounts(), list[portable_notes.PortableNote]()
+        histories = {found.name: found for found in self._files(_HISTORY)}
         folders = self._folders(_NOTES)
         notes = (note for below in folders for note in note_files.read_folder(self._root, below))
         for note in _report(self._bar, _NOTES, portable_notes.refuse_repeated_ids(notes)):
@@ -256,12 +290,32 @@ class _Import:
             if isinstance(note, portable_notes.UnreadableNoteFile):
                 self._left_out.append(note.message)
                 continue
-            batch.append(note)
+            batch.append(self._with_history(note, histories))
             if len(batch) == portable_notes.BATCH_SIZE:
                 counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
                 batch = []
         counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
+        for name, found in histories.items():
+            if name.startswith(f"{_HISTORY}/{_ERASED}/"):
+                with self._complaints(name):
+                    data = plain_files.read_file(found).data
+                    erased = portable_notes.parse_history(data, name)
+                    self._write(portable_notes.import_erased, self._app.settings, erased)
         return asdict(counts)
+
+    def _with_history(
+        self, note: portable_notes.PortableNote, histories: Mapping[str, plain_files.FoundFile]
+    ) -> portable_notes.PortableNote:
+        """Return the note with its history, if there is one beside it."""
+        name = f"{_HISTORY}/{PurePosixPath(note.name).stem}.json"
+        if name in histories:
+            with self._complaints(name):
+                data = plain_files.read_file(histories[name]).data
+                history = portable_notes.parse_history(data, name)
+                if history.id != note.id or history.local_version is None:
+                    raise InvalidArgument(f"{name} is not the history of {note.name}")
+                return replace(note, history=history)
+        return note
 
     def _tasks(self) -> dict[str, int]:
         tasks, seen = list[portable_tasks.StoredTask](), dict[str, str]()
@@ -279,6 +333,7 @@ class _Import:
             done = self._write(portable_tasks.import_tasks, tasks)
         counts = asdict(done)
         self._left_out += counts.pop("refused")
+        self._task_ids = counts.pop("ids")
         return counts
 
     def _pads(self) -> dict[str, int]:
@@ -312,7 +367,7 @@ class _Import:
 
     def _folders(self, kind: str) -> list[str]:
         """Return the folders of a kind of things that are there and no links."""
-        places = (f"{kind}", f"{_TRASH}/{kind}")
+        places = (kind,) if kind == _HISTORY else (kind, f"{_TRASH}/{kind}")
         return [below for below in places if self._is_folder(below)]
 
     def _is_folder(self, below: str) -> bool:

@@ -59,7 +59,8 @@ def _export(app: AppContext, principal: Principal, path: Path) -> int:
     def write(tx: Tx) -> str:
         notes = import_export.read_notes(tx, app.settings)
         if not is_file:
-            return f"{write_notes(path, path / _TRASH, notes)} notes to {path}"
+            count = sum(1 for _written in write_notes(path, path / _TRASH, notes))
+            return f"{count} notes to {path}"
         plain_files.write_file(path, import_export.render_export(notes))
         return f"{path}"
 
@@ -67,16 +68,25 @@ def _export(app: AppContext, principal: Principal, path: Path) -> int:
     return 0
 
 
-def write_notes(folder: Path, trash: Path, notes: Iterable[PortableNote]) -> int:
-    """Write notes as Markdown files named after their titles, and return how many."""
-    names, count = plain_files.FreeNames(), 0
+def write_notes(
+    folder: Path, trash: Path, notes: Iterable[PortableNote]
+) -> Iterator[tuple[PortableNote, str]]:
+    """Write notes as Markdown files named after their titles; yield each with its file's name.
+
+    The names of both folders differ.
+    """
+    names = plain_files.FreeNames()
     for note in notes:
-        lines = (line.strip() for line in note.content.text.lstrip("\ufeff").splitlines())
-        stem = plain_files.file_stem(next(filter(None, lines), ""), "note")
         place = trash if note.content.trash else folder
-        plain_files.write_file(place / names.take(stem, ".md"), import_export.render_markdown(note))
-        count += 1
-    return count
+        name = names.take(title_stem(note.content.text), ".md")
+        plain_files.write_file(place / name, import_export.render_markdown(note))
+        yield note, name
+
+
+def title_stem(text: str) -> str:
+    """Return the stem of the name of a note's file."""
+    lines = (line.strip() for line in text.lstrip("\ufeff").splitlines())
+    return plain_files.file_stem(next(filter(None, lines), ""), "note")
 
 
 def _import(app: AppContext, principal: Principal, path: Path) -> int:

@@ -18,6 +18,7 @@ from rolltop.toolsets.desk.models import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement
 
@@ -52,8 +53,8 @@ def key_of(thing: str) -> str:
     return hashlib.sha256(thing.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def add_link(tx: Tx, link: Link) -> None:
-    """Keep a link; one that is there stays as it is."""
+def add_link(tx: Tx, link: Link, created_at: datetime | None = None) -> None:
+    """Keep a link, made now unless it is said; one that is there stays as it is."""
     named = f"{link.relation}\n{link.source}\n{link.target}"
     row = {
         "user_id": tx.scope.user_id,
@@ -63,7 +64,7 @@ def add_link(tx: Tx, link: Link) -> None:
         "source_key": link.source_key,
         "target": link.target,
         "target_key": link.target_key,
-        "created_at": tx.now,
+        "created_at": created_at or tx.now,
     }
     tx.execute(insert(tx.kind, links).on_conflict_do_nothing(), row)
 
@@ -71,6 +72,14 @@ def add_link(tx: Tx, link: Link) -> None:
 def remove_links(tx: Tx, link_ids: Sequence[str]) -> None:
     """Delete links."""
     tx.execute(links.delete().where(_l.user_id == tx.scope.user_id, _l.id.in_(link_ids)))
+
+
+def all_links(tx: Tx) -> list[tuple[Link, datetime]]:
+    """List the caller's links and when they were made, the oldest first."""
+    columns = (*(_l[name] for name in Link.__dataclass_fields__), _l.created_at)
+    mine = select(*columns).where(_l.user_id == tx.scope.user_id)
+    rows = tx.execute(mine.order_by(_l.created_at, _l.id)).all()
+    return [(Link(*row[:-1]), row[-1]) for row in rows]
 
 
 def links_at(

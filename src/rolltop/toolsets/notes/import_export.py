@@ -1,6 +1,7 @@
 """Notes as files: Simplenote's own export, and Markdown files with front matter.
 
-Each format turns bytes into portable notes and back, without loss.
+Each format turns bytes into portable notes and back, without loss. What a note was before is a file
+of its own, in JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.settings import Settings
 from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
-from rolltop.toolsets.notes.models import MAX_ID_LENGTH, BackendState, Content, JsonObject, NewNote
+from rolltop.toolsets.notes.models import (
+    MAX_ID_LENGTH,
+    BackendState,
+    Content,
+    JsonObject,
+    NewNote,
+    Version,
+)
 from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 BATCH_SIZE: Final = 100
+_MAX_VERSION: Final = 2**30  # leaves the store room to count on
 _MAX_TIMESTAMP: Final = 1e11  # seconds; a greater date is not one
 _LISTS: Final = {"activeNotes": False, "trashedNotes": True}
 _FLAGS: Final = ("markdown", "pinned")
@@ -30,12 +40,22 @@ _MODIFIED: Final = ("modified", "updated", "updated_at", "modified_at")
 
 
 @dataclass(frozen=True)
+class NoteHistory:
+    """The earlier versions of a note, oldest first; without `local_version` it was deleted."""
+
+    id: str
+    local_version: int | None
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True)
 class PortableNote:
     """A note with its id elsewhere, if any; `name` says where it is from."""
 
     content: Content
     id: str | None = None
     name: str = ""
+    history: NoteHistory | None = None
 
 
 @dataclass
@@ -52,13 +72,29 @@ class UnreadableNoteFile(InvalidArgument):
     """A file or an entry is no note as it should be."""
 
 
-def read_notes(tx: Tx, settings: Settings) -> Iterator[PortableNote]:
+def read_notes(tx: Tx, settings: Settings, *, with_history: bool = False) -> Iterator[PortableNote]:
     """Yield all notes of the caller, those in the trash too, by id."""
     notebook, _account = notebooks.open_notebook(tx, settings)
     last = ""
     while batch := notebook.read_after(last, BATCH_SIZE):
-        yield from (PortableNote(note.content, note.id) for note in batch)
+        for note in batch:
+            has_past = with_history and note.local_version > 1
+            past = _read_history(notebook, note.id, note.local_version) if has_past else None
+            yield PortableNote(note.content, note.id, history=past)
         last = batch[-1].id
+
+
+def read_erased(tx: Tx, settings: Settings) -> Iterator[NoteHistory]:
+    """Yield what is kept of the caller's notes that were deleted for good, by id."""
+    notebook, _account = notebooks.open_notebook(tx, settings)
+    for note_id in notebook.list_erased():
+        yield _read_history(notebook, note_id, None)
+
+
+def _read_history(notebook: Notebook, note_id: str, local_version: int | None) -> NoteHistory:
+    heads = reversed(notebook.list_versions(note_id))
+    found = (notebook.get_version(note_id, head.local_version) for head in heads)
+    return NoteHistory(note_id, local_version, tuple(one for one in found if one is not None))
 
 
 def refuse_repeated_ids(
@@ -83,14 +119,19 @@ def import_notes(
 
     A note whose id is here already is changed if the file is as new or newer, and its version
     before stays in the history. If an account is connected, new notes are marked to be sent, and
-    those that are here already stay.
+    those that are here already stay. The history of a new note is imported with it, unless some is
+    known here.
     """
     notebook, account = notebooks.open_notebook(tx, settings)
     counts = replace(counts)  # the transaction may run again
     by_id = {note.id: note for note in batch if note.id is not None}
     here = notebook.get_many(list(by_id))
     state = BackendState("local" if account is None else "pending")
-    new = [NewNote(note.content, note.id, state) for note in batch if note.id not in here]
+    new = [
+        NewNote(note.content, note.id, state, _put_history(notebook, note.history))
+        for note in batch
+        if note.id not in here
+    ]
     notebook.create(new, source="import")
     counts.added += len(new)
     for note_id, note in here.items():
@@ -103,6 +144,25 @@ def import_notes(
             notebook.write(note, content, source="import")
             counts.changed += 1
     return counts
+
+
+def import_erased(tx: Tx, settings: Settings, history: NoteHistory) -> None:
+    """Import what is kept of a note that was deleted for good, unless the note is known here.
+
+    Not if an account is connected: what was deleted there is for its backend to say.
+    """
+    notebook, account = notebooks.open_notebook(tx, settings)
+    if account is None and notebook.get(history.id) is None:
+        _put_history(notebook, history)
+
+
+def _put_history(notebook: Notebook, history: NoteHistory | None) -> int:
+    """Add earlier versions of a note unless some are known; return the number of the present."""
+    if history is None:
+        return 1
+    if not notebook.latest_versions([history.id]):
+        notebook.put_versions(history.id, history.versions)
+    return history.local_version or 1
 
 
 def render_export(notes: Iterable[PortableNote]) -> bytes:
@@ -186,6 +246,61 @@ def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote
     if note_id is None:
         note_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}\n{whole}"))
     return PortableNote(content, note_id, name)
+
+
+def render_history(history: NoteHistory) -> bytes:
+    """Render what a note was before as JSON in UTF-8."""
+    versions = [
+        {
+            "local_version": version.local_version,
+            "trash": version.content.trash,
+            **_render_entry(PortableNote(version.content, history.id)),
+        }
+        for version in history.versions
+    ]
+    present: JsonObject = {"local_version": history.local_version}
+    if history.local_version is None:
+        present = {"deleted": _format_timestamp(history.versions[-1].erased_at or 0.0)}
+    whole = {"id": history.id, **present, "versions": versions}
+    return f"{json.dumps(whole, ensure_ascii=False, indent=2)}\n".encode()
+
+
+def parse_history(data: bytes, name: str) -> NoteHistory:
+    """Parse the file called `name`. Raises UnreadableNoteFile and InvalidText.
+
+    Whoever wrote the versions is not known here: they are imported.
+    """
+    try:
+        whole: object = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        whole = None
+    entry = cast("JsonObject", whole if isinstance(whole, dict) else {})
+    note_id, given, current = _parse_id(entry.get("id")), entry.get("versions"), None
+    if note_id is None or not isinstance(given, list):
+        raise UnreadableNoteFile(f"{name} is no history of a note")
+    erased_at = None
+    if "deleted" in entry:
+        erased_at = _parse_timestamp(entry["deleted"], 0.0)
+    else:
+        current = _parse_version(entry.get("local_version"), name)
+    versions: list[Version] = []
+    for at, one in enumerate(cast("list[Any]", given)):
+        place = f"{name}: versions[{at}]"
+        note = _parse_entry(one, place, trash=False)
+        fields = cast("JsonObject", one)
+        content = replace(note.content, trash=fields.get("trash") is True)
+        number = _parse_version(fields.get("local_version"), place)
+        after = versions[-1].local_version if versions else 0
+        if not after < number < (current or _MAX_VERSION):
+            raise UnreadableNoteFile(f"{place} is out of order")
+        versions.append(Version(number, None, "import", content, erased_at))
+    return NoteHistory(note_id, current, tuple(versions))
+
+
+def _parse_version(value: object, name: str) -> int:
+    if type(value) is not int or not 1 <= value <= _MAX_VERSION:
+        raise UnreadableNoteFile(f"{name} has no local_version")
+    return value
 
 
 def _render_entry(note: PortableNote) -> JsonObject:

@@ -136,11 +136,12 @@ class Note:
 
 @dataclass(frozen=True)
 class NewNote:
-    """A note to create; without an id it gets one."""
+    """A note to create; without an id it gets one. `local_version` is what it is at least."""
 
     content: Content
     id: str | None = None
     backend: BackendState = LOCAL_STATE
+    local_version: int = 1
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,12 @@ class Version:
     source: Source
     content: Content
     erased_at: float | None = None
+
+    @classmethod
+    def of(cls, note: Note) -> Version:
+        """Return a note's present version as an earlier one."""
+        known = note.backend.server_version
+        return cls(note.local_version, known, note.source, note.content)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, cast
 
+from rolltop.core.addresses import full_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
@@ -24,20 +26,25 @@ from rolltop.toolsets.tasks.models import (
     Comment,
 )
 from rolltop.toolsets.tasks.store import graph, transfer
-from rolltop.toolsets.tasks.store.transfer import StoredTask
+from rolltop.toolsets.tasks.store.transfer import Lease, StoredTask
 
 # Leaves the store room to count on.
 _MAX_VERSION: Final = 2**30
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass
 class TaskImport:
-    """What became of imported tasks; `kept` are different here, and stay as they are here."""
+    """What became of imported tasks; `kept` are different here, and stay as they are here.
+
+    `ids` maps the ids of those that have others here.
+    """
 
     added: int = 0
     unchanged: int = 0
     kept: int = 0
     refused: list[str] = field(default_factory=list[str])
+    ids: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def read_tasks(tx: Tx) -> Iterator[StoredTask]:
@@ -63,7 +70,7 @@ def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
     inserted = transfer.read_some(tx, [task.id for task in new])
     ids |= {task.id: own_ids[task.id] for task in new if task.id not in inserted}
     transfer.insert_all(tx, [_with_ids(task, ids) for task in new if task.id in ids])
-    result = TaskImport(added=len(new))
+    result = TaskImport(added=len(new), ids=ids)
     mapped = [_with_ids(task, ids) for task in given]
     for task in mapped:
         if task.id in here:
@@ -88,6 +95,8 @@ def render_task(task: StoredTask) -> bytes:
     text = fields.pop("description", "")
     if task.deleted_at:
         fields["deleted_at"] = format_timestamp(task.deleted_at)
+    if task.lease:
+        fields["claim"] = _render_lease(task.lease)
     if task.comments:
         fields["comments"] = [_render_comment(comment) for comment in task.comments]
     return render_front_matter(fields, text and f"{text}\n")
@@ -115,7 +124,9 @@ def parse_task(data: bytes, name: str, file_modified: float) -> StoredTask:
         if "created_at" not in given:
             given["created_at"] = _file_moment(file_modified)
         given.setdefault("updated_at", given["created_at"])
-        values = {key: check(given[key]) for key, check in _CHECKS.items() if key in given}
+        given["lease"] = given.pop("claim", None)
+        checks = ((key, check) for key, check in _CHECKS.items() if given.get(key) is not None)
+        values = {key: check(given[key]) for key, check in checks}
         description = input_checks.description(text)
     except InvalidArgument as error:
         raise InvalidArgument(f"{name}: {error.message}") from None
@@ -131,6 +142,11 @@ def _render_comment(comment: Comment) -> dict[str, Any]:
     return {"version": comment.version, "at": at, "by": comment.author, "text": comment.text}
 
 
+def _render_lease(lease: Lease) -> dict[str, Any]:
+    by = {"by": lease.by} if lease.by else {}
+    return {**by, "expires_at": format_timestamp(lease.until), "token_sha256": lease.claim_hash}
+
+
 def _with_ids(task: StoredTask, ids: Mapping[str, str]) -> StoredTask:
     """Replace the ids that are different here."""
     if not ids:
@@ -140,7 +156,13 @@ def _with_ids(task: StoredTask, ids: Mapping[str, str]) -> StoredTask:
         id=ids.get(task.id, task.id),
         parent_id=task.parent_id and ids.get(task.parent_id, task.parent_id),
         blocked_by=tuple(sorted(ids.get(other, other) for other in task.blocked_by)),
+        links=tuple(_renamed_link(link, ids) for link in task.links),
     )
+
+
+def _renamed_link(link: str, ids: Mapping[str, str]) -> str:
+    own = link.removeprefix(full_address("task", ""))
+    return full_address("task", ids[own]) if own != link and own in ids else link
 
 
 def _find_known(tx: Tx, added: Sequence[StoredTask]) -> set[str]:
@@ -226,6 +248,15 @@ def _evidence(value: object) -> tuple[Evidence, ...]:
     return tuple(found[:MAX_LIST_LENGTH])
 
 
+def _lease(value: object) -> Lease | None:
+    given = cast("dict[str, Any]", value if isinstance(value, dict) else {})
+    claim_hash, by = str(given.get("token_sha256", "")), given.get("by")
+    if not _HASH.fullmatch(claim_hash):
+        raise InvalidArgument("a claim has expires_at and token_sha256")
+    holder = require_storable(str(by), "by")[:MAX_AUTHOR_LENGTH] if by else None
+    return Lease(claim_hash, parse_timestamp(given.get("expires_at")), holder)
+
+
 def _comments(value: object) -> tuple[Comment, ...]:
     found: dict[int, Comment] = {}
     for given in _entries(value):
@@ -264,6 +295,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "requires_evidence": bool,
     "reopen_on_change": bool,
     "deleted_at": parse_timestamp,
+    "lease": _lease,
     "comments": _comments,
 }
 """How each field of a file is checked."""

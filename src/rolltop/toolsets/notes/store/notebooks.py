@@ -225,7 +225,7 @@ class Notebook:
                     account=self.account,
                     id=one.id or str(uuid.uuid4()),
                     content=one.content,
-                    local_version=last.get(one.id or "", 0) + 1,
+                    local_version=max(one.local_version, last.get(one.id or "", 0) + 1),
                     source=source,
                     backend=one.backend,
                 )
@@ -314,6 +314,15 @@ class Notebook:
             erased_at=row["gone_at"],
         )
 
+    def put_versions(self, note_id: str, versions: Sequence[Version]) -> None:
+        """Add earlier versions of a note of which none is known."""
+        self._insert_versions([(note_id, version) for version in versions])
+
+    def list_erased(self) -> list[str]:
+        """List the ids of the notes that were deleted for good."""
+        erased = select(_v.note_id).where(*self._is_my_version, _v.gone_at.is_not(None))
+        return sorted(self.tx.execute(erased.distinct()).scalars())
+
     def list_versions(self, note_id: str) -> list[VersionHead]:
         """List the earlier versions of a note without their texts, newest first."""
         columns = (_v.local_version, _v.server_version, _v.modified, _v.size, _v.source)
@@ -393,19 +402,23 @@ class Notebook:
         _INSERT_TAGS.run_each(self.tx, rows)
 
     def _add_versions(self, superseded: Sequence[Note]) -> None:
+        self._insert_versions([(note.id, Version.of(note)) for note in superseded])
+
+    def _insert_versions(self, versions: Sequence[tuple[str, Version]]) -> None:
         rows = [
             {
                 "user_id": self.tx.scope.user_id,
-                "account": note.account,
-                "note_id": note.id,
-                "local_version": note.local_version,
-                "server_version": note.backend.server_version,
-                "source": note.source,
-                "size": len(note.content.text.encode()),
-                "content": note.content.text,
-                **_content_values(note.content),
+                "account": self.account,
+                "note_id": note_id,
+                "local_version": version.local_version,
+                "server_version": version.server_version,
+                "source": version.source,
+                "size": len(version.content.text.encode()),
+                "gone_at": version.erased_at,
+                "content": version.content.text,
+                **_content_values(version.content),
             }
-            for note in superseded
+            for note_id, version in versions
         ]
         _INSERT_VERSIONS.run_each(self.tx, rows)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Table, insert, select, update
 
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import batches
-from rolltop.toolsets.tasks.models import Comment, Task, proof_values
+from rolltop.toolsets.tasks.models import MAX_LEASE_SECONDS, Comment, Task, proof_values
 from rolltop.toolsets.tasks.store import column_values
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
@@ -22,14 +22,25 @@ _COLUMNS: Final = (
     *("due_at", "project", "deleted_at", "parent_id", "links", "acceptance", "evidence"),
     *("requires_evidence", "reopen_on_change"),
 )
+_LEASE_COLUMNS: Final = ("claim_hash", "claimed_until", "claimed_by")
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The last claim of a task, running or not: who has the token of this hash, and until when."""
+
+    claim_hash: str
+    until: datetime
+    by: str | None
 
 
 @dataclass(frozen=True)
 class StoredTask(Task):
-    """A task with all that is kept of it, save a claim."""
+    """A task with all that is kept of it; a claim, which comes and goes, makes no difference."""
 
     deleted_at: datetime | None = None
     comments: tuple[Comment, ...] = ()
+    lease: Lease | None = field(default=None, compare=False)
 
 
 def read_all(tx: Tx) -> Iterator[StoredTask]:
@@ -57,11 +68,20 @@ def insert_all(tx: Tx, new: Sequence[StoredTask]) -> None:
             "user_id": tx.scope.user_id,
             **column_values({name: getattr(task, name) for name in _COLUMNS}),
             "parent_id": None,
+            **_lease_columns(task.lease, tx.now + timedelta(seconds=MAX_LEASE_SECONDS)),
         }
         for task in new
     ]
     if rows:
         tx.execute(upsert.insert(tx.kind, tasks).on_conflict_do_nothing(), rows)
+
+
+def _lease_columns(lease: Lease | None, latest: datetime) -> dict[str, Any]:
+    """Return a claim's columns; it runs no longer than one that is made now may."""
+    if lease is None:
+        return dict.fromkeys(_LEASE_COLUMNS)
+    values = (lease.claim_hash, min(lease.until, latest), lease.by)
+    return dict(zip(_LEASE_COLUMNS, values, strict=True))
 
 
 def insert_details(tx: Tx, new: Sequence[StoredTask]) -> None:
@@ -92,7 +112,7 @@ def insert_details(tx: Tx, new: Sequence[StoredTask]) -> None:
 
 
 def _read(tx: Tx, *conditions: ColumnElement[bool], limit: int | None = None) -> list[StoredTask]:
-    columns = (tasks.c[name] for name in _COLUMNS)
+    columns = (tasks.c[name] for name in (*_COLUMNS, *_LEASE_COLUMNS))
     mine = select(*columns).where(tasks.c.user_id == tx.scope.user_id, *conditions)
     rows = tx.execute(mine.order_by(tasks.c.id).limit(limit)).mappings().all()
     ids = [row["id"] for row in rows]
@@ -101,10 +121,13 @@ def _read(tx: Tx, *conditions: ColumnElement[bool], limit: int | None = None) ->
     comments = _children(tx, task_comments, ids)
     found: list[StoredTask] = []
     for row in rows:
+        columns_of = dict(row)
+        claim_hash, until, by = (columns_of.pop(name) for name in _LEASE_COLUMNS)
         values: dict[str, Any] = {
-            **row,
+            **columns_of,
+            "lease": Lease(claim_hash, until, by) if claim_hash and until else None,
             "links": tuple(row["links"] or ()),
-            **proof_values({**row}),
+            **proof_values(columns_of),
         }
         noted = sorted(comments[row["id"]], key=lambda one: one["version"])
         names = ("version", "created_at", "author", "text")
