@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema traces fix bench campaigns nightly \
-	conformance hosts faults browsers syscalls release sbom lock clean
+	conformance hosts faults browsers syscalls release container sbom lock clean
 
 python := .venv/bin/python
 # One more than the cores of a small machine: each waits for its processes and databases at times.
@@ -70,7 +70,7 @@ syscalls: setup ## by strace: nothing is written outside our directories, nobody
 	@sh scripts/strace.sh
 	@$(pytest) -o 'python_files=witness_*.py' tests/e2e
 
-nightly: campaigns conformance hosts browsers faults syscalls ## the full campaigns and the independent MCP programs
+nightly: campaigns conformance hosts browsers faults syscalls container ## the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
@@ -92,6 +92,10 @@ browsers: setup ## pages in Chromium, and processes behind nginx; as root it ins
 
 release: setup ## build and try what a release consists of, in dist/: make release REPOSITORY=https://…
 	@$(python) scripts/release.py $(REPOSITORY)
+
+container: setup ## build packaging/Containerfile and try the image; as root it installs buildah from Debian
+	@sh scripts/buildah.sh
+	@$(python) scripts/container.py
 
 sbom: setup ## list the packages of a base install and their licences, in dist/rolltop.cdx.json
 	@sh scripts/sbom.sh
