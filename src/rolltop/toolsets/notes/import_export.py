@@ -161,7 +161,7 @@ def _put_history(notebook: Notebook, history: NoteHistory | None) -> int:
     if history is None:
         return 1
     if not notebook.latest_versions([history.id]):
-        notebook.put_versions(history.id, history.versions)
+        notebook.put_versions((history.id, version) for version in history.versions)
     return history.local_version or 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -253,7 +253,7 @@ class Notebook:
             source=source,
             backend=backend or note.backend,
         )
-        self._add_versions([note])
+        self.put_versions([(note.id, Version.of(note))])
         self._trim_versions(note.id)
         self._update(changed, note)
         return changed
@@ -266,7 +266,7 @@ class Notebook:
 
     def erase(self, note: Note) -> int:
         """Delete a note for good and return its last version; the history stays for 30 days."""
-        self._add_versions([note])
+        self.put_versions([(note.id, Version.of(note))])
         self._mark_erased(note.id, self.tx.now.timestamp())
         self._delete([note])
         return note.local_version
@@ -276,7 +276,7 @@ class Notebook:
         last, dropped = "", 0
         while batch := self.read_after(last, _BATCH_SIZE):
             copies = [note for note in batch if note.server_version is not None]
-            self._add_versions(copies)
+            self.put_versions((note.id, Version.of(note)) for note in copies)
             self._delete(copies)
             last, dropped = batch[-1].id, dropped + len(copies)
         return dropped
@@ -314,9 +314,24 @@ class Notebook:
             erased_at=row["gone_at"],
         )
 
-    def put_versions(self, note_id: str, versions: Sequence[Version]) -> None:
-        """Add earlier versions of a note of which none is known."""
-        self._insert_versions([(note_id, version) for version in versions])
+    def put_versions(self, versions: Iterable[tuple[str, Version]]) -> None:
+        """Add earlier versions of notes, each with its note's id."""
+        rows = [
+            {
+                "user_id": self.tx.scope.user_id,
+                "account": self.account,
+                "note_id": note_id,
+                "local_version": version.local_version,
+                "server_version": version.server_version,
+                "source": version.source,
+                "size": len(version.content.text.encode()),
+                "gone_at": version.erased_at,
+                "content": version.content.text,
+                **_content_values(version.content),
+            }
+            for note_id, version in versions
+        ]
+        _INSERT_VERSIONS.run_each(self.tx, rows)
 
     def list_erased(self) -> list[str]:
         """List the ids of the notes that were deleted for good."""
@@ -400,27 +415,6 @@ class Notebook:
             for tag in sorted({fold_tag(tag) for tag in note.content.tags})
         ]
         _INSERT_TAGS.run_each(self.tx, rows)
-
-    def _add_versions(self, superseded: Sequence[Note]) -> None:
-        self._insert_versions([(note.id, Version.of(note)) for note in superseded])
-
-    def _insert_versions(self, versions: Sequence[tuple[str, Version]]) -> None:
-        rows = [
-            {
-                "user_id": self.tx.scope.user_id,
-                "account": self.account,
-                "note_id": note_id,
-                "local_version": version.local_version,
-                "server_version": version.server_version,
-                "source": version.source,
-                "size": len(version.content.text.encode()),
-                "gone_at": version.erased_at,
-                "content": version.content.text,
-                **_content_values(version.content),
-            }
-            for note_id, version in versions
-        ]
-        _INSERT_VERSIONS.run_each(self.tx, rows)
 
     def _trim_versions(self, note_id: str) -> None:
         """Drop the earlier versions of a note that has a new one, beyond those that are kept."""
