@@ -355,7 +355,7 @@ class Histories(RuleBasedStateMachine):
             for task, entry in zip(found, expected, strict=True):
                 self.same_task(task, entry)
                 if entry.comments:
-                    _, shown, older = self.database.read_sync(scope, TASKS.get_details, entry.id)
+                    _, _, shown, older = self.database.read_sync(scope, TASKS.get_details, entry.id)
                     assert [line.text for line in reversed(shown)] == entry.comments[older:]
 
 

@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
+from rolltop.core.journal import history
 from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Row
 from rolltop.core.pagination import JsonObject, format_timestamp
 from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
+
+_MAX_CHANGES: Final = 5
+_TOLD_ELSEWHERE: Final = frozenset({"created", "changed"})
+
+
+def read_history(tx: Tx, task_id: str) -> list[JsonObject]:
+    """Return what was changed of one of the caller's tasks last, newest first.
+
+    Not what shows elsewhere: that it was made, and its comments.
+    """
+    wanted = history.EntryFilter(kind="task", ref=task_id)
+    entries = history.read_entries(tx, wanted, limit=_MAX_CHANGES, newest_first=True)
+    texts = history.read_texts(tx, history.text_digests(entries))
+    changes = ((entry, history.summarize(entry, texts)) for entry in entries)
+    return [
+        {"at": format_timestamp(entry.at), "by": entry.client, "summary": summary}
+        for entry, summary in changes
+        if summary not in _TOLD_ELSEWHERE
+    ]
 
 
 def read_earlier(

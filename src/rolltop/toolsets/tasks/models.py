@@ -389,15 +389,25 @@ class CommentData(TypedDict):
     part: NotRequired[str]
 
 
+class ChangeData(TypedDict):
+    """What an operation changed of a task, such as `status pending → completed`."""
+
+    at: str
+    by: str
+    summary: str
+
+
 class TaskDetails(TaskData):
-    """A task with what was noted on it, newest first."""
+    """A task with what was changed and noted on it, newest first."""
+
+    history: NotRequired[list[ChangeData]]
 
     comments: NotRequired[list[CommentData]]
     earlier_comments: NotRequired[int]
 
 
 class TaskDetailsAnswer(TypedDict):
-    """One task with its comments."""
+    """One task with its comments and last changes."""
 
     success: Literal[True]
     data: TaskDetails

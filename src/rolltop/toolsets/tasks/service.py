@@ -25,7 +25,7 @@ from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
-from rolltop.toolsets.tasks import claims, errors, evidence, input_checks, store
+from rolltop.toolsets.tasks import claims, earlier, errors, evidence, input_checks, store
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
     CheckedEvidence,
@@ -232,11 +232,14 @@ class TaskService:
 
     def get_details(
         self, tx: Tx, task_id: str, user_id: str | None = None, before: int = 0
-    ) -> tuple[Task, list[Comment], int]:
-        """Return one task, its newest comments (`before` a version) and how many are older."""
+    ) -> tuple[Task, list[JsonObject], list[Comment], int]:
+        """Return one task, what was changed last, its newest comments and how many are older.
+
+        With `before` those before a version.
+        """
         task = self.get_task(tx, task_id, user_id)
-        owner = resolve_owner(tx, user_id)
-        return task, *comments.read_comments(tx, owner, task.id, before)
+        owner, changes = resolve_owner(tx, user_id), earlier.read_history(tx, task.id)
+        return task, changes, *comments.read_comments(tx, owner, task.id, before)
 
     def next_task(
         self,

@@ -219,11 +219,12 @@ async def _search(call: CallContext, filters: FilterInput, user_id: str | None, 
 
 
 async def get_task(call: CallContext, task_id: str, user_id: str | None = None) -> Page:
-    """Get one task with its comments."""
+    """Get one task with its comments and last changes."""
     kind = cursors.filtered_kind(COMMENTS_CURSOR, task_id, user_id)
     version, left = divmod(input_checks.offset(call.cursor, kind), PLACES_OF_COMMENT)
     before = version + (left > 0)
-    task, comments, earlier = await call.read(_service(call).get_details, task_id, user_id, before)
+    details = await call.read(_service(call).get_details, task_id, user_id, before)
+    task, changes, comments, earlier = details
     parts = [
         part
         for comment in comments
@@ -234,6 +235,9 @@ async def get_task(call: CallContext, task_id: str, user_id: str | None = None) 
     if call.cursor is None:
         newest = comments[0].version + 1 if comments else 0
         places = [newest * PLACES_OF_COMMENT, *places]
+        whole = {**head, "history": changes}
+        if changes and (not call.budget or fits_budget(whole, call.budget // 2)):
+            head = whole
     elif long := sorted(_LONG_FIELDS & head.keys()):
         head = {**{name: head[name] for name in head if name not in long}, "omitted": long}
 
