@@ -21,6 +21,7 @@ FILES: Final = {
     "src/fares.ts": "export function fareOf(zone: number): number {\n  return zone * 2;\n}\n",
 }
 FARES: Final = {"query": "fares", "budget_tokens": "500"}
+MARKDOWN: Final = {"language": "md", "content": "#"}
 TASK: Final = "{task}"
 PAD: Final = "{pad}"
 NOTE: Final = "{note}"
@@ -92,7 +93,7 @@ CALLS: Final[tuple[tuple[str, Mapping[str, Any], str], ...]] = (
             '{"language": "json", "content": "{}"}',
         )
     ),
-    ("scratch_create", {"tags": "lone", "cells": {"language": "md", "content": "#"}}, "cell_id"),
+    ("scratch_create", {"metadata": {"tags": "lone"}, "cells": MARKDOWN}, "cell_id"),
     ("scratch_read", {"scratch_id": PAD, "index": 0}, "print(1)"),
     ("scratch_list", {"tag": "lone", "namespace": "ferry"}, "lone"),
     ("scratch_read", {"scratch_id": PAD, "tags": "", "cell_ids": None}, "Trials"),

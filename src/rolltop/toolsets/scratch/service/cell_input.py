@@ -237,6 +237,7 @@ def parse_pad_fields(
         own_tags = []
     in_namespace = in_namespace if namespace is None else namespace
     own_tags = own_tags if tags is None else tags
+    own_tags = [own_tags] if isinstance(own_tags, str) else own_tags
     schemas = fields.pop("schemas", {})
     if schemas is not None and not isinstance(schemas, dict):
         raise invalid_value(f"metadata.schemas must be an object; got {value_preview(schemas)}")
