@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp import Client
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from packaging.tags import platform_tags
 
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ async def ask(port: int, token: str, expected: list[str]) -> None:
     async with create_mcp_http_client(headers=headers) as http_client:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http_client)
         async with Client(transport) as client:
-            listed = (await client.call_tool("list_tasks", {})).structured_content or {}
-            titles = [task["title"] for task in listed["data"]]
+            listed: Any = (await client.call_tool("list_tasks", {})).structured_content
+            titles: list[str] = [task["title"] for task in listed["data"]]
             if titles != expected:
                 raise SystemExit(f"tasks are {titles}, and not {expected}")
             await client.call_tool("add_task", {"title": TITLE})

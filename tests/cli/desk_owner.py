@@ -122,11 +122,15 @@ class Owner:
         ids = {"task": self.tasks, "pad": self.pads, "note": self.notes}
         return [f"rolltop://{kind}/{one}" for kind, of_kind in ids.items() for one in of_kind]
 
+    def past_of(self, note: str) -> list[Any]:
+        """Return the earlier versions of a note."""
+        return self.call("note_manage", action="history", id=note).get("versions") or []
+
     def manage(self, action: str, note: str, **more: Any) -> dict[str, Any]:
         """Manage a note as it is now, or as it was last."""
         now = self.call("note_get", id=note).get("local_version")
         if action == "restore":
-            past = self.call("note_manage", action="history", id=note).get("versions") or [{}]
+            past: list[Any] = self.past_of(note) or [{}]
             more = {"version": past[0].get("local_version"), **more}
         return self.call("note_manage", action=action, id=note, local_version=now, **more)
 
@@ -218,7 +222,7 @@ class Owner:
 
     def shown_of_note(self, note: str) -> list[Any]:
         """Return a note with all of its versions."""
-        past = self.call("note_manage", action="history", id=note).get("versions") or []
+        past = self.past_of(note)
         for version in past:
             version.pop("source")
         numbers = [None, *(one["local_version"] for one in past)]
@@ -248,7 +252,9 @@ def bring(owner: Owner, folder: Path) -> dict[str, Any]:
 def fill(owner: Owner) -> None:
     """Use every tool that writes, and keep the ids of what is there."""
     call = owner.call
-    plan = [{"title": f"Step {n}", "tags": ["hull"], "project": "ferry"} for n in range(4)]
+    plan: list[dict[str, Any]] = [
+        {"title": f"Step {n}", "tags": ["hull"], "project": "ferry"} for n in range(4)
+    ]
     plan[1] |= {"blocked_by": [0], "parent_id": 0, "due_at": "2031-05-04"}
     owner.tasks = [task["task_id"] for task in call("add_task", tasks=plan)["data"]]
     first, second, third, last = owner.tasks

@@ -144,7 +144,7 @@ def test_what_a_file_says_of_a_cells_validation_is_not_believed(
     database: Database, tmp_path: Path
 ) -> None:
     first, second = (Owner(make_desk(database)) for _ in range(2))
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"language": "json", "content": "[1,", "validate": True},
         {"language": "json", "content": "[1]"},
         {"language": "json", "content": "[2]"},

@@ -63,7 +63,13 @@ def _example(part: JsonObject) -> Any:
     return part.get("enum", [_EXAMPLES[part.get("type", "string")]])[0]
 
 
-_EXAMPLES = {"string": "docs/{a,b}.md", "integer": 1, "boolean": True, "array": [], "object": {}}
+_EXAMPLES: Mapping[str, Any] = {
+    "string": "docs/{a,b}.md",
+    "integer": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
 
 
 def _schema(toolset: Toolset, tool: Tool) -> JsonObject:
@@ -104,7 +110,7 @@ def _alone(value: object, part: JsonObject, schema: JsonObject) -> Any:
     fields: Mapping[str, JsonObject] = part.get("properties", {})
     if isinstance(value, dict) and fields:
         return {k: _alone(v, fields[k], schema) for k, v in cast("JsonObject", value).items()}
-    return value
+    return cast("object", value)
 
 
 def _as_float(value: Any) -> Any:

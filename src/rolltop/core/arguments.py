@@ -406,7 +406,7 @@ class _ValueReader:
         if isinstance(value, str):
             plain = value.strip() and not _SEVERAL.search(_BRACES.sub("", value))
             return [value] if plain and kind == "string" else value
-        fits = kind in _JSON_TYPES and isinstance(value, _JSON_TYPES[kind])
+        fits = isinstance(value, _JSON_TYPES.get(str(kind), ()))
         return [value] if fits and not isinstance(value, bool) else value
 
     def _read_object(self, given: dict[str, Any], part: JsonObject, depth: int) -> JsonObject:

@@ -138,7 +138,7 @@ class Writes(RuleBasedStateMachine):
     def shown(self, opened: dict[str, Any]) -> str:
         """What an address shows, without what may be another with every look."""
         task = opened.get("task", {})
-        free = {"uri", "claim", "released", "evidence"}
+        free = {"uri", "claim", "released", "evidence", "history"}
         kept = {name: value for name, value in task.items() if name not in free}
         cells = [cell["first_line"] for cell in opened.get("cells", ())]
         shown = (opened.get("text"), opened["title"], opened.get("tags"), sorted(kept), cells)

@@ -416,7 +416,7 @@ def _wanted_of(trash: int) -> list[int]:
         {"trash_s": 3},
         {"sort": "title"},
         {"preview_lines": 21},
-        {"tags": "x"},
+        {"tags": "x, y"},
         {"limit": "5 notes"},
     ],
 )

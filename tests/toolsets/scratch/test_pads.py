@@ -266,7 +266,7 @@ def test_tags_are_listed_apart_each_once_and_sorted(mine: Caller, theirs: Caller
         ("scratch_create", {"tags": ["t" * 201]}, "VALIDATION_ERROR"),
         ("scratch_create", {"metadata": {"title": 5}}, "VALIDATION_ERROR"),
         ("scratch_create", {"metadata": {"summary": ["s"]}}, "VALIDATION_ERROR"),
-        ("scratch_create", {"metadata": {"tags": "a"}}, "VALIDATION_ERROR"),
+        ("scratch_create", {"metadata": {"tags": 5}}, "VALIDATION_ERROR"),
         ("scratch_create", {"metadata": {"namespace": 5}}, "VALIDATION_ERROR"),
         ("scratch_create", {"metadata": {"x": "nul\x00"}}, "VALIDATION_ERROR"),
         ("scratch_create", {"metadata": {"\ud800": 1}}, "VALIDATION_ERROR"),

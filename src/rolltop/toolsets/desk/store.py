@@ -76,10 +76,12 @@ def remove_links(tx: Tx, link_ids: Sequence[str]) -> None:
 
 def all_links(tx: Tx) -> list[tuple[Link, datetime]]:
     """List the caller's links and when they were made, the oldest first."""
-    columns = (*(_l[name] for name in Link.__dataclass_fields__), _l.created_at)
-    mine = select(*columns).where(_l.user_id == tx.scope.user_id)
-    rows = tx.execute(mine.order_by(_l.created_at, _l.id)).all()
-    return [(Link(*row[:-1]), row[-1]) for row in rows]
+    mine = select(links).where(_l.user_id == tx.scope.user_id)
+    rows = tx.execute(mine.order_by(_l.created_at, _l.id)).mappings()
+    return [
+        (Link(*(row[name] for name in Link.__dataclass_fields__)), row["created_at"])
+        for row in rows
+    ]
 
 
 def links_at(

@@ -19,8 +19,8 @@ _MAX_CHANGES: Final = 5
 _TOLD_ELSEWHERE: Final = frozenset({"created", "changed"})
 
 
-def read_history(tx: Tx, task_id: str) -> list[JsonObject]:
-    """Return what was changed of one of the caller's tasks last, newest first.
+def read_history(tx: Tx, task_id: str) -> list[str]:
+    """Say what was changed of one of the caller's tasks last, a line each, newest first.
 
     Not what shows elsewhere: that it was made, and its comments.
     """
@@ -29,7 +29,7 @@ def read_history(tx: Tx, task_id: str) -> list[JsonObject]:
     texts = history.read_texts(tx, history.text_digests(entries))
     changes = ((entry, history.summarize(entry, texts)) for entry in entries)
     return [
-        {"at": format_timestamp(entry.at), "by": entry.client, "summary": summary}
+        f"{format_timestamp(entry.at)} {entry.client or 'unknown'}: {summary}"
         for entry, summary in changes
         if summary not in _TOLD_ELSEWHERE
     ]

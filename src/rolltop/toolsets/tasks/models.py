@@ -389,18 +389,10 @@ class CommentData(TypedDict):
     part: NotRequired[str]
 
 
-class ChangeData(TypedDict):
-    """What an operation changed of a task, such as `status pending → completed`."""
-
-    at: str
-    by: str
-    summary: str
-
-
 class TaskDetails(TaskData):
     """A task with what was changed and noted on it, newest first."""
 
-    history: NotRequired[list[ChangeData]]
+    history: NotRequired[list[str]]
 
     comments: NotRequired[list[CommentData]]
     earlier_comments: NotRequired[int]

@@ -232,7 +232,7 @@ class TaskService:
 
     def get_details(
         self, tx: Tx, task_id: str, user_id: str | None = None, before: int = 0
-    ) -> tuple[Task, list[JsonObject], list[Comment], int]:
+    ) -> tuple[Task, list[str], list[Comment], int]:
         """Return one task, what was changed last, its newest comments and how many are older.
 
         With `before` those before a version.

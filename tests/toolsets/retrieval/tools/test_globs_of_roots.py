@@ -90,7 +90,7 @@ def test_a_glob_that_begins_with_a_roots_name_is_matched_in_that_root(
         ("code", "!{src/,docs/}", {3}),
         ("{guide,src}", "!*.{txt,py}", {1, 6}),
         ("src", "!nothing.*", {5, 6}),
-        ("src", "!.", set()),
+        ("src", "!.", set[int]()),
         ("src/needle.md", "!*.py", {6}),
         (".", "!*.md", {2, 3, 5}),
         (None, "!*.md", {2, 3, 5}),
