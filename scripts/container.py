@@ -20,9 +20,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from packaging.tags import platform_tags
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def wait_for_start(server: subprocess.Popen[str]) -> int:
 async def ask(port: int, token: str, expected: list[str]) -> None:
     """Compare the server's tasks with those expected, and add one."""
     headers = {"Authorization": f"Bearer {token}"}
-    async with create_mcp_http_client(headers=headers) as http_client:
+    async with httpx2.AsyncClient(headers=headers) as http_client:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http_client)
         async with Client(transport) as client:
             listed: Any = (await client.call_tool("list_tasks", {})).structured_content
