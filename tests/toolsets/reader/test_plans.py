@@ -295,7 +295,7 @@ def test_no_word_of_the_query_occurs(two: Shelf) -> None:
         {"file_paths": ["manual.md"] * 21, "query": "a", "budget_tokens": 300},
         {"file_paths": ["manual.md"], "query": "  ?! ", "budget_tokens": 300},
         {"file_paths": ["manual.md"], "query": "a", "budget_tokens": 100},
-        {"file_paths": "manual.md", "query": "a", "budget_tokens": 300},
+        {"file_paths": "manual.md, guide.md", "query": "a", "budget_tokens": 300},
         {"file_paths": ["manual.md"], "query": "a"},
     ],
 )

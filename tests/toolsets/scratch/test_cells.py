@@ -209,7 +209,7 @@ def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:
         ({"language": "py", "content": 5}, "cell.content"),
         ({"language": "py", "content": "nul\x00"}, "NUL"),
         ({"language": "py", "content": "\udc00"}, "surrogate"),
-        ({"language": "py", "content": "", "tag": []}, "tags"),
+        ({"language": "py", "content": "", "tagz": []}, "tags"),
         ({"language": "py", "content": "", "tags": ["a", 5]}, "tags"),
         ({"language": "py", "content": "", "tags": [""]}, "tags"),
         ({"language": "py", "content": "", "validate": "yes"}, "validate"),
