@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.context import AppContext
+    from tests.databases import Clock
 
 _ALPHABET: Final = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
 numbers = count(1)
@@ -249,9 +250,13 @@ def bring(owner: Owner, folder: Path) -> dict[str, Any]:
     return desk_files.import_desk(owner.app, owner.principal, folder, ProgressBar(None))
 
 
-def fill(owner: Owner) -> None:
-    """Use every tool that writes, and keep the ids of what is there."""
-    call = owner.call
+def fill(owner: Owner, clock: Clock) -> None:
+    """Use every tool that writes, each a second later, and keep the ids of what is there."""
+
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        clock.advance(seconds=1)
+        return owner.call(tool, **arguments)
+
     plan: list[dict[str, Any]] = [
         {"title": f"Step {n}", "tags": ["hull"], "project": "ferry"} for n in range(4)
     ]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Database
     from tests.cli.conftest import Shell
+    from tests.databases import Clock
 
 
 @settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -55,12 +56,15 @@ def test_a_desk_that_is_imported_is_exported_byte_for_byte(
     database.write_sync(SYSTEM, delete_user, second.principal.user_id)
 
 
-def test_what_every_tool_wrote_is_shown_after_an_import(database: Database, tmp_path: Path) -> None:
+def test_what_every_tool_wrote_is_shown_after_an_import(
+    database: Database, clock: Clock, tmp_path: Path
+) -> None:
     first = Owner(make_desk(database))
-    fill(first)
+    fill(first, clock)
     writing = {tool.name for toolset in TOOLSETS for tool in toolset.tools if not tool.is_read_only}
     assert writing <= first.called
     before, seen = export(first, tmp_path / "a"), first.seen()
+    clock.advance(minutes=30)
     database.write_sync(SYSTEM, delete_user, first.principal.user_id)
 
     second = Owner(make_desk(database)).owned_by(first)
