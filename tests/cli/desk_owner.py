@@ -51,6 +51,7 @@ STEPS = st.one_of(
                 "evidence": st.just(["https://example.org/a", "https://example.org/b"]),
                 "requires_evidence": TRUE,
                 "reopen_on_change": st.booleans(),
+                "assignee": st.just("me"),
             },
         ),
         PICKS,

@@ -43,6 +43,7 @@ class Stage:
             "priority": 1,
             "tags": ["alpha", "beta"],
             "due_at": "2030-01-01T00:00:00Z",
+            "assignee": "me",
             **fields,
         }
         return self.call("add_task", **full)["data"]["task_id"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rolltop.core.accounts import DEFAULT_EMAIL
 from tests.web.visitor import Visitor
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def test_every_field_is_changed_and_cleared(site: Site, ann: Visitor) -> None:
         "priority": "1",
         "due_at": "2027-01-31",
         "project": "red",
+        "assignee": "me",
         "tags": "a\nb",
         "blocked_by": other,
         "links": "https://example.org/x",
@@ -67,12 +69,18 @@ def test_every_field_is_changed_and_cleared(site: Site, ann: Visitor) -> None:
     assert (task["priority"], task["tags"], task["blocked_by"]) == (1, ["a", "b"], [other])
     assert (task["project"], task["links"]) == ("red", ["https://example.org/x"])
     assert task["comments"][0]["text"] == "by hand"
+    assert task["assignee"] == DEFAULT_EMAIL
     assert "other" in page.text
+    for path_shown in (path, "/tasks", "/tasks/table?project=red&assignee=me"):
+        assert DEFAULT_EMAIL in ann.get(path_shown).text, path_shown
     cleared = dict.fromkeys(fields, "") | {"title": "new", "action": "save"}
     ann.submit(ann.get(path).forms[-1], **cleared)
     task = agent("get_task", task_id=task_id)["data"]
-    gone = {"description", "priority", "due_at", "project", "tags", "blocked_by", "links"}
-    assert not gone & task.keys()
+    assert not (fields.keys() - {"title", "comment"}) & task.keys()
+    form = ann.get(path).forms[-1]
+    assert form.fields["assignee"] == ""
+    page = ann.submit(form, assignee="nobody", action="save")
+    assert (page.status, "is no member" in page.text) == (400, True)
 
 
 def test_a_change_that_an_agent_was_faster_with_is_a_conflict_that_keeps_the_text(

@@ -29,6 +29,7 @@ PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "tag": ("label",),
     "links": ("link",),
     "kinds": ("kind",),
+    "assignee": ("assigned_to", "assign_to"),
     "blocked_by": ("depends_on", "dependencies"),
     "parent_id": ("parent", "parent_task_id"),
     "if_version": ("version", "expected_version"),

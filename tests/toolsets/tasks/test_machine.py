@@ -62,8 +62,8 @@ def seen(tx: Tx, project: str | None) -> tuple[list[Task], Task | None, dict[str
     """Return all that a connection sees of a project."""
     found, more = TASKS.list_tasks(tx, FilterInput(project=project), limit=200)
     assert not more
-    best = TASKS.next_task(tx, project=project)
-    return found, best, TASKS.count_waiting(tx, project=project)
+    best = TASKS.next_task(tx, FilterInput(project=project))
+    return found, best, TASKS.count_waiting(tx, FilterInput(project=project))
 
 
 class Histories(RuleBasedStateMachine):

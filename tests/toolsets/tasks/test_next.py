@@ -99,7 +99,7 @@ def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
     def work_off(tx: Tx) -> None:
         for _ in wanted:
             expected = in_order(seen(tx))
-            best = TASKS.next_task(tx)
+            best = TASKS.next_task(tx, FilterInput())
             assert (best.id if best else None) == (expected[0] if expected else None)
             if best is not None:
                 TASKS.complete_task(tx, best.id)

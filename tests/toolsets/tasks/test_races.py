@@ -192,4 +192,4 @@ def test_of_four_processes_one_gets_each_task(
     tasks = [mine.add(str(n)) for n in range(25)]
     won = [task for seen in race(database_url, me.user_id, verb, *tasks) for task in seen]
     assert sorted(won) == sorted(tasks)
-    assert database.read_sync(me, TASKS.next_task) is None
+    assert database.read_sync(me, TASKS.next_task, FilterInput()) is None

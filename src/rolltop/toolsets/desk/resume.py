@@ -116,7 +116,9 @@ class _Reader:
         service: TaskService | None = self._service(TASKS)
         if service is None:
             return
-        found = service.list_open(self._tx, self._project, ready=MAX_READY, limit=MAX_OPEN)
+        found = service.list_open(
+            self._tx, self._project, ready=MAX_READY, limit=MAX_OPEN, for_caller=True
+        )
         for task in found.begun:
             ends = task.claimed_until or task.lapsed_at
             fields = {"by": task.claimed_by, "until": ends and format_minute(ends)}

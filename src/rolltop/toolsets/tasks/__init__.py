@@ -49,6 +49,7 @@ TOOLSET: Final = Toolset(
     journal_kinds=("task",),
     error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",
+        "NOT_A_MEMBER": "The assignee is no member of the workspace, or several.",
         "TITLE_TOO_LONG": "The title has more than 200 characters.",
         "DESCRIPTION_TOO_LONG": "The description has more than 2000 characters.",
         "INVALID_ID": "An id is not a UUID, or begins several ids.",

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, cast
 
+from rolltop.core.accounts import is_email
 from rolltop.core.addresses import full_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.db import Tx
@@ -257,6 +258,13 @@ def _lease(value: object) -> Lease | None:
     return Lease(claim_hash, parse_timestamp(given.get("expires_at")), holder)
 
 
+def _address(value: object) -> str:
+    text = input_checks.assignee(str(value))
+    if text is None or not is_email(text):
+        raise InvalidArgument("the assignee is no e-mail address")
+    return text
+
+
 def _comments(value: object) -> tuple[Comment, ...]:
     found: dict[int, Comment] = {}
     for given in _entries(value):
@@ -294,6 +302,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "evidence": _evidence,
     "requires_evidence": bool,
     "reopen_on_change": bool,
+    "assignee": _address,
     "deleted_at": parse_timestamp,
     "lease": _lease,
     "comments": _comments,

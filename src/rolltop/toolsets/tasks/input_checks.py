@@ -130,6 +130,11 @@ def project(text: str) -> str:
     return trimmed
 
 
+def assignee(text: str) -> str | None:
+    """Return a trimmed e-mail address, or another name, in lower case; None for a blank one."""
+    return require_storable(text, "assignee").strip().lower() or None
+
+
 def comment(text: str) -> str | None:
     """Return a trimmed comment of up to 2000 characters; None for a blank one."""
     trimmed = require_storable(text, "comment").strip()
@@ -162,6 +167,7 @@ def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
         "evidence": tuple,
         "requires_evidence": bool,
         "reopen_on_change": bool,
+        "assignee": assignee,
     }
     present = {name: value for name, value in vars(task_input).items() if value is not None}
     return {name: checks[name](value) for name, value in present.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,6 +13,8 @@ from typing_extensions import TypedDict
 
 from rolltop.core import cursor
 from rolltop.core.addresses import record_address, show_address
+from rolltop.core.arguments import value_preview
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.evidence import Evidence, State
 from rolltop.core.pagination import NextCall, VerbatimText, format_timestamp
 
@@ -44,7 +47,7 @@ CURSOR: Final = "tasks"
 STORED_COLUMNS: Final = (
     *("id", "title", "description", "status", "created_at", "updated_at", "version"),
     *("priority", "due_at", "links", "claimed_until", "claimed_by", "project"),
-    *("acceptance", "evidence", "requires_evidence", "reopen_on_change"),
+    *("acceptance", "evidence", "requires_evidence", "reopen_on_change", "assignee"),
 )
 """The columns of a task's row that a Task holds."""
 COMMENTS_CURSOR: Final = "comments"
@@ -68,6 +71,7 @@ class TaskInput:
     evidence: Sequence[str | Evidence] | None = None
     requires_evidence: bool | None = None
     reopen_on_change: bool | None = None
+    assignee: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,17 +93,21 @@ class FilterInput:
     due_before: str | None = None
     project: str | None = None
     q: str | None = None
+    assignee: str | None = None
 
     def cursor_kind(self, user_id: str | None = None) -> str:
         """Return the kind of the cursors of a list of that user's tasks with these conditions."""
         status = None if self.status == "all" else self.status
         given = (status, self.tag, self.ready, self.parent_id, self.due_before, user_id)
-        return cursor.filtered_kind(CURSOR, *given, self.project, self.q)
+        return cursor.filtered_kind(CURSOR, *given, self.project, self.q, self.assignee)
 
 
 @dataclass(frozen=True)
 class TaskFilters:
-    """Filters that were checked; `own_project` lets tasks without a project pass as well."""
+    """Filters that were checked.
+
+    `own_project` lets tasks without one pass as well; those that were given to `others` do not.
+    """
 
     status: Status | None = None
     tag: str | None = None
@@ -108,6 +116,28 @@ class TaskFilters:
     due_before: datetime | None = None
     project: str | None = None
     own_project: str | None = None
+    assignee: str | None = None
+    others: tuple[str, ...] = ()
+
+
+_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+ID_PREFIX: Final = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
+    r"|[0-9a-f]{8,32}",
+    re.IGNORECASE | re.ASCII,
+)
+"""What may begin a UUID, or be one."""
+
+
+def parse_id(text: str, name: str = "task_id") -> str:
+    """Return a UUID in lower case. Raises InvalidArgument (INVALID_ID) for any other text."""
+    if not _ID.fullmatch(text):
+        raise InvalidArgument(
+            "Invalid ID format",
+            code="INVALID_ID",
+            hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
+        )
+    return text.lower()
 
 
 def hash_token(token: str) -> str:
@@ -213,6 +243,7 @@ class Task:
     evidence: tuple[Evidence, ...] = ()
     requires_evidence: bool = False
     reopen_on_change: bool = False
+    assignee: str | None = None
     evidence_state: State | None = field(default=None, compare=False)
     evidence_states: tuple[State | None, ...] = field(default=(), compare=False)
 
@@ -249,6 +280,7 @@ class Task:
         optional = {
             "description": self.description,
             "project": self.project,
+            "assignee": self.assignee,
             "priority": self.priority,
             "due_at": self.due_at and format_timestamp(self.due_at),
             "tags": list(self.tags) or None,
@@ -365,6 +397,7 @@ class TaskData(TypedDict):
     updated_at: str
     version: int
     project: NotRequired[str]
+    assignee: NotRequired[str]
     priority: NotRequired[int]
     due_at: NotRequired[str]
     tags: NotRequired[list[str]]

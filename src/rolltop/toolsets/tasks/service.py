@@ -18,16 +18,24 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import addresses, workspaces
-from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
-from rolltop.toolsets.tasks import claims, earlier, errors, evidence, input_checks, store
+from rolltop.toolsets.tasks import (
+    assignees,
+    claims,
+    earlier,
+    errors,
+    evidence,
+    input_checks,
+    store,
+)
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
 from rolltop.toolsets.tasks.models import (
+    ID_PREFIX,
     CheckedEvidence,
     Claim,
     ClaimAccess,
@@ -40,6 +48,7 @@ from rolltop.toolsets.tasks.models import (
     TaskInput,
     format_timestamp,
     hash_token,
+    parse_id,
 )
 from rolltop.toolsets.tasks.store import comments, graph, titles
 
@@ -50,17 +59,11 @@ else:
 
 UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 """The owner that nobody is."""
-_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-_ID_PREFIX: Final = re.compile(
-    r"[0-9a-f]{8}(-[0-9a-f]{0,4}|(-[0-9a-f]{4}){1,2}-[0-9a-f]{0,4}|(-[0-9a-f]{4}){3}-[0-9a-f]{0,11})?"
-    r"|[0-9a-f]{8,32}",
-    re.IGNORECASE | re.ASCII,
-)
-_DIGITS_OF_ID: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,2}", re.ASCII)
-_MAX_CANDIDATES: Final = 5
 _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
+_DIGITS_OF_ID: Final = 32
+_MAX_CANDIDATES: Final = 5
 _MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
 MAX_LOOKED_AT: Final = 200
@@ -75,7 +78,7 @@ def resolve_owner(tx: Tx, user_id: str | None) -> str:
     own = tx.scope.user_id
     if user_id is None:
         return own
-    named = identifier(user_id, "user_id")
+    named = parse_id(user_id, "user_id")
     if named != own and (
         IMPERSONATE not in tx.scope.permissions or workspaces.is_workspace(tx, named)
     ):
@@ -135,13 +138,12 @@ class TaskService:
         user_id: str | None,
         find_id: Callable[[str, str], str],
     ) -> Task:
-        fields = input_checks.task_fields(
-            replace(task_input, title=task_input.title or ""), find_id
-        )
+        given = replace(task_input, title=task_input.title or "")
+        fields = input_checks.task_fields(given, find_id)
         if fields.get("project") is None and user_id is None and self._has_projects:
             fields["project"] = tx.scope.project or None
         require_existing(tx, owner, fields)
-        added = store.insert_task(tx, owner, fields)
+        added = store.insert_task(tx, owner, assignees.resolve_assignee(tx, owner, fields))
         if added is None:
             raise errors.user_not_found(user_id)
         return added
@@ -205,7 +207,17 @@ class TaskService:
         parent_id = wanted.parent_id
         if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
             raise errors.not_found("parent_id")
+        wanted = replace(wanted, assignee=assignees.parse_filter(tx, owner, filters.assignee))
         return owner, self._in_project(tx, wanted, filters.project, user_id)
+
+    def _next_filters(
+        self, tx: Tx, filters: FilterInput, user_id: str | None
+    ) -> tuple[str, TaskFilters]:
+        """Return whose tasks next_task chooses from; unless asked for, not those of others."""
+        owner, wanted = self._filters(tx, filters, user_id)
+        if filters.assignee is None:
+            wanted = replace(wanted, others=assignees.list_others(tx, owner))
+        return owner, wanted
 
     def _in_project(
         self, tx: Tx, wanted: TaskFilters, project: str | None, user_id: str | None
@@ -241,28 +253,26 @@ class TaskService:
         owner, changes = resolve_owner(tx, user_id), earlier.read_history(tx, task.id)
         return task, changes, *comments.read_comments(tx, owner, task.id, before)
 
-    def next_task(
-        self,
-        tx: Tx,
-        user_id: str | None = None,
-        project: str | None = None,
-        tag: str | None = None,
-    ) -> Task | None:
+    def next_task(self, tx: Tx, filters: FilterInput, user_id: str | None = None) -> Task | None:
         """Return the best ready task: the most urgent, then the first due, then the oldest."""
-        owner, wanted = self._filters(tx, FilterInput(project=project, tag=tag), user_id)
+        owner, wanted = self._next_filters(tx, filters, user_id)
         found = store.best_ready_tasks(tx, owner, wanted)
         if not found and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
         return found[0] if found else None
 
-    def list_open(self, tx: Tx, project: str, *, ready: int, limit: int) -> OpenTasks:
+    def list_open(
+        self, tx: Tx, project: str, *, ready: int, limit: int, for_caller: bool = False
+    ) -> OpenTasks:
         """Return what is being worked on, what is next and what waits, of a project and of none.
 
-        Up to `limit` tasks of each kind, the most urgent first. No project stands for all.
+        Up to `limit` tasks of each kind, the most urgent first. No project stands for all. What is
+        next is `for_caller` where tasks that were given to other members are left out.
         """
         owner, wanted = tx.scope.user_id, TaskFilters(own_project=project or None)
         begun, blocked = store.begun_and_blocked_ids(tx, owner, wanted)
-        free = store.best_ready_tasks(tx, owner, wanted, ready + len(begun))
+        mine = replace(wanted, others=assignees.list_others(tx, owner)) if for_caller else wanted
+        free = store.best_ready_tasks(tx, owner, mine, ready + len(begun))
         waiting = store.read_tasks(tx, owner, blocked[:limit])
         blockers = list(dict.fromkeys(one for task in waiting for one in task.blocked_by))
         found = store.read_tasks(tx, owner, blockers)
@@ -322,14 +332,10 @@ class TaskService:
         ]
 
     def count_waiting(
-        self,
-        tx: Tx,
-        user_id: str | None = None,
-        project: str | None = None,
-        tag: str | None = None,
+        self, tx: Tx, filters: FilterInput, user_id: str | None = None
     ) -> JsonObject | None:
         """Return how many pending tasks next_task passes over, by why; None if there are none."""
-        owner, wanted = self._filters(tx, FilterInput(project=project, tag=tag), user_id)
+        owner, wanted = self._next_filters(tx, filters, user_id)
         claimed, blocked, overdue, until = store.count_waiting(tx, owner, wanted)
         if not claimed and not blocked:
             return None
@@ -377,6 +383,7 @@ class TaskService:
         errors.require_version(task, if_version)
         access = ClaimAccess.by(token, force=force)
         claims.require_access(tx, owner, task, access)
+        fields = assignees.resolve_assignee(tx, owner, fields, task.assignee)
         changed = {name: value for name, value in fields.items() if getattr(task, name) != value}
         if not changed and noted is None:
             return task
@@ -569,8 +576,8 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
 
     def find_id(text: str, name: str) -> str:
         given = text.strip()
-        if not _ID_PREFIX.fullmatch(given):
-            return identifier(given, name)
+        if not ID_PREFIX.fullmatch(given):
+            return parse_id(given, name)
         digits = given.replace("-", "").lower()
         if len(digits) == _DIGITS_OF_ID:
             return canonical_id(digits)
@@ -586,14 +593,3 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
         return found[0]
 
     return find_id
-
-
-def identifier(text: str, name: str = "task_id") -> str:
-    """Return a UUID in lower case. Raises InvalidArgument (INVALID_ID) for any other text."""
-    if not _ID.fullmatch(text):
-        raise InvalidArgument(
-            "Invalid ID format",
-            code="INVALID_ID",
-            hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
-        )
-    return text.lower()

@@ -57,11 +57,11 @@ _LONG_FIELDS: Final = frozenset(
 _AROUND_COMMENT: Final = 160
 """Tokens: what stands around a comment in an answer takes about as much; no budget is smaller."""
 
-Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY, description="0 most urgent")]
-DueAt = Annotated[str | None, Field(description="ISO date or time")]
+Priority = Annotated[int | None, Field(ge=-1, le=LOWEST_PRIORITY)]
 Links = Annotated[list[str] | None, Field(description="rolltop:// or https://")]
 Project = Annotated[str | None, Field(description="* is all")]
-Proof = Annotated[list[str] | None, Field(description="addresses, one for each of acceptance")]
+Proof = Annotated[list[str] | None, Field(description="addresses, one per acceptance")]
+Assignee = Annotated[str | None, Field(description="a member or me")]
 Requires = Annotated[bool | None, Field(description="to complete it")]
 Reopens = Annotated[bool | None, Field(description="if evidence changes")]
 Token = Annotated[str | None, Field(description="from claim_task")]
@@ -71,8 +71,8 @@ async def add_task(  # each is a field
     call: CallContext,
     title: str | None = None,
     description: str | None = None,
-    priority: Priority = None,
-    due_at: DueAt = None,
+    priority: Annotated[Priority, Field(description="0 most urgent")] = None,
+    due_at: Annotated[str | None, Field(description="ISO date or time")] = None,
     tags: list[str] | None = None,
     parent_id: str | None = None,
     blocked_by: Annotated[list[str] | None, Field(description="ids to finish first")] = None,
@@ -82,15 +82,16 @@ async def add_task(  # each is a field
     evidence: Proof = None,
     requires_evidence: Requires = None,
     reopen_on_change: Reopens = None,
+    assignee: Assignee = None,
     tasks: Annotated[
         list[JsonObject] | None,
-        Field(description="a plan of such tasks; blocked_by may hold indexes of earlier ones"),
+        Field(description="a plan; blocked_by takes indexes of earlier ones"),
     ] = None,
     user_id: str | None = None,
 ) -> JsonObject:
     """Add a task or a plan to the durable task list."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
-    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change)
+    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change, assignee)
     if tasks is None:
         given = await proofs.resolve_input(call, given)
         added = await call.write_once(_task_answer, _service(call).add_task, given, user_id)
@@ -181,17 +182,18 @@ def _index_as_text(value: object) -> object:
 async def list_tasks(
     call: CallContext,
     status: StatusFilter = "all",
-    q: Annotated[QueryText | None, Field(description="words")] = None,
+    q: QueryText | None = None,
     tag: str | None = None,
     ready: Annotated[bool | None, Field(description="not blocked, not claimed")] = None,
     parent_id: str | None = None,
     due_before: str | None = None,
     project: Project = None,
+    assignee: str | None = None,
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
     user_id: str | None = None,
 ) -> Page:
     """List or search tasks of this project, newest or best first."""
-    filters = FilterInput(status, tag, bool(ready), parent_id, due_before, project, q)
+    filters = FilterInput(status, tag, bool(ready), parent_id, due_before, project, q, assignee)
     kind = filters.cursor_kind(user_id)
     if q and q.strip():
         return await _search(call, filters, user_id, limit)
@@ -309,7 +311,7 @@ async def update_task(  # each is a field
     title: str | None = None,
     description: str | None = None,
     priority: Priority = None,
-    due_at: DueAt = None,
+    due_at: str | None = None,
     tags: list[str] | None = None,
     parent_id: str | None = None,
     blocked_by: list[str] | None = None,
@@ -319,6 +321,7 @@ async def update_task(  # each is a field
     evidence: list[str] | None = None,
     requires_evidence: bool | None = None,
     reopen_on_change: bool | None = None,
+    assignee: str | None = None,
     comment: Annotated[str | None, Field(description="progress, kept dated")] = None,
     token: str | None = None,
     force: bool = False,  # as the model sends it
@@ -327,7 +330,7 @@ async def update_task(  # each is a field
 ) -> JsonObject:
     """Change the given fields of a task; "", [] and priority -1 clear."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
-    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change)
+    given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change, assignee)
     given = await proofs.resolve_input(call, given)
     task = await call.write_once(
         _task_answer,
@@ -363,17 +366,18 @@ async def delete_task(
 
 async def next_task(
     call: CallContext,
-    project: Project = None,
+    project: str | None = None,
     tag: str | None = None,
+    assignee: Annotated[str | None, Field(description="else yours or nobody's")] = None,
     user_id: str | None = None,
 ) -> JsonObject:
     """Get the best ready task: most urgent, first due, oldest; else what is waiting."""
-    service = _service(call)
-    found = await call.read(service.next_task, user_id, project, tag)
+    service, filters = _service(call), FilterInput(project=project, tag=tag, assignee=assignee)
+    found = await call.read(service.next_task, filters, user_id)
     if found is not None:
         found = await proofs.mark_task(call, found)
         return {"success": True, "data": found.data}
-    waiting = await call.read(service.count_waiting, user_id, project, tag)
+    waiting = await call.read(service.count_waiting, filters, user_id)
     answer: JsonObject = {"success": True, "data": None}
     return {**answer, "waiting": waiting} if waiting else answer
 
@@ -516,7 +520,9 @@ TOOLS: Final = (
         idempotent=True,
         accepts_idempotency_key=True,
         argument_hints=_STATUS_HINTS,
-        blank_values=frozenset({"title", "description", "due_at", "parent_id", "project"}),
+        blank_values=frozenset(
+            {"title", "description", "due_at", "parent_id", "project", "assignee"}
+        ),
         aliases=(_seed_parameters("update_task", "task_id", "title", "description"),),
     ),
     Tool(

@@ -22,7 +22,7 @@ from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_
 _MAX_CARDS: Final = 50
 _MAX_DONE: Final = 20
 _PAGE_SIZE: Final = 50
-_FILTERS: Final = ("q", "status", "tag", "project", "due_before")
+_FILTERS: Final = ("q", "status", "tag", "project", "assignee", "due_before")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _fields_of(task: JsonObject) -> dict[str, str]:
     return fields | {name: "\n".join(task.get(name, ())) for name in _LISTS}
 
 
-_TEXTS: Final = ("title", "description", "priority", "due_at", "project", "parent_id")
+_TEXTS: Final = ("title", "description", "priority", "due_at", "project", "assignee", "parent_id")
 _LISTS: Final = ("tags", "blocked_by", "links")
 
 

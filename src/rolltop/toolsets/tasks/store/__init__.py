@@ -246,6 +246,12 @@ def existing_ids(tx: Tx, owner: str, task_ids: Iterable[str]) -> set[str]:
     return set(tx.execute(found).scalars())
 
 
+def has_assignee(tx: Tx, owner: str, assignee: str) -> bool:
+    """Whether a visible task of the owner was given to that address."""
+    given = select(tasks.c.id).where(*visible_conditions(owner), tasks.c.assignee == assignee)
+    return tx.execute(given.limit(1)).first() is not None
+
+
 def is_claim_holder(tx: Tx, owner: str, task_id: str, claim_hash: str) -> bool:
     """Whether the hash is that of the task's last claim, running or not."""
     same = select(tasks.c.id).where(
@@ -305,6 +311,8 @@ def _filter_values(tx: Tx, filters: TaskFilters) -> dict[str, Any]:
         "tag": filters.tag,
         "project": filters.project,
         "own_project": filters.own_project,
+        "assignee": filters.assignee,
+        "others": list(filters.others) or None,
     }
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -315,6 +323,7 @@ def _filter_conditions(given: frozenset[str]) -> list[Condition]:
         task_tags.c.user_id == _OWNER, task_tags.c.tag == bindparam("tag")
     )
     place = tuple_(bindparam("after_at", type_=UTCDateTime), bindparam("after", type_=Identifier))
+    others = bindparam("others", expanding=True, type_=String)
     conditions: dict[str, tuple[Condition, ...]] = {
         "status": (tasks.c.status == bindparam("status"),),
         "now": ready_conditions(_OWNER, _NOW),
@@ -325,6 +334,8 @@ def _filter_conditions(given: frozenset[str]) -> list[Condition]:
         "own_project": (
             or_(tasks.c.project == bindparam("own_project"), tasks.c.project.is_(None)),
         ),
+        "assignee": (tasks.c.assignee == bindparam("assignee"),),
+        "others": (or_(tasks.c.assignee.is_(None), tasks.c.assignee.not_in(others)),),
         "after": (tuple_(tasks.c.created_at, tasks.c.id) < place,),
     }
     return [one for name, some in conditions.items() if name in given for one in some]

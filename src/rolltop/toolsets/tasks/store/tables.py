@@ -19,6 +19,7 @@ from sqlalchemy import (
     text,
 )
 
+from rolltop.core.accounts import MAX_EMAIL_LENGTH
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
 from rolltop.core.journal.tables import Journaled, keep_journal
@@ -54,6 +55,7 @@ tasks: Final = Table(
     Column("evidence", JSONText),  # pairs of an address and a sha256
     Column("requires_evidence", Boolean),
     Column("reopen_on_change", Boolean),
+    Column("assignee", CodePointString(MAX_EMAIL_LENGTH)),
     UniqueConstraint("user_id", "id"),  # what the edges refer to, so that none joins two users
     CheckConstraint("status IN ('pending', 'completed')", name="status"),
     CheckConstraint("length(title) >= 1", name="title"),

@@ -20,7 +20,7 @@ _BATCH_SIZE: Final = 200
 _COLUMNS: Final = (
     *("id", "title", "status", "created_at", "updated_at", "version", "description", "priority"),
     *("due_at", "project", "deleted_at", "parent_id", "links", "acceptance", "evidence"),
-    *("requires_evidence", "reopen_on_change"),
+    *("requires_evidence", "reopen_on_change", "assignee"),
 )
 _LEASE_COLUMNS: Final = ("claim_hash", "claimed_until", "claimed_by")
 

@@ -1,20 +1,20 @@
 -- Written by `make schema` from the revisions beside this file.
 CREATE TABLE tasks (
-	id UUID NOT NULL,
-	user_id UUID NOT NULL,
+	id CHAR(32) NOT NULL,
+	user_id CHAR(32) NOT NULL,
 	title VARCHAR(200) NOT NULL,
 	description VARCHAR(2000),
-	status VARCHAR(9) COLLATE "C" NOT NULL,
-	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-	updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	status VARCHAR(9) NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
+	updated_at VARCHAR(27) NOT NULL,
 	version INTEGER NOT NULL,
 	priority INTEGER,
-	due_at TIMESTAMP WITH TIME ZONE,
-	parent_id UUID,
+	due_at VARCHAR(27),
+	parent_id CHAR(32),
 	links TEXT,
-	claim_hash VARCHAR(64) COLLATE "C",
-	claimed_until TIMESTAMP WITH TIME ZONE,
-	deleted_at TIMESTAMP WITH TIME ZONE,
+	claim_hash VARCHAR(64),
+	claimed_until VARCHAR(27),
+	deleted_at VARCHAR(27),
 	CONSTRAINT pk_tasks PRIMARY KEY (id),
 	CONSTRAINT uq_tasks_user_id_id UNIQUE (user_id, id),
 	CONSTRAINT fk_tasks_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
@@ -33,9 +33,9 @@ CREATE INDEX ix_tasks_parent_id_user_id_created_at_id ON tasks (parent_id, user_
 CREATE INDEX ix_tasks_deleted_at ON tasks (deleted_at);
 
 CREATE TABLE task_tags (
-	user_id UUID NOT NULL,
-	task_id UUID NOT NULL,
-	tag VARCHAR(50) COLLATE "C" NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	task_id CHAR(32) NOT NULL,
+	tag VARCHAR(50) NOT NULL,
 	CONSTRAINT pk_task_tags PRIMARY KEY (user_id, task_id, tag),
 	CONSTRAINT fk_task_tags_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
@@ -43,9 +43,9 @@ CREATE TABLE task_tags (
 CREATE INDEX ix_task_tags_user_id_tag_task_id ON task_tags (user_id, tag, task_id);
 
 CREATE TABLE task_blockers (
-	user_id UUID NOT NULL,
-	task_id UUID NOT NULL,
-	blocker_id UUID NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	task_id CHAR(32) NOT NULL,
+	blocker_id CHAR(32) NOT NULL,
 	CONSTRAINT pk_task_blockers PRIMARY KEY (user_id, task_id, blocker_id),
 	CONSTRAINT fk_task_blockers_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE,
 	CONSTRAINT fk_task_blockers_user_id_blocker_id FOREIGN KEY(user_id, blocker_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
@@ -64,23 +64,15 @@ ALTER TABLE tasks ADD COLUMN project VARCHAR(100);
 ALTER TABLE tasks ADD COLUMN claimed_by VARCHAR(200);
 
 CREATE TABLE task_comments (
-	user_id UUID NOT NULL,
-	task_id UUID NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	task_id CHAR(32) NOT NULL,
 	version INTEGER NOT NULL,
-	created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	created_at VARCHAR(27) NOT NULL,
 	author VARCHAR(200) NOT NULL,
 	text TEXT NOT NULL,
 	CONSTRAINT pk_task_comments PRIMARY KEY (user_id, task_id, version),
 	CONSTRAINT fk_task_comments_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_tags FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_blockers FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_comments FOR EACH ROW EXECUTE FUNCTION journal_rows();
 
 ALTER TABLE tasks ADD COLUMN acceptance TEXT;
 
@@ -91,3 +83,5 @@ ALTER TABLE tasks ADD COLUMN requires_evidence BOOLEAN;
 ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
 
 CREATE INDEX ix_tasks_user_id_updated_at ON tasks (user_id, updated_at) WHERE evidence IS NOT NULL;
+
+ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254);
