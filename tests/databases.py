@@ -23,7 +23,7 @@ from psycopg import sql
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database, engine
 from rolltop.core.principal import Principal
-from tests.postgresql import PostgreSQLServer, new_folder, running
+from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -168,9 +168,12 @@ def sqlite_url(sqlite_template: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _emptying(_worker_url: str) -> Iterator[psycopg.Connection]:
+def _emptying(
+    _worker_url: str, postgresql_server: PostgreSQLServer
+) -> Iterator[psycopg.Connection]:
     """Return a connection that empties this worker's store, made once: each is a process."""
-    with psycopg.connect(_worker_url, autocommit=True) as connection:
+    url = postgresql_server.url(f"worker_{os.getpid()}", SUPERUSER)
+    with psycopg.connect(url, autocommit=True) as connection:
         yield connection
 
 
@@ -243,6 +246,11 @@ def them(database: Database) -> Principal:
     return Principal.for_user(database.write_sync(SYSTEM, add_user, "them@example.org").id)
 
 
+def connect_as_system(url: str) -> psycopg.Connection:
+    """Connect to a PostgreSQL store by the driver alone, as one who sees the rows of all."""
+    return psycopg.connect(url, options="-c rolltop.tenant=*")
+
+
 @contextmanager
 def _connections_kept(patch: pytest.MonkeyPatch, database: str) -> Generator[None]:
     """Let a store's connections outlive it and serve the next one that is opened there.
@@ -284,10 +292,10 @@ def _empty(connection: psycopg.Connection) -> None:
 
 
 def _create_database(server: PostgreSQLServer, name: str, template: str = "template1") -> None:
-    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
-        sql.Identifier(name), sql.Identifier(template)
+    statement = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY FILE_COPY").format(
+        sql.Identifier(name), sql.Identifier(OWNER), sql.Identifier(template)
     )
-    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(server.url("postgres", SUPERUSER), autocommit=True) as connection:
         connection.execute(statement)
 
 
@@ -298,7 +306,7 @@ def _clone_template(server: PostgreSQLServer, name: str) -> None:
 
 def _drop_database(server: PostgreSQLServer, name: str) -> None:
     statement = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
-    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(server.url("postgres", SUPERUSER), autocommit=True) as connection:
         connection.execute(statement)
 
 

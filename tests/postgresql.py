@@ -17,9 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+import psycopg
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+OWNER: Final = "rolltop"
+SUPERUSER: Final = "postgres"
+_CREATE_OWNER: Final = """
+DO $$ BEGIN IF to_regrole('rolltop') IS NULL THEN
+    CREATE ROLE rolltop LOGIN;
+    ALTER DATABASE postgres OWNER TO rolltop;
+END IF; END $$
+"""
 _NOBODY: Final = 65534  # PostgreSQL refuses to run as root
 _MAX_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
 _MEMORY: Final = "/dev/shm"  # noqa: S108  # mkdtemp is safe there
@@ -71,9 +81,12 @@ class PostgreSQLServer:
         self._socket = folder / "socket"
         self._log = folder / "log"
 
-    def url(self, database: str) -> str:
-        """Return the URL of a database of this server."""
-        return f"postgresql://postgres@/{database}?host={quote(str(self._socket), safe='')}"
+    def url(self, database: str, role: str = OWNER) -> str:
+        """Return the URL of a database of this server, as a rule for the role that owns it.
+
+        Policies hold for that role, and for `postgres`, a superuser, they do not.
+        """
+        return f"postgresql://{role}@/{database}?host={quote(str(self._socket), safe='')}"
 
     def create(self) -> None:
         """Make the data folder: UTF-8, with a locale that is the same on every machine."""
@@ -86,7 +99,7 @@ class PostgreSQLServer:
             os.chown(self._log, _NOBODY, _NOBODY)
         self._run(
             "initdb",
-            "--username=postgres",
+            f"--username={SUPERUSER}",
             "--auth=trust",
             "--encoding=UTF8",
             "--locale-provider=builtin",
@@ -100,6 +113,8 @@ class PostgreSQLServer:
         settings = {**_SETTINGS, "unix_socket_directories": str(self._socket), **more}
         options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--log={self._log}", f"--options={options}")
+        with psycopg.connect(self.url("postgres", SUPERUSER), autocommit=True) as connection:
+            connection.execute(_CREATE_OWNER)
 
     def stop(self) -> None:
         """Stop the server as a machine that loses its power would, and return when it is gone."""
@@ -112,7 +127,12 @@ class PostgreSQLServer:
 
     def dump(self, database: str) -> str:
         """Return a database as SQL that any client can run."""
-        options = ("--no-owner", "--no-privileges", "--inserts", f"--dbname={self.url(database)}")
+        options = (
+            "--no-owner",
+            "--no-privileges",
+            "--inserts",
+            f"--dbname={self.url(database, SUPERUSER)}",
+        )
         done = subprocess.run(
             [str(_binaries(self.folder) / "pg_dump"), *options],
             check=True,

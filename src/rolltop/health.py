@@ -15,7 +15,7 @@ from rolltop.core.settings import DEFAULT_SOURCE
 if TYPE_CHECKING:
     from rolltop.core import accounts, db, pagination
     from rolltop.core.context import AppContext
-    from rolltop.core.db import revisions, sqlite
+    from rolltop.core.db import revisions, row_security, sqlite
     from rolltop.core.journal import history
     from rolltop.toolsets.notes.store import notebooks
     from rolltop.toolsets.notes.sync import service as sync
@@ -25,6 +25,7 @@ else:
     pagination = lazy("rolltop.core.pagination")
     sqlite = lazy("rolltop.core.db.sqlite")
     revisions = lazy("rolltop.core.db.revisions")
+    row_security = lazy("rolltop.core.db.row_security")
     history = lazy("rolltop.core.journal.history")
     notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
     sync = lazy("rolltop.toolsets.notes.sync.service")
@@ -104,6 +105,14 @@ def _check_store(app: AppContext) -> Iterator[DoctorResult]:
     yield DoctorResult("ok", "store", f"{path or shown} {how}; its schema is {heads}")
     if path is not None:
         yield _check_engine()
+    elif not app.database.read_sync(db.SYSTEM, lambda tx: row_security.is_enforced(tx.connection)):
+        yield DoctorResult(
+            "note",
+            "isolation",
+            "the role of database_url passes PostgreSQL's row-level security: what keeps users "
+            "apart are the statements alone",
+            "Let a role that is no superuser and has no BYPASSRLS own the database.",
+        )
 
 
 def _check_engine() -> DoctorResult:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.postgresql import OWNER, SUPERUSER
 from tests.workspace.test_sandbox import NOBODY, unprivileged
 from tests.workspace.trees import git
 
@@ -306,3 +307,12 @@ def test_a_store_that_may_not_be_looked_at(kept: Shell) -> None:
     assert findings(outcome.out)["store"][0].startswith("wrong ")
     for other in others:
         assert (other.code, "something failed" in other.err) == (1, False), other
+
+
+def test_a_role_that_passes_policies_is_told(shell: Shell, migrated_url: str) -> None:
+    shell.set("DATABASE_URL", migrated_url)
+    assert "isolation" not in findings(shell("doctor").out)
+    shell.set("DATABASE_URL", migrated_url.replace(OWNER, SUPERUSER, 1))
+    outcome = shell("doctor")
+    assert findings(outcome.out)["isolation"][0].startswith("note the role of database_url passes")
+    assert "no superuser" in outcome.out

@@ -343,11 +343,6 @@ def find_allowed(tx: Tx, wanted: Collection[Principal]) -> set[Principal]:
     }
 
 
-def is_allowed(tx: Tx) -> bool:
-    """Whether the transaction's caller may still call, for work that takes long."""
-    return bool(find_allowed(tx, [tx.scope]))
-
-
 def _ids(tx: Tx, condition: Any, of: Table) -> Sequence[str]:  # noqa: ANN401  # an SQL expression
     return tx.execute(select(of.c.id).where(condition)).scalars().all()
 

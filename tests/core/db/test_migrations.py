@@ -39,7 +39,7 @@ CORE_HEAD: Final = _branches()[0].head
 OWN = (
     *("journal_pending", "ix_journal_pending"),
     *("search_words", "search_terms", "ix_search_texts_words"),
-    *("search_whole_words", "ix_search_wholes_words", "ix_search_whole_parts_words"),
+    *("search_whole_words", "ix_search_wholes_words", "ix_search_whole_parts_words", "words_of_"),
 )
 REVISION: Final = """
 from alembic import op

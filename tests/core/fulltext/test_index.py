@@ -6,7 +6,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-import psycopg
 import pytest
 from sqlalchemy import func, select, text, update
 
@@ -24,6 +23,7 @@ from rolltop.core.fulltext import (
 )
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
+from tests.databases import connect_as_system
 from tests.fake_embedder import FakeEmbedder
 from tests.older_stores import back_to_core_0006
 
@@ -321,7 +321,7 @@ def test_blank_texts_of_an_older_store_leave_it(
     database.close()
     if database.url_kind == "postgresql":
         # Not in a transaction of ours: that ends with the journal.
-        with psycopg.connect(empty_url) as connection:
+        with connect_as_system(empty_url) as connection:
             for statement in back_to_core_0006("postgresql"):
                 connection.execute(statement.encode())
     again = make_database(empty_url)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
-import psycopg
 from psycopg import sql
 from sqlalchemy import select
 
@@ -15,6 +14,7 @@ from rolltop.core.fulltext import document_index, filters, tables
 from rolltop.core.fulltext.phrase_query import PhraseQuery, split_phrase
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
+from tests.databases import connect_as_system
 from tests.fake_embedder import FakeEmbedder
 from tests.older_stores import back_to_core_0006
 from tests.schema_scripts import without_script
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def rows(url: str, statement: LiteralString, *values: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(url) as connection:
+    with connect_as_system(url) as connection:
         return connection.execute(statement, values).fetchall()
 
 
@@ -65,7 +65,7 @@ def test_texts_of_an_older_store_are_found_after_it(
     url = postgres_url()
     mine, theirs = two_tenants(make_database(url))
     before = mine.hits("gold watch")
-    with psycopg.connect(url) as connection:  # as core_0003 left it
+    with connect_as_system(url) as connection:  # as core_0003 left it
         connection.execute(
             "UPDATE search_texts SET words ="
             " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
@@ -94,7 +94,7 @@ def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
     scope = Principal.for_user(database.write_sync(SYSTEM, add_user, "a@example.org").id)
     index = Index(database, scope, FakeEmbedder())
     count = 1000
-    with psycopg.connect(url) as connection:  # else it may learn about them at any moment
+    with connect_as_system(url) as connection:  # else it may learn about them at any moment
         for table in ("search_items", "search_filters", "search_parts", "search_texts"):
             connection.execute(
                 sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = off)").format(
@@ -167,7 +167,7 @@ def test_whole_texts_of_an_older_store_are_found_after_it(
     url = postgres_url()
     before = make_database(url)
     mine, theirs = two_shelves(before)
-    with psycopg.connect(url) as connection:  # as core_0004 left it
+    with connect_as_system(url) as connection:  # as core_0004 left it
         for table in ("search_wholes", "search_whole_parts"):
             unmarked = sql.SQL("ts_delete(words, '@' || replace(user_id::text, '-', ''))")
             connection.execute(

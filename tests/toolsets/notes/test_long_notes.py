@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import psycopg
-
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.principal import Principal
+from tests.databases import connect_as_system
 from tests.desks import make_desk
 from tests.schema_scripts import without_script
 from tests.toolsets.notes.caller import Caller
@@ -91,7 +90,7 @@ def test_notes_of_an_older_store_are_found_by_all_their_words(
 
 def _leave_as_before(url: str) -> None:
     """Make the index what notes_0001 left: parts of 5,000 words with 255 places of each word."""
-    with psycopg.connect(url) as connection:
+    with connect_as_system(url) as connection:
         connection.execute("DELETE FROM search_whole_parts")
         texts = "SELECT number, user_id, content FROM note_texts"
         for number, owner, content in connection.execute(texts).fetchall():

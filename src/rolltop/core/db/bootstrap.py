@@ -30,10 +30,11 @@ from rolltop.core.lazy_imports import lazy
 if TYPE_CHECKING:
     import sqlite3
 
-    from rolltop.core.db import migrator
+    from rolltop.core.db import migrator, row_security
     from rolltop.core.db.driver import Driver
-else:  # Alembic costs a quarter of a second
+else:  # Alembic costs a quarter of a second; PostgreSQL's driver comes with the extra
     migrator = lazy("rolltop.core.db.migrator")
+    row_security = lazy("rolltop.core.db.row_security")
 
 SQLITE_SUFFIXES: Final = ("-wal", "-journal", "-shm")
 """How the names end of what SQLite keeps beside a file."""
@@ -221,10 +222,12 @@ def _prepare_postgresql(address: DatabaseUrl, limits: EngineLimits, driver: Driv
     with engine.begin() as connection:
         connection.execute(text(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}"))
         connection.execute(text("SET LOCAL statement_timeout = 0"))
+        row_security.widen(connection)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         stored = _inspect_postgresql(address, connection)
         _refuse_unknown(address, stored, known)
         _upgrade(connection, known, stored)
+        row_security.protect_tables(connection)
 
 
 def _inspect_postgresql(address: DatabaseUrl, connection: Connection) -> frozenset[str]:

@@ -24,13 +24,14 @@ from rolltop.core.thread_pool import ThreadPool
 if TYPE_CHECKING:
     from sqlalchemy import Connection, CursorResult, Executable
 
-    from rolltop.core.db import bootstrap, engine, store
+    from rolltop.core.db import bootstrap, engine, row_security, store
     from rolltop.core.db.encryption import Encryption
     from rolltop.core.db.url import DatabaseKind
 else:
     engine = lazy("rolltop.core.db.engine")
     store = lazy("rolltop.core.db.store")
     bootstrap = lazy("rolltop.core.db.bootstrap")
+    row_security = lazy("rolltop.core.db.row_security")  # its driver comes with the extra
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,6 +78,11 @@ class Tx:
     ) -> CursorResult[Any]:
         """Return the result of one statement; a sequence of parameters runs it once for each."""
         return self.connection.execute(statement, parameters)
+
+    def widen(self) -> None:
+        """Let the rest of it see all tenants' rows: the caller may act as any user."""
+        if self.kind == "postgresql":
+            row_security.widen(self.connection)
 
 
 def utc_now() -> datetime:
@@ -272,6 +278,9 @@ class Database:
         return store.write(run, principal.user_id)
 
     def _transaction(self, connection: Connection, principal: Principal) -> Tx:
+        if self.url_kind == "postgresql":
+            tenant = None if principal is SYSTEM else principal.tenant_id
+            row_security.begin_as(connection, tenant)
         return Tx(connection, principal, self._clock(), self.url_kind, self._services)
 
     def _open_store(self) -> store.OpenStore:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from rolltop.core.db import row_security
 from rolltop.core.db.backup import fsync_directory, fsync_file
 from rolltop.core.db.revisions import VERSION_TABLE
 from rolltop.core.db.url import DatabaseUrl
@@ -26,7 +27,8 @@ def dump_store(address: DatabaseUrl, target: Path) -> None:
     partial = target.with_name(f"{target.name}.partial")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        _run(address, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "-f", partial)
+        options = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
+        _run(address, "pg_dump", *options, "-f", partial)
         fsync_file(partial)
         partial.replace(target)
         fsync_directory(target.parent)
@@ -80,6 +82,8 @@ def _run(address: DatabaseUrl, program: str, *arguments: str | Path, connects: b
     parts: dict[str, Any] = dict(conninfo_to_dict(_conninfo(address)))
     password = parts.pop("password", None)
     environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
+    naming = f"-c {row_security.SETTING}={row_security.EVERY_TENANT}"
+    parts["options"] = f"{parts.get('options', '')} {naming}".strip()
     command = [program, *map(str, arguments)]
     if connects:
         command.append(f"--dbname={make_conninfo(**parts)}")

@@ -9,7 +9,7 @@ from sqlalchemy import (
     Float,
     Select,
     Subquery,
-    Table,
+    TableClause,
     Text,
     and_,
     bindparam,
@@ -28,7 +28,7 @@ from rolltop.core.fulltext.bm25 import K1, B
 from rolltop.core.fulltext.filters import OWNER
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, is_prefix
 from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
-from rolltop.core.fulltext.tables import search_whole_parts, search_wholes, tenant_lexeme
+from rolltop.core.fulltext.tables import tenant_lexeme, words_of_whole_parts, words_of_wholes
 
 if TYPE_CHECKING:
     from rolltop.core.fulltext.document_index import PhraseShape
@@ -72,23 +72,23 @@ def values_of(tx: Tx, phrase_query: PhraseQuery) -> dict[str, Any]:
 
 def excluded_numbers() -> Select[int]:
     """Return the numbers of the texts that have one of the unwanted phrases, as a selection."""
-    w, p = search_wholes.c, search_whole_parts.c
-    in_a_part = select(p.whole_id).where(*_owner_clauses(search_whole_parts, "unwanted"))
-    mine, matches = _owner_clauses(search_wholes, "unwanted")
+    w, p = words_of_wholes.c, words_of_whole_parts.c
+    in_a_part = select(p.whole_id).where(*_owner_clauses(words_of_whole_parts, "unwanted"))
+    mine, matches = _owner_clauses(words_of_wholes, "unwanted")
     return select(w.id).where(mine, or_(matches, w.id.in_(in_a_part)))
 
 
 def matching_texts(shape: PhraseShape) -> Subquery:
     """Return `number` and `rank` (lower is better) of the texts that meet what is asked."""
-    w, p = search_wholes.c, search_whole_parts.c
-    in_short = [_owner_clauses(search_wholes, f"every_{at}")[1] for at in range(shape.all_of)]
+    w, p = words_of_wholes.c, words_of_whole_parts.c
+    in_short = [_owner_clauses(words_of_wholes, f"every_{at}")[1] for at in range(shape.all_of)]
     in_long = [_matches_any_part(f"every_{at}") for at in range(shape.all_of)]
     mean = func.avg(func.length(w.words)).over()
     norm = K1 * (1 - B + B * func.length(w.words) / func.greatest(mean, 1))
     short = select(
         w.id.label("number"),
         _rank(_score(shape, w.words, norm), in_short).label("rank"),
-    ).where(w.is_long.is_(False), *_owner_clauses(search_wholes, "all"))
+    ).where(w.is_long.is_(False), *_owner_clauses(words_of_wholes, "all"))
     parts = select(func.max(_score(shape, p.words, literal(K1)))).where(
         p.whole_id == w.id, p.user_id == OWNER
     )
@@ -114,12 +114,12 @@ def _score(shape: PhraseShape, words: Any, norm: Any) -> Any:  # noqa: ANN401  #
 
 
 def _matches_any_part(name: str) -> ColumnElement[bool]:
-    p = search_whole_parts.c
-    met = _owner_clauses(search_whole_parts, name)
-    return select(p.part).where(p.whole_id == search_wholes.c.id, *met).exists()
+    p = words_of_whole_parts.c
+    met = _owner_clauses(words_of_whole_parts, name)
+    return select(p.part).where(p.whole_id == words_of_wholes.c.id, *met).exists()
 
 
-def _owner_clauses(rows: Table, name: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _owner_clauses(rows: TableClause, name: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the conditions on the tenant's rows that have the words of this name."""
     return rows.c.user_id == OWNER, rows.c.words.op("@@", is_comparison=True)(_tsquery(name))
 

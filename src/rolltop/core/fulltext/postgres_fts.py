@@ -24,7 +24,12 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from rolltop.core.db import Tx
 from rolltop.core.fulltext.bm25 import K1, B, Expression, TermStatistics, is_prefix_term
 from rolltop.core.fulltext.filters import QueryFilter, filter_clauses
-from rolltop.core.fulltext.tables import search_parts, search_texts, tenant_lexeme
+from rolltop.core.fulltext.tables import (
+    search_parts,
+    search_texts,
+    tenant_lexeme,
+    words_of_texts,
+)
 
 _MAX_COUNTED_ROWS: Final = 20_000  # rows with one word
 _EQUAL_WEIGHTS: Final[ColumnClause[Any]] = literal_column("'{1,1,1,1}'::real[]")
@@ -91,7 +96,7 @@ class PostgresWordIndex:
         c = search_parts.c
         # By itself: without statistics (a new store) a join asks the index for each of the parts.
         met = (
-            select(search_texts.c.id)
+            select(words_of_texts.c.id)
             .where(*self._match_clauses(expression))
             .cte()
             .prefix_with("MATERIALIZED")
@@ -118,8 +123,8 @@ class PostgresWordIndex:
         """
         owner = self.tx.scope.tenant_id
         query = cast(f"'{tenant_lexeme(owner)}' & ({_tsquery_text(expression)})", TSQUERY)
-        matches = search_texts.c.words.op("@@", is_comparison=True)(query)
-        return search_texts.c.user_id == owner, matches
+        matches = words_of_texts.c.words.op("@@", is_comparison=True)(query)
+        return words_of_texts.c.user_id == owner, matches
 
 
 def occurrences_from_rank(

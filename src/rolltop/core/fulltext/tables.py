@@ -20,6 +20,7 @@ from sqlalchemy import (
     LargeBinary,
     PrimaryKeyConstraint,
     Table,
+    TableClause,
     Text,
     TypeDecorator,
     column,
@@ -152,6 +153,19 @@ search_whole_parts: Final = Table(
     PrimaryKeyConstraint("whole_id", "part"),
 )
 """PostgreSQL only: the words of long texts, of which one tsvector would lose some."""
+
+
+def _words_of(rows: Table, *names: str) -> TableClause:
+    return table(f"words_of_{rows.name}", *(column(name, rows.c[name].type) for name in names))
+
+
+# PostgreSQL only. A policy keeps `@@` from using an index, since that is not leakproof, and holds
+# for the name that a statement says: by these names, parents of the tables, words are matched.
+words_of_texts: Final = _words_of(search_texts, "id", "user_id", "words")
+words_of_wholes: Final = _words_of(search_wholes, "id", "user_id", "is_long", "words")
+words_of_whole_parts: Final = _words_of(search_whole_parts, "whole_id", "part", "user_id", "words")
+WORD_TABLES: Final = (words_of_texts, words_of_wholes, words_of_whole_parts)
+"""What they find are numbers: their things are read by names that policies hold for."""
 
 WORDS_TABLE: Final = "search_words"
 WHOLE_WORDS_TABLE: Final = "search_whole_words"

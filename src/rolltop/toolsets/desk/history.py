@@ -17,6 +17,7 @@ from rolltop.core.addresses import (
     show_address,
 )
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
+from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
@@ -199,7 +200,7 @@ async def wait_for_changes(call: CallContext, wanted: EntryFilter, seconds: floa
     while not page.items and left > 0:
         await asyncio.sleep(min(left, _POLL_INTERVAL))
         left -= _POLL_INTERVAL
-        if not await call.read(accounts.is_allowed):
+        if not await call.app.database.read(SYSTEM, accounts.find_allowed, [call.principal]):
             break
         now = await call.read(history.last_sequence)
         if now != last:

@@ -83,6 +83,8 @@ def resolve_owner(tx: Tx, user_id: str | None) -> str:
         IMPERSONATE not in tx.scope.permissions or workspaces.is_workspace(tx, named)
     ):
         return UNKNOWN_OWNER_ID
+    if named != own:
+        tx.widen()
     return named
 
 

@@ -243,3 +243,33 @@ CREATE TABLE identities (
 );
 
 CREATE INDEX ix_identities_user_id ON identities (user_id);
+
+CREATE TABLE words_of_search_texts (id BIGINT NOT NULL, user_id UUID NOT NULL, words TSVECTOR NOT NULL);
+
+ALTER TABLE search_texts INHERIT words_of_search_texts;
+
+CREATE POLICY words ON words_of_search_texts FOR SELECT USING (true);
+
+ALTER TABLE words_of_search_texts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE words_of_search_texts FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE words_of_search_wholes (id BIGINT NOT NULL, user_id UUID NOT NULL, is_long BOOLEAN NOT NULL, words TSVECTOR NOT NULL);
+
+ALTER TABLE search_wholes INHERIT words_of_search_wholes;
+
+CREATE POLICY words ON words_of_search_wholes FOR SELECT USING (true);
+
+ALTER TABLE words_of_search_wholes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE words_of_search_wholes FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE words_of_search_whole_parts (whole_id BIGINT NOT NULL, part INTEGER NOT NULL, user_id UUID NOT NULL, words TSVECTOR NOT NULL);
+
+ALTER TABLE search_whole_parts INHERIT words_of_search_whole_parts;
+
+CREATE POLICY words ON words_of_search_whole_parts FOR SELECT USING (true);
+
+ALTER TABLE words_of_search_whole_parts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE words_of_search_whole_parts FORCE ROW LEVEL SECURITY;

@@ -1,0 +1,78 @@
+"""Row-level security on PostgreSQL: the second lock between tenants, behind the statements' own.
+
+Every transaction says at its beginning whose it is. The policy of each table with a tenant's rows
+lets through only those, for the tables' owner too. A transaction that says nothing fails at the
+first such table.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, cast
+from uuid import UUID
+
+import psycopg
+from psycopg.pq import ExecStatus
+from sqlalchemy import text
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+EVERY_TENANT: Final = "*"
+"""What the setting says in transactions that see all rows."""
+TENANT_COLUMNS: Final = ("user_id", "workspace_id")
+"""A table with one of these columns holds a tenant's rows."""
+SETTING: Final = "rolltop.tenant"
+
+# By subqueries, which run once a statement and not for each row. NOT NULL and not a comparison: the
+# planner takes it for true, and so makes the plans that it makes without the policy.
+_POLICY: Final = (
+    "{column} = (SELECT CAST(nullif(current_setting('rolltop.tenant'), '*') AS uuid))"
+    " OR (SELECT nullif(current_setting('rolltop.tenant') = '*', false)) IS NOT NULL"
+)
+_UNPROTECTED: Final = text(
+    "SELECT rows.relname, owner.attname FROM pg_class AS rows"
+    " JOIN pg_attribute AS owner ON owner.attrelid = rows.oid AND owner.attname = ANY(:columns)"
+    " WHERE rows.relnamespace = CAST(current_schema() AS regnamespace) AND rows.relkind = 'r'"
+    " AND NOT rows.relrowsecurity ORDER BY rows.relname"
+)
+
+
+def begin_as(connection: Connection, tenant: str | None) -> None:
+    """Begin the connection's transaction as a tenant's or, for None, the system's.
+
+    It takes no way there and back of its own: the driver sends BEGIN alone otherwise. Raises
+    ValueError for what is no tenant's id.
+    """
+    named = EVERY_TENANT if tenant is None else UUID(tenant)
+    naming = f"SET LOCAL {SETTING} = '{named}'"
+    driver = cast("psycopg.Connection", connection.connection.driver_connection)
+    begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN READ WRITE"
+    if driver.isolation_level is not None:
+        begin += f" ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}"
+    with suppress(psycopg.OperationalError):
+        done = driver.pgconn.exec_(f"{begin}; {naming}".encode())
+        if done.status == ExecStatus.COMMAND_OK:
+            return
+    connection.exec_driver_sql(naming)  # fails as any statement does: the connection is lost
+
+
+def widen(connection: Connection) -> None:
+    """Let the rest of a transaction see all rows, for a caller who may act as any user."""
+    connection.exec_driver_sql(f"SET LOCAL {SETTING} = '{EVERY_TENANT}'")
+
+
+def protect_tables(connection: Connection) -> None:
+    """Give every table of tenants' rows its policy that has none yet, in the open transaction."""
+    found = connection.execute(_UNPROTECTED, {"columns": list(TENANT_COLUMNS)}).all()
+    for name, column in found:
+        table, policy = f'ALTER TABLE "{name}"', _POLICY.format(column=column)
+        connection.exec_driver_sql(
+            f'CREATE POLICY tenant ON "{name}" USING ({policy}); '
+            f"{table} ENABLE ROW LEVEL SECURITY; {table} FORCE ROW LEVEL SECURITY"
+        )
+
+
+def is_enforced(connection: Connection) -> bool:
+    """Whether policies hold for the role of the connection: superusers pass them, for example."""
+    return bool(connection.execute(text("SELECT row_security_active('journal')")).scalar_one())
