@@ -114,15 +114,18 @@ def test_integrity_errors_pass_as_they_are(database: Database) -> None:
 
 
 def test_a_write_for_a_user_who_is_gone_says_so(database: Database) -> None:
-    def add_token(tx: Tx, owner: str) -> None:
+    def add_tokens(tx: Tx, count: int) -> None:
+        owner = tx.scope.user_id
         values = {"name": "t", "token_hash": owner, "read_only": False, "created_at": tx.now}
-        tx.execute(access_tokens.insert(), {"id": str(uuid.uuid4()), "user_id": owner, **values})
+        for _ in range(count):
+            new = {"id": str(uuid.uuid4()), "user_id": owner, **values}
+            tx.execute(access_tokens.insert(), new)
 
     there, gone = database.write_sync(SYSTEM, add_user, "ada@example.org").id, str(uuid.uuid4())
     with pytest.raises(UserDeleted):
-        database.write_sync(Principal.for_user(gone), add_token, gone)
+        database.write_sync(Principal.for_user(gone), add_tokens, 1)
     with pytest.raises(IntegrityError):  # a fault of who wrote the statement
-        database.write_sync(Principal.for_user(there), add_token, gone)
+        database.write_sync(Principal.for_user(there), add_tokens, 2)
 
 
 def test_an_error_never_shows_the_values_of_a_statement(database: Database) -> None:
