@@ -70,13 +70,14 @@ def test_texts_of_an_older_store_are_found_after_it(
             "UPDATE search_texts SET words ="
             " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
         )
+    assert mine.ids("gold") == []
+    with connect_as_system(url) as connection:
         connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
         for statement in back_to_core_0006("postgresql"):
             connection.execute(statement.encode())
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
         )
-    assert mine.ids("gold") == []
     monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
     again = make_database(url)
     assert Index(again, mine.scope, mine.embedder).hits("gold watch") == before
@@ -173,12 +174,13 @@ def test_whole_texts_of_an_older_store_are_found_after_it(
             connection.execute(
                 sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
             )
+    assert found(before, mine, GOLD) == 0
+    with connect_as_system(url) as connection:
         for statement in back_to_core_0006("postgresql"):
             connection.execute(statement.encode())
         connection.execute(
             "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
         )
-    assert found(before, mine, GOLD) == 0
     monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
     again = make_database(url)
     assert (found(again, mine, GOLD), found(again, theirs, GOLD)) == (2, 2)

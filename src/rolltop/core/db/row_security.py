@@ -24,11 +24,11 @@ TENANT_COLUMNS: Final = ("user_id", "workspace_id")
 """A table with one of these columns holds a tenant's rows."""
 SETTING: Final = "rolltop.tenant"
 
-# By subqueries, which run once a statement and not for each row. NOT NULL and not a comparison: the
-# planner takes it for true, and so makes the plans that it makes without the policy.
+# By a subquery, which runs once a statement and not for each row. NOT NULL and not a comparison:
+# the planner takes it for true, and so makes the plans that it makes without the policy.
 _POLICY: Final = (
     "{column} = (SELECT CAST(nullif(current_setting('rolltop.tenant'), '*') AS uuid))"
-    " OR (SELECT nullif(current_setting('rolltop.tenant') = '*', false)) IS NOT NULL"
+    " OR nullif(current_setting('rolltop.tenant') = '*', false) IS NOT NULL"
 )
 _UNPROTECTED: Final = text(
     "SELECT rows.relname, owner.attname FROM pg_class AS rows"
