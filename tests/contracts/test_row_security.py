@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, event, exc
 
 from rolltop.core.accounts import add_user
-from rolltop.core.db import SYSTEM, row_security
+from rolltop.core.db import SYSTEM, engine
 from rolltop.core.fulltext.tables import WORD_TABLES
 from rolltop.core.principal import Principal
 from tests.contracts.samples import Stage
@@ -155,7 +155,7 @@ def test_direct_statements_reach_no_row_of_anothers_and_none_without_a_tenant(
         assert database.read_sync(everybody, attempt, count) == 1, table
         with (
             psycopg.connect(migrated_url) as unnamed,
-            pytest.raises(psycopg.errors.UndefinedObject, match=row_security.SETTING),
+            pytest.raises(psycopg.errors.UndefinedObject, match=engine.SETTING),
         ):
             unnamed.execute(count.encode())
     for table in WORD_TABLES:  # of these, searches read the words of all

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import migrator, row_security
     from rolltop.core.db.driver import Driver
-else:  # Alembic costs a quarter of a second; PostgreSQL's driver comes with the extra
+else:  # Alembic costs a quarter of a second
     migrator = lazy("rolltop.core.db.migrator")
     row_security = lazy("rolltop.core.db.row_security")
 

@@ -31,7 +31,7 @@ else:
     engine = lazy("rolltop.core.db.engine")
     store = lazy("rolltop.core.db.store")
     bootstrap = lazy("rolltop.core.db.bootstrap")
-    row_security = lazy("rolltop.core.db.row_security")  # its driver comes with the extra
+    row_security = lazy("rolltop.core.db.row_security")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -280,7 +280,7 @@ class Database:
     def _transaction(self, connection: Connection, principal: Principal) -> Tx:
         if self.url_kind == "postgresql":
             tenant = None if principal is SYSTEM else principal.tenant_id
-            row_security.begin_as(connection, tenant)
+            engine.begin_as(connection, tenant)
         return Tx(connection, principal, self._clock(), self.url_kind, self._services)
 
     def _open_store(self) -> store.OpenStore:

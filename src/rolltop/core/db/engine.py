@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from uuid import UUID
 
 from sqlalchemy import Connection, Dialect, Engine, NullPool, QueuePool, create_engine, event, exc
 
@@ -24,6 +26,7 @@ from rolltop.core.errors import Unavailable
 if TYPE_CHECKING:
     import sqlite3
 
+    import psycopg
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
     from sqlalchemy.sql.selectable import ExecutableReturnsRows
@@ -36,6 +39,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SETTING: Final = "rolltop.tenant"
+"""Where a transaction on PostgreSQL says whose it is."""
+EVERY_TENANT: Final = "*"
+"""What it says there if it sees all rows."""
 MAX_VALUES: Final = 400
 """Values bound in one statement."""
 _STEPS_BETWEEN_CHECKS: Final = 20_000  # of SQLite's virtual machine: well under a millisecond
@@ -135,6 +142,24 @@ def driver_connection(connection: Connection) -> sqlite3.Connection:
     if connection.dialect.name != "sqlite":
         raise TypeError("this engine is of another driver")
     return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def begin_as(connection: Connection, tenant: str | None) -> None:
+    """Begin the connection's transaction as a tenant's or, for None, the system's.
+
+    It takes no way there and back of its own: the driver sends BEGIN alone otherwise. Raises
+    ValueError for what is no tenant's id.
+    """
+    named = EVERY_TENANT if tenant is None else UUID(tenant)
+    naming = f"SET LOCAL {SETTING} = '{named}'"
+    driver = cast("psycopg.Connection", connection.connection.driver_connection)
+    begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN READ WRITE"
+    if driver.isolation_level is not None:
+        begin += f" ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}"
+    with suppress(connection.dialect.loaded_dbapi.OperationalError):
+        if not driver.pgconn.exec_(f"{begin}; {naming}".encode()).error_message:
+            return
+    connection.exec_driver_sql(naming)  # fails as any statement does: the connection is lost
 
 
 def _sqlite_engine(

@@ -10,8 +10,8 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from rolltop.core.db import row_security
 from rolltop.core.db.backup import fsync_directory, fsync_file
+from rolltop.core.db.engine import EVERY_TENANT, SETTING
 from rolltop.core.db.revisions import VERSION_TABLE
 from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import InvalidArgument, NotFound, Unavailable
@@ -82,7 +82,7 @@ def _run(address: DatabaseUrl, program: str, *arguments: str | Path, connects: b
     parts: dict[str, Any] = dict(conninfo_to_dict(_conninfo(address)))
     password = parts.pop("password", None)
     environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
-    naming = f"-c {row_security.SETTING}={row_security.EVERY_TENANT}"
+    naming = f"-c {SETTING}={EVERY_TENANT}"
     parts["options"] = f"{parts.get('options', '')} {naming}".strip()
     command = [program, *map(str, arguments)]
     if connects:

@@ -7,22 +7,17 @@ first such table.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final, cast
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
-import psycopg
-from psycopg.pq import ExecStatus
 from sqlalchemy import text
+
+from rolltop.core.db.engine import EVERY_TENANT, SETTING
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-EVERY_TENANT: Final = "*"
-"""What the setting says in transactions that see all rows."""
 TENANT_COLUMNS: Final = ("user_id", "workspace_id")
 """A table with one of these columns holds a tenant's rows."""
-SETTING: Final = "rolltop.tenant"
 
 # By a subquery, which runs once a statement and not for each row. NOT NULL and not a comparison:
 # the planner takes it for true, and so makes the plans that it makes without the policy.
@@ -36,25 +31,6 @@ _UNPROTECTED: Final = text(
     " WHERE rows.relnamespace = CAST(current_schema() AS regnamespace) AND rows.relkind = 'r'"
     " AND NOT rows.relrowsecurity ORDER BY rows.relname"
 )
-
-
-def begin_as(connection: Connection, tenant: str | None) -> None:
-    """Begin the connection's transaction as a tenant's or, for None, the system's.
-
-    It takes no way there and back of its own: the driver sends BEGIN alone otherwise. Raises
-    ValueError for what is no tenant's id.
-    """
-    named = EVERY_TENANT if tenant is None else UUID(tenant)
-    naming = f"SET LOCAL {SETTING} = '{named}'"
-    driver = cast("psycopg.Connection", connection.connection.driver_connection)
-    begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN READ WRITE"
-    if driver.isolation_level is not None:
-        begin += f" ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}"
-    with suppress(psycopg.OperationalError):
-        done = driver.pgconn.exec_(f"{begin}; {naming}".encode())
-        if done.status == ExecStatus.COMMAND_OK:
-            return
-    connection.exec_driver_sql(naming)  # fails as any statement does: the connection is lost
 
 
 def widen(connection: Connection) -> None:

@@ -79,12 +79,11 @@ def resolve_owner(tx: Tx, user_id: str | None) -> str:
     if user_id is None:
         return own
     named = parse_id(user_id, "user_id")
-    if named != own and (
-        IMPERSONATE not in tx.scope.permissions or workspaces.is_workspace(tx, named)
-    ):
+    if named == own:
+        return own
+    if IMPERSONATE not in tx.scope.permissions or workspaces.is_workspace(tx, named):
         return UNKNOWN_OWNER_ID
-    if named != own:
-        tx.widen()
+    tx.widen()
     return named
 
 
