@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import rolltop
+from rolltop.core.embedding import get_embedder
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.workspace import Roots
 from tests.desks import call_tool, make_desk
@@ -111,6 +112,7 @@ def test_a_warm_call_enters_few_files(
         assert not answer.is_error, answer.text
         return answer.structured
 
+    get_embedder()  # which the first search would begin to load beside its answer
     call(tool, **_ARGUMENTS[tool](call))
     arguments = _ARGUMENTS[tool](call)
     trace.is_on = True
