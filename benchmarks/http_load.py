@@ -1,0 +1,280 @@
+"""Many callers at once over HTTP on PostgreSQL: calls a second, waits by tool, errors, memory.
+
+`python -m benchmarks.http_load [SECONDS] [PROCESSES]`: 200 callers, each with a connection of its
+own, twenty users with a token each; every caller makes its next call as soon as the last one is
+answered. The mix is of all toolsets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import psutil
+
+from benchmarks.measure import Table, Times, machine
+from benchmarks.wire import ROLLTOP
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM, Database
+from tests.postgresql import new_folder, running
+from tests.server.processes import MODERN, rpc_request, sse_or_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECONDS: Final = 300.0
+CALLERS: Final = 200
+USERS: Final = 20
+_FIRST_PORT: Final = 18_750
+_WORDS: Final = "harbour tide pilot rope lamp chart signal anchor cargo crane quay buoy".split()
+_ROOT: Final = Path(__file__).parents[1]
+_UNLIMITED: Final = {
+    "ROLLTOP_HTTP_RATE_LIMIT": "0",
+    "ROLLTOP_HTTP_MAX_CONCURRENT_CALLS": "0",
+    "ROLLTOP_HTTP_MAX_CLIENT_CONNECTIONS": "1000",
+}
+MIX: Final = {
+    "add_task": 8,
+    "list_tasks": 12,
+    "next_task": 6,
+    "complete_task": 4,
+    "note_save": 8,
+    "note_list": 8,
+    "note_get": 6,
+    "scratch_create": 3,
+    "scratch_append_cell": 8,
+    "scratch_read": 6,
+    "repo_search": 8,
+    "repo_smart_search": 4,
+    "repo_open_file": 6,
+    "smart_read": 3,
+    "read_section": 3,
+    "desk_search": 3,
+    "desk_read": 2,
+    "desk_resume": 2,
+}
+"""How often each tool is called, of a hundred calls."""
+
+
+class Caller:
+    """One client: its connection, what it has made, and what its calls took."""
+
+    def __init__(self, number: int, port: int, token: str) -> None:
+        """Connect later; the number decides what it calls."""
+        self._random = random.Random(number)  # noqa: S311  # the same each time
+        self._port, self._token = port, token
+        self.tasks: list[str] = []
+        self.note = self.pad = ""
+        self.times: defaultdict[str, list[float]] = defaultdict(list)
+        self.errors: Counter[str] = Counter()
+
+    async def run(self, end: float) -> None:
+        """Call until the time is up."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        for name in ("add_task", "note_save", "scratch_create"):
+            await self._call(reader, writer, name)
+        tools, weights = list(MIX), list(MIX.values())
+        while perf_counter() < end:
+            (name,) = self._random.choices(tools, weights)
+            await self._call(reader, writer, name)
+        writer.close()
+
+    async def _call(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str
+    ) -> None:
+        body, headers = rpc_request(
+            "tools/call", {"name": name, "arguments": self._arguments(name)}, era=MODERN
+        )
+        headers |= {
+            "host": f"127.0.0.1:{self._port}",
+            "authorization": f"Bearer {self._token}",
+            "content-length": str(len(body)),
+        }
+        lines = "".join(f"{key}: {value}\r\n" for key, value in headers.items())
+        started = perf_counter()
+        writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
+        status, answer = await _read_response(reader)
+        self.times[name].append(perf_counter() - started)
+        result = sse_or_json(answer).get("result", {}) if status == 200 else {}  # noqa: PLR2004
+        if status != 200 or result.get("isError"):  # noqa: PLR2004  # HTTP's
+            code = result.get("structuredContent", {}).get("code", "")
+            self.errors[f"{name} {status} {code}".strip()] += 1
+            return
+        self._keep(name, result["structuredContent"])
+
+    def _arguments(self, name: str) -> dict[str, Any]:
+        words = " ".join(self._random.sample(_WORDS, 3))
+        text = f"# {words}\n\n" + "\n".join(
+            " ".join(self._random.choices(_WORDS, k=10)) for _ in range(8)
+        )
+        cell = {"language": "md", "content": text}
+        page = self._random.choice(("README.md", "docs/architecture.md", "CHANGELOG.md"))
+        source = "src/rolltop/core/pagination.py"
+        given: dict[str, dict[str, Any]] = {
+            "add_task": {"title": words, "description": text, "tags": ["load"]},
+            "list_tasks": {"limit": 20},
+            "complete_task": {"task_id": self.tasks[-1] if self.tasks else ""},
+            "note_save": {"text": text},
+            "note_list": {"query": words.split()[0], "limit": 10},
+            "note_get": {"id": self.note},
+            "scratch_create": {"metadata": {"title": words}, "cells": [cell]},
+            "scratch_append_cell": {"scratch_id": self.pad, "cell": cell},
+            "scratch_read": {"scratch_id": self.pad},
+            "repo_search": {"query": self._random.choice(("def fits_budget", "raise", "cursor"))},
+            "repo_smart_search": {"query": "where is a cursor decoded", "limit": 5},
+            "repo_open_file": {"path": source, "start_line": 1, "end_line": 60},
+            "smart_read": {"path": page},
+            "read_section": {"path": page, "section_heading": "1"},
+            "desk_search": {"query": words},
+            "desk_read": {"uri": f"rolltop://note/{self.note}"},
+        }
+        return given.get(name, {})
+
+    def _keep(self, name: str, answer: dict[str, Any]) -> None:
+        """Remember what later calls are about."""
+        if name == "add_task":
+            self.tasks.append(answer["data"]["task_id"])
+        elif name == "complete_task":
+            self.tasks.pop()
+        elif name == "note_save":
+            self.note = answer["id"]
+        elif name == "scratch_create":
+            self.pad = answer["scratchpad"]["scratch_id"]
+
+
+async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Return the status and the body of one response."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+    fields = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
+    status = int(head[0].split()[1])
+    if "content-length" in fields:
+        return status, await reader.readexactly(int(fields["content-length"]))
+    body = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return status, body
+
+
+@contextmanager
+def _serve(url: str, home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a server that answers at the port."""
+    command = [*ROLLTOP, "--http", f"127.0.0.1:{port}"]
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "DATABASE_URL": url,
+        "ROLLTOP_RETRIEVAL_ROOTS": f"code={_ROOT}",
+        **_UNLIMITED,
+    }
+    with (home / f"log.{port}").open("wb") as log:
+        process = subprocess.Popen(command, cwd=home, env=environment, stderr=log)  # noqa: S603
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+async def _wait_for(port: int) -> None:
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(0.1)
+            continue
+        writer.write(f"GET /ready HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode())
+        status, _body = await _read_response(reader)
+        writer.close()
+        if status == 200:  # noqa: PLR2004  # HTTP's
+            return
+        await asyncio.sleep(0.1)
+
+
+def _make_tokens(url: str) -> list[str]:
+    database = Database(url)
+    tokens: list[str] = []
+    for number in range(USERS):
+        user = database.write_sync(SYSTEM, accounts.add_user, f"u{number}@example.org")
+        plain, _token = database.write_sync(SYSTEM, accounts.create_token, user.id, "load")
+        tokens.append(plain)
+    database.close()
+    return tokens
+
+
+async def _measure(ports: list[int], tokens: list[str], seconds: float, pids: list[int]) -> Table:
+    for port in ports:
+        await _wait_for(port)
+    callers = [
+        Caller(number, ports[number % len(ports)], tokens[number % USERS])
+        for number in range(CALLERS)
+    ]
+    processes, memory = [psutil.Process(pid) for pid in pids], list[int]()
+    started = perf_counter()
+    end = started + seconds
+    running_calls = asyncio.gather(*(caller.run(end) for caller in callers))
+    for _ in count():
+        done, _waiting = await asyncio.wait({running_calls}, timeout=max(seconds / 10, 1.0))
+        memory.append(sum(process.memory_info().rss for process in processes) >> 20)
+        if done:
+            break
+    await running_calls
+    return _report(callers, perf_counter() - started, memory, len(ports))
+
+
+def _report(callers: list[Caller], seconds: float, memory: list[int], processes: int) -> Table:
+    errors: Counter[str] = sum((caller.errors for caller in callers), Counter())
+    rows: list[tuple[str, ...]] = []
+    everything: list[float] = []
+    for name in MIX:
+        times = [one for caller in callers for one in caller.times[name]]
+        everything += times
+        rows.append((name, str(len(times)), *_cells(times)))
+    rows.insert(0, ("all", str(len(everything)), *_cells(everything)))
+    how = (
+        f"{len(callers)} callers, {processes} server process(es), {seconds:.0f} s:"
+        f" {len(everything) / seconds:.0f} calls a second; errors {sum(errors.values())}"
+        f" {dict(errors.most_common(5)) if errors else ''}; memory of the servers over time, MB:"
+        f" {', '.join(map(str, memory))}."
+    )
+    return Table("Load over HTTP on PostgreSQL", how, ("tool", "calls", "p50", "p95", "p99"), rows)
+
+
+def _cells(times: list[float]) -> tuple[str, ...]:
+    found = Times(tuple(times or [0.0]))
+    return tuple(f"{found.at(part) * 1e3:.0f} ms" for part in (0.5, 0.95, 0.99))
+
+
+def main(seconds: float, processes: int) -> None:
+    """Print the table."""
+    folder = new_folder()
+    home = Path(tempfile.mkdtemp())
+    try:
+        with running(folder) as server, ExitStack() as stack:
+            url = server.url("postgres")
+            tokens = _make_tokens(url)
+            ports = [_FIRST_PORT + number for number in range(processes)]
+            started = [stack.enter_context(_serve(url, home, port)) for port in ports]
+            pids = [process.pid for process in started]
+            print(asyncio.run(_measure(ports, tokens, seconds, pids)).markdown())
+            print(machine())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    given = dict(enumerate(sys.argv))
+    main(float(given.get(1, SECONDS)), int(given.get(2, 1)))
