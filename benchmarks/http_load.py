@@ -8,7 +8,6 @@ answered. The mix is of all toolsets.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import shutil
 import subprocess
@@ -31,13 +30,24 @@ from tests.postgresql import new_folder, running
 from tests.server.processes import MODERN, rpc_request, sse_or_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 SECONDS: Final = 300.0
 CALLERS: Final = 200
 USERS: Final = 20
 _FIRST_PORT: Final = 18_750
-_WORDS: Final = "harbour tide pilot rope lamp chart signal anchor cargo crane quay buoy".split()
+_WORDS: Final = (
+    "harbour",
+    "tide",
+    "pilot",
+    "rope",
+    "lamp",
+    "chart",
+    "signal",
+    "anchor",
+    "cargo",
+    "quay",
+)
 _ROOT: Final = Path(__file__).parents[1]
 _UNLIMITED: Final = {
     "ROLLTOP_HTTP_RATE_LIMIT": "0",
@@ -106,7 +116,7 @@ class Caller:
         writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
         status, answer = await _read_response(reader)
         self.times[name].append(perf_counter() - started)
-        result = sse_or_json(answer).get("result", {}) if status == 200 else {}  # noqa: PLR2004
+        result: dict[str, Any] = sse_or_json(answer).get("result", {}) if status == 200 else {}  # noqa: PLR2004
         if status != 200 or result.get("isError"):  # noqa: PLR2004  # HTTP's
             code = result.get("structuredContent", {}).get("code", "")
             self.errors[f"{name} {status} {code}".strip()] += 1
@@ -168,7 +178,7 @@ async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 @contextmanager
-def _serve(url: str, home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def _serve(url: str, home: Path, port: int) -> Generator[subprocess.Popen[bytes]]:
     """Yield a server that answers at the port."""
     command = [*ROLLTOP, "--http", f"127.0.0.1:{port}"]
     environment = {
@@ -180,7 +190,7 @@ def _serve(url: str, home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]
         **_UNLIMITED,
     }
     with (home / f"log.{port}").open("wb") as log:
-        process = subprocess.Popen(command, cwd=home, env=environment, stderr=log)  # noqa: S603
+        process = subprocess.Popen(command, cwd=home, env=environment, stderr=log)
         try:
             yield process
         finally:
@@ -235,7 +245,7 @@ async def _measure(ports: list[int], tokens: list[str], seconds: float, pids: li
 
 
 def _report(callers: list[Caller], seconds: float, memory: list[int], processes: int) -> Table:
-    errors: Counter[str] = sum((caller.errors for caller in callers), Counter())
+    errors = sum((caller.errors for caller in callers), Counter[str]())
     rows: list[tuple[str, ...]] = []
     everything: list[float] = []
     for name in MIX:
