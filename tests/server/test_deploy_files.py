@@ -16,12 +16,14 @@ import pytest
 import yaml
 
 from rolltop.core import accounts
-from rolltop.core.db import SYSTEM, Database
+from rolltop.core.db import SYSTEM, Database, row_security
 from tests.forks import Forked
 from tests.server.processes import LEGACY, PATIENCE, Lines, rpc_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tests.postgresql import PostgreSQLServer
 
 PACKAGING = Path(__file__).parents[2] / "packaging"
 PUBLIC_NAME = "desk.example.org"
@@ -122,3 +124,22 @@ def test_nginx_of_the_compose_file_passes_on_to_its_processes() -> None:
     assert re.findall(r"listen (\S+);", text) == [published]
     passed_on = re.findall(r"server (\S+) max_fails", text)
     assert passed_on == [arguments[-1] for arguments, _ in compose_services().values()]
+
+
+def test_the_compose_file_makes_a_role_that_policies_hold_for(
+    own_postgresql_server: PostgreSQLServer,
+) -> None:
+    server = own_postgresql_server
+    content = yaml.safe_load((PACKAGING / "compose.yaml").read_text())["configs"]["role"]["content"]
+    environment = {
+        "PATH": f"{server.programs}:/usr/bin:/bin",
+        "PGHOST": str(server.folder / "socket"),
+        "POSTGRES_PASSWORD": "it's $HOME",
+    }
+    script = content.replace("$$", "$")  # as Compose reads it
+    subprocess.run(["/bin/sh", "-c", script], check=True, env=environment, capture_output=True)
+    url = f"{server.url('desk', 'desk')}&password=it%27s%20%24HOME"
+    database = Database(url)
+    database.write_sync(SYSTEM, accounts.add_user, "ann@example.org")
+    assert database.read_sync(SYSTEM, lambda tx: row_security.is_enforced(tx.connection))
+    database.close()
