@@ -13,6 +13,7 @@ from sqlalchemy import Engine, event, exc
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, engine
+from rolltop.core.errors import Unavailable
 from rolltop.core.fulltext.tables import WORD_TABLES
 from rolltop.core.principal import Principal
 from tests.contracts.samples import Stage
@@ -210,3 +211,25 @@ def test_without_the_first_lock_tools_answer_what_they_answer_with_it(
     assert len(changed) > len(QUESTIONS)
     assert answers(theirs) == after != before[1]
     assert [answer.is_error for answer in refused] == [True, False, True, True], refused
+
+
+def test_a_schema_with_capitals_in_its_name_is_protected_too(
+    migrated_url: str, make_database: MakeDatabase, connection: psycopg.Connection
+) -> None:
+    connection.execute('CREATE SCHEMA "Desk"')
+    connection.commit()
+    make_database(f"{migrated_url}&options=-csearch_path%3D%22Desk%22").open()
+    within = "relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'Desk')"
+    tables = "SELECT relrowsecurity FROM pg_class WHERE relname = 'tasks' AND "
+    assert connection.execute(tables + within).fetchall() == [(True,)]
+
+
+def test_a_database_that_its_operator_made_read_only_is_not_written_to(
+    migrated_url: str, make_database: MakeDatabase, connection: psycopg.Connection
+) -> None:
+    name = connection.info.dbname
+    connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    connection.commit()
+    database = make_database(migrated_url)
+    with pytest.raises(Unavailable):
+        database.write_sync(SYSTEM, add_user, "ann@example.org")

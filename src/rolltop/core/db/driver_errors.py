@@ -34,6 +34,7 @@ _SQLITE_REASONS: Final = {
 }
 
 _POSTGRESQL_REASONS: Final = {
+    "25006": "the database takes no writes now",
     "57014": "a statement passed its time limit",
     "55P03": "another transaction has kept a row for too long",
     "40001": "another transaction was in the way",

@@ -153,13 +153,13 @@ def begin_as(connection: Connection, tenant: str | None) -> None:
     named = EVERY_TENANT if tenant is None else UUID(tenant)
     naming = f"SET LOCAL {SETTING} = '{named}'"
     driver = cast("psycopg.Connection", connection.connection.driver_connection)
-    begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN READ WRITE"
+    begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN"
     if driver.isolation_level is not None:
         begin += f" ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}"
     with suppress(connection.dialect.loaded_dbapi.OperationalError):
         if not driver.pgconn.exec_(f"{begin}; {naming}".encode()).error_message:
             return
-    connection.exec_driver_sql(naming)  # fails as any statement does: the connection is lost
+    connection.exec_driver_sql(naming)  # fails as any statement does, where the connection is lost
 
 
 def _sqlite_engine(

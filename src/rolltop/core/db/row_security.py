@@ -28,7 +28,8 @@ _POLICY: Final = (
 _UNPROTECTED: Final = text(
     "SELECT rows.relname, owner.attname FROM pg_class AS rows"
     " JOIN pg_attribute AS owner ON owner.attrelid = rows.oid AND owner.attname = ANY(:columns)"
-    " WHERE rows.relnamespace = CAST(current_schema() AS regnamespace) AND rows.relkind = 'r'"
+    " WHERE rows.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
+    " AND rows.relkind = 'r'"
     " AND NOT rows.relrowsecurity ORDER BY rows.relname"
 )
 
