@@ -130,18 +130,43 @@ def test_an_import_says_what_it_did(filled: Shell, tmp_path: Path) -> None:
     assert call(shell, "get_task", task_id=task["task_id"])["data"]["title"] == "Changed here"
 
 
+@pytest.mark.parametrize("all_are_there", [True, False])
 def test_another_users_desk_is_imported_with_ids_of_its_own(
-    database: Database, tmp_path: Path
+    database: Database,
+    tmp_path: Path,
+    all_are_there: bool,  # noqa: FBT001  # a case
 ) -> None:
     first, second = (Owner(make_desk(database)) for _ in range(2))
     plan = [{"title": "a"}, {"title": "b", "blocked_by": [0]}]
     made = first.call("add_task", tasks=plan)["data"]
+    named = f"rolltop://task/{made[0]['task_id']}@1"
+    first.call("update_task", task_id=made[1]["task_id"], links=[named])
     export(first, tmp_path / "out")
+    if not all_are_there:
+        (file,) = (tmp_path / "out" / "tasks").glob("b*")
+        file.write_text(file.read_text().replace(made[1]["task_id"], str(uuid.uuid4())))
     assert bring(second, tmp_path / "out")["tasks"]["added"] == 2
     a, b = sorted(second.call("list_tasks")["data"], key=lambda task: task["title"])
     assert b["blocked_by"] == [a["task_id"]]
+    shown = second.call("get_task", task_id=b["task_id"])["data"]
+    assert shown["links"] == [f"rolltop://task/{a['task_id']}@1"]
     assert not {a["task_id"], b["task_id"]} & {one["task_id"] for one in made}
     assert bring(second, tmp_path / "out")["tasks"] == {"added": 0, "unchanged": 2, "kept": 0}
+
+
+def test_a_link_that_is_none_is_left_out_and_told(database: Database, tmp_path: Path) -> None:
+    first, second = (Owner(make_desk(database)) for _ in range(2))
+    export(first, tmp_path / "out")
+    manifest = tmp_path / "out" / "desk.json"
+    ends = {"from": "rolltop://note/a", "to": "rolltop://note/b"}
+    odd = [{"relation": ["relates"], **ends}, {"relation": {}, **ends}, 7]
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"links": odd}))
+    left_out = bring(second, tmp_path / "out")["left_out"]
+    assert [message.partition(": ")[2].partition(":")[0] for message in left_out] == [
+        "links[0]",
+        "links[1]",
+        "links[2]",
+    ]
 
 
 def test_what_a_file_says_of_a_cells_validation_is_not_believed(

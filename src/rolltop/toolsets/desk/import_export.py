@@ -56,17 +56,19 @@ def import_links(tx: Tx, given: object, task_ids: Mapping[str, str]) -> LinkImpo
         except InvalidArgument as error:
             result.refused.append(f"links[{at}]: {error.message}")
             continue
-        result.unchanged += link in here
-        result.added += link not in here
+        if link in here:
+            result.unchanged += 1
+            continue
         store.add_link(tx, link, made)
         here.add(link)
+        result.added += 1
     return result
 
 
 def _parse_link(entry: object, task_ids: Mapping[str, str]) -> tuple[Link, datetime]:
     given = cast("dict[str, Any]", entry if isinstance(entry, dict) else {})
     relation = given.get("relation")
-    if relation not in _RELATIONS:
+    if not isinstance(relation, str) or relation not in _RELATIONS:
         raise InvalidArgument(f"{value_preview(relation)} is no relation")
     source, target = (_parse_end(given.get(name), name, task_ids) for name in ("from", "to"))
     keys = (store.key_of(source.thing), store.key_of(target.thing))

@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, cast
 
 from rolltop.core.accounts import is_email
-from rolltop.core.addresses import full_address
+from rolltop.core.addresses import parse_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
@@ -157,13 +157,17 @@ def _with_ids(task: StoredTask, ids: Mapping[str, str]) -> StoredTask:
         id=ids.get(task.id, task.id),
         parent_id=task.parent_id and ids.get(task.parent_id, task.parent_id),
         blocked_by=tuple(sorted(ids.get(other, other) for other in task.blocked_by)),
-        links=tuple(_renamed_link(link, ids) for link in task.links),
+        links=tuple(_renamed_address(link, ids) for link in task.links),
     )
 
 
-def _renamed_link(link: str, ids: Mapping[str, str]) -> str:
-    own = link.removeprefix(full_address("task", ""))
-    return full_address("task", ids[own]) if own != link and own in ids else link
+def _renamed_address(uri: str, ids: Mapping[str, str]) -> str:
+    try:
+        address = parse_address(uri)
+    except InvalidArgument:  # of the web
+        return uri
+    is_renamed = address.kind == "task" and address.id in ids
+    return str(replace(address, id=ids[address.id])) if is_renamed else uri
 
 
 def _find_known(tx: Tx, added: Sequence[StoredTask]) -> set[str]:

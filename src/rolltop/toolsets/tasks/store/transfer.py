@@ -85,12 +85,13 @@ def _lease_columns(lease: Lease | None, latest: datetime) -> dict[str, Any]:
 
 
 def insert_details(tx: Tx, new: Sequence[StoredTask]) -> None:
-    """Insert what belongs to tasks that were inserted: parents, blockers, tags and comments."""
+    """Insert what belongs to tasks that were inserted: what they name, tags and comments."""
     owner = tx.scope.user_id
     for task in new:
-        if task.parent_id is not None:
+        if task.parent_id or task.links:
+            named = {name: getattr(task, name) for name in ("parent_id", "links")}
             mine = (tasks.c.user_id == owner, tasks.c.id == task.id)
-            tx.execute(update(tasks).where(*mine).values(parent_id=task.parent_id))
+            tx.execute(update(tasks).where(*mine).values(column_values(named)))
     children: list[tuple[Table, list[dict[str, Any]]]] = [
         (task_tags, [{"task_id": task.id, "tag": tag} for task in new for tag in task.tags]),
         (
