@@ -21,9 +21,11 @@ async function add({ data, hint }) {
   const waiting = [...tasks.values()].flatMap((task) => (task.status === "pending" && task.blocked_by) || []);
   const unknown = [...new Set(waiting)].filter((id) => !tasks.has(id) && !blockers.has(id));
   if (!unknown.length) return;
-  const found = await Promise.all(unknown.map((task_id) => call("get_task", { task_id })));
-  for (const one of found) blockers.set(one.data.task_id, one.data);
+  const found = await Promise.allSettled(unknown.map((task_id) => call("get_task", { task_id })));
+  for (const { value } of found) if (value) blockers.set(value.data.task_id, value.data);
   redraw();
+  const refused = found.find((one) => one.reason);
+  if (refused) throw refused.reason;
 }
 
 function waitsFor(task) {
@@ -50,10 +52,11 @@ function redraw() {
 
 function drawCard(task) {
   const isDone = task.status === "completed";
-  const { claim, released, priority, due_at, evidence } = task;
+  const { assignee, claim, released, priority, due_at, evidence } = task;
   const about = [
     priority === undefined ? "" : `priority ${priority}`,
     due_at && `due ${moment(due_at)}`,
+    assignee && `for ${assignee}`,
     claim && `${claim.by ?? "a client"} until ${moment(claim.expires_at)}`,
     released,
     evidence && `evidence ${evidence}`,

@@ -40,7 +40,7 @@ addEventListener("message", ({ source, data }) => {
 function follow({ theme, styles }) {
   const { style } = document.documentElement;
   if (theme) style.colorScheme = theme;
-  for (const [name, value] of Object.entries(styles?.variables ?? {})) style.setProperty(name, value);
+  for (const [name, value] of Object.entries(styles?.variables ?? {})) style.setProperty(name, value ?? "");
 }
 
 function say(text) {
