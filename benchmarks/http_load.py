@@ -97,6 +97,8 @@ class Caller:
         tools, weights = list(MIX), list(MIX.values())
         while perf_counter() < end:
             (name,) = self._random.choices(tools, weights)
+            if name == "complete_task" and not self.tasks:
+                continue
             await self._call(reader, writer, name)
         writer.close()
 
@@ -143,9 +145,9 @@ class Caller:
             "scratch_read": {"scratch_id": self.pad},
             "repo_search": {"query": self._random.choice(("def fits_budget", "raise", "cursor"))},
             "repo_smart_search": {"query": "where is a cursor decoded", "limit": 5},
-            "repo_open_file": {"path": source, "start_line": 1, "end_line": 60},
+            "repo_open_file": {"repo": "code", "path": source, "max_tokens": 1000},
             "smart_read": {"path": page},
-            "read_section": {"path": page, "section_heading": "1"},
+            "read_section": {"path": "docs/architecture.md", "section_heading": "Rules"},
             "desk_search": {"query": words},
             "desk_read": {"uri": f"rolltop://note/{self.note}"},
         }
