@@ -159,7 +159,7 @@ def test_a_link_that_is_none_is_left_out_and_told(database: Database, tmp_path: 
     export(first, tmp_path / "out")
     manifest = tmp_path / "out" / "desk.json"
     ends = {"from": "rolltop://note/a", "to": "rolltop://note/b"}
-    odd = [{"relation": ["relates"], **ends}, {"relation": {}, **ends}, 7]
+    odd: list[Any] = [{"relation": ["relates"], **ends}, {"relation": {}, **ends}, 7]
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"links": odd}))
     left_out = bring(second, tmp_path / "out")["left_out"]
     assert [message.partition(": ")[2].partition(":")[0] for message in left_out] == [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 import pytest
+from psycopg import sql
 from sqlalchemy import Engine, event, exc
 
 from rolltop.core.accounts import add_user
@@ -227,8 +228,8 @@ def test_a_schema_with_capitals_in_its_name_is_protected_too(
 def test_a_database_that_its_operator_made_read_only_is_not_written_to(
     migrated_url: str, make_database: MakeDatabase, connection: psycopg.Connection
 ) -> None:
-    name = connection.info.dbname
-    connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    freeze = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on")
+    connection.execute(freeze.format(sql.Identifier(connection.info.dbname)))
     connection.commit()
     database = make_database(migrated_url)
     with pytest.raises(Unavailable):
