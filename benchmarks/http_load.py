@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from contextlib import ExitStack, contextmanager
-from itertools import count
+from http import HTTPStatus
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -118,8 +118,10 @@ class Caller:
         writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
         status, answer = await _read_response(reader)
         self.times[name].append(perf_counter() - started)
-        result: dict[str, Any] = sse_or_json(answer).get("result", {}) if status == 200 else {}  # noqa: PLR2004
-        if status != 200 or result.get("isError"):  # noqa: PLR2004  # HTTP's
+        result: dict[str, Any] = (
+            sse_or_json(answer).get("result", {}) if status == HTTPStatus.OK else {}
+        )
+        if status != HTTPStatus.OK or result.get("isError"):
             code = result.get("structuredContent", {}).get("code", "")
             self.errors[f"{name} {status} {code}".strip()] += 1
             return
@@ -210,7 +212,7 @@ async def _wait_for(port: int) -> None:
         writer.write(f"GET /ready HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode())
         status, _body = await _read_response(reader)
         writer.close()
-        if status == 200:  # noqa: PLR2004  # HTTP's
+        if status == HTTPStatus.OK:
             return
         await asyncio.sleep(0.1)
 
@@ -237,11 +239,9 @@ async def _measure(ports: list[int], tokens: list[str], seconds: float, pids: li
     started = perf_counter()
     end = started + seconds
     running_calls = asyncio.gather(*(caller.run(end) for caller in callers))
-    for _ in count():
-        done, _waiting = await asyncio.wait({running_calls}, timeout=max(seconds / 10, 1.0))
+    while not running_calls.done():
+        await asyncio.wait({running_calls}, timeout=max(seconds / 10, 1.0))
         memory.append(sum(process.memory_info().rss for process in processes) >> 20)
-        if done:
-            break
     await running_calls
     return _report(callers, perf_counter() - started, memory, len(ports))
 

@@ -65,7 +65,7 @@ class Builder:
         self._buildah = ("buildah", *map(str, places))
 
     def __call__(self, *arguments: str | Path) -> str:
-        """Return what a command prints; raises if it fails."""
+        """Run a command and return its output; raises if it fails."""
         return run([*self._buildah, *arguments])
 
     def make_base(self, name: str, version: str) -> None:
@@ -188,7 +188,7 @@ async def ask(port: int, token: str, expected: list[str]) -> None:
 
 
 def run(command: Sequence[str | Path]) -> str:
-    """Return what a program prints; raises, with what it said, if it fails."""
+    """Run a program and return its output; raises with that if it fails."""
     done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{(done.stdout + done.stderr).decode()}")

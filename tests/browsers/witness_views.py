@@ -77,7 +77,7 @@ def page(browser: Browser, origin: str, server: HttpServer) -> Iterator[Page]:
 
 @pytest.fixture
 def show(page: Page, server: HttpServer) -> Show:
-    """Return what calls a tool in the host and shows its answer in the tool's view."""
+    """Return a function that calls a tool in the host and shows its answer in the tool's view."""
 
     def show_answer(tool: str, given: dict[str, Any] | None = None, **host: Any) -> FrameLocator:
         url = server.url.replace("127.0.0.1", "localhost")
@@ -106,7 +106,7 @@ def column(view: FrameLocator, name: str) -> Locator:
 
 
 def violations(page: Page) -> list[str]:
-    """Return what axe finds in the view, which the host's page holds in a frame."""
+    """List the violations that axe finds in the view, which the host's page holds in a frame."""
     [view] = [frame for frame in page.frames if frame.parent_frame]
     return [found["id"] for found in Axe().run(view).response["violations"]]
 

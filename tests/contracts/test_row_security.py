@@ -86,7 +86,7 @@ def owned_tables(connection: psycopg.Connection) -> list[tuple[str, str]]:
 
 
 def insert_statement(connection: psycopg.Connection, table: str, owned: str, owner: str) -> str:
-    """Return what inserts a row of an owner's, of made-up values."""
+    """Return an INSERT of a row of an owner's, of made-up values."""
     columns = connection.execute(
         "SELECT column_name, data_type FROM information_schema.columns"
         " WHERE table_name = %s AND is_nullable = 'NO' AND column_name <> %s",

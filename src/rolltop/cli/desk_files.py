@@ -298,8 +298,7 @@ class _Import:
         for name, found in histories.items():
             if name.startswith(f"{_HISTORY}/{_ERASED}/"):
                 with self._complaints(name):
-                    data = plain_files.read_file(found).data
-                    erased = portable_notes.parse_history(data, name)
+                    erased = _read_history(found)
                     self._write(portable_notes.import_erased, self._app.settings, erased)
         return asdict(counts)
 
@@ -310,8 +309,7 @@ class _Import:
         name = f"{_HISTORY}/{PurePosixPath(note.name).stem}.json"
         if name in histories:
             with self._complaints(name):
-                data = plain_files.read_file(histories[name]).data
-                history = portable_notes.parse_history(data, name)
+                history = _read_history(histories[name])
                 if history.id != note.id or history.local_version is None:
                     raise InvalidArgument(f"{name} is not the history of {note.name}")
                 return replace(note, history=history)
@@ -367,7 +365,7 @@ class _Import:
 
     def _folders(self, kind: str) -> list[str]:
         """Return the folders of a kind of things that are there and no links."""
-        places = (kind,) if kind == _HISTORY else (kind, f"{_TRASH}/{kind}")
+        places = (kind, f"{_TRASH}/{kind}")
         return [below for below in places if self._is_folder(below)]
 
     def _is_folder(self, below: str) -> bool:
@@ -402,6 +400,10 @@ class _Import:
         self, write: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return self._app.database.write_sync(self._principal, write, *args, **kwargs)
+
+
+def _read_history(found: plain_files.FoundFile) -> portable_notes.NoteHistory:
+    return portable_notes.parse_history(plain_files.read_file(found).data, found.name)
 
 
 def _require_new(item_id: str, seen: dict[str, str], name: str) -> None:

@@ -22,15 +22,14 @@ TENANT_COLUMNS: Final = ("user_id", "workspace_id")
 # By a subquery, which runs once a statement and not for each row. NOT NULL and not a comparison:
 # the planner takes it for true, and so makes the plans that it makes without the policy.
 _POLICY: Final = (
-    "{column} = (SELECT CAST(nullif(current_setting('rolltop.tenant'), '*') AS uuid))"
-    " OR nullif(current_setting('rolltop.tenant') = '*', false) IS NOT NULL"
+    "{column} = (SELECT CAST(nullif(current_setting('{setting}'), '{every}') AS uuid))"
+    " OR nullif(current_setting('{setting}') = '{every}', false) IS NOT NULL"
 )
 _UNPROTECTED: Final = text(
     "SELECT rows.relname, owner.attname FROM pg_class AS rows"
     " JOIN pg_attribute AS owner ON owner.attrelid = rows.oid AND owner.attname = ANY(:columns)"
     " WHERE rows.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
-    " AND rows.relkind = 'r'"
-    " AND NOT rows.relrowsecurity ORDER BY rows.relname"
+    " AND rows.relkind = 'r' AND NOT rows.relrowsecurity ORDER BY rows.relname"
 )
 
 
@@ -43,7 +42,8 @@ def protect_tables(connection: Connection) -> None:
     """Give every table of tenants' rows its policy that has none yet, in the open transaction."""
     found = connection.execute(_UNPROTECTED, {"columns": list(TENANT_COLUMNS)}).all()
     for name, column in found:
-        table, policy = f'ALTER TABLE "{name}"', _POLICY.format(column=column)
+        table = f'ALTER TABLE "{name}"'
+        policy = _POLICY.format(column=column, setting=SETTING, every=EVERY_TENANT)
         connection.exec_driver_sql(
             f'CREATE POLICY tenant ON "{name}" USING ({policy}); '
             f"{table} ENABLE ROW LEVEL SECURITY; {table} FORCE ROW LEVEL SECURITY"

@@ -9,6 +9,8 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy import CHAR, DateTime, Dialect, String, Text, TypeDecorator, Uuid
 from sqlalchemy.types import TypeEngine
 
+MAX_VERSION: Final = 2**30
+"""The largest version of a record that comes from a file; it leaves room to count on."""
 _UUID_DIGITS: Final = 32
 _EMPTY_LIST: Final = "[]"
 _decode: Final = json.JSONDecoder().decode

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 from rolltop.core.arguments import require_storable
 from rolltop.core.db import Tx
+from rolltop.core.db.types import MAX_VERSION
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.settings import Settings
 from rolltop.core.text.front_matter import parse_front_matter, render_front_matter
@@ -30,7 +31,6 @@ from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
 
 BATCH_SIZE: Final = 100
-_MAX_VERSION: Final = 2**30  # leaves the store room to count on
 _MAX_TIMESTAMP: Final = 1e11  # seconds; a greater date is not one
 _LISTS: Final = {"activeNotes": False, "trashedNotes": True}
 _FLAGS: Final = ("markdown", "pinned")
@@ -291,14 +291,14 @@ def parse_history(data: bytes, name: str) -> NoteHistory:
         content = replace(note.content, trash=fields.get("trash") is True)
         number = _parse_version(fields.get("local_version"), place)
         after = versions[-1].local_version if versions else 0
-        if not after < number < (current or _MAX_VERSION):
+        if not after < number < (current or MAX_VERSION):
             raise UnreadableNoteFile(f"{place} is out of order")
         versions.append(Version(number, None, "import", content, erased_at))
     return NoteHistory(note_id, current, tuple(versions))
 
 
 def _parse_version(value: object, name: str) -> int:
-    if type(value) is not int or not 1 <= value <= _MAX_VERSION:
+    if type(value) is not int or not 1 <= value <= MAX_VERSION:
         raise UnreadableNoteFile(f"{name} has no local_version")
     return value
 

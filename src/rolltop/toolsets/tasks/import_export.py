@@ -14,6 +14,7 @@ from rolltop.core.accounts import is_email
 from rolltop.core.addresses import parse_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.db import Tx
+from rolltop.core.db.types import MAX_VERSION
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.evidence import Evidence
 from rolltop.core.pagination import format_timestamp
@@ -29,8 +30,6 @@ from rolltop.toolsets.tasks.models import (
 from rolltop.toolsets.tasks.store import graph, transfer
 from rolltop.toolsets.tasks.store.transfer import Lease, StoredTask
 
-# Leaves the store room to count on.
-_MAX_VERSION: Final = 2**30
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -275,7 +274,7 @@ def _comments(value: object) -> tuple[Comment, ...]:
         entry = cast("dict[str, Any]", given if isinstance(given, dict) else {})
         if not {"version", "at", "by", "text"} <= entry.keys():
             raise InvalidArgument("a comment has version, at, by and text")
-        version = _integer(entry["version"], 1, _MAX_VERSION)
+        version = _integer(entry["version"], 1, MAX_VERSION)
         author = require_storable(str(entry["by"]), "by")[:MAX_AUTHOR_LENGTH]
         text = require_storable(str(entry["text"]), "comment")
         if version in found or not 1 <= len(text) < PLACES_OF_COMMENT:
@@ -290,7 +289,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "status": _status,
     "created_at": parse_timestamp,
     "updated_at": parse_timestamp,
-    "version": lambda value: _integer(value, 1, _MAX_VERSION),
+    "version": lambda value: _integer(value, 1, MAX_VERSION),
     "project": lambda value: input_checks.project(str(value)),
     "priority": lambda value: _integer(value, 0, LOWEST_PRIORITY),
     "due_at": lambda value: input_checks.parse_due(str(value)),

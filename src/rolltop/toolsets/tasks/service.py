@@ -248,10 +248,11 @@ class TaskService:
     ) -> tuple[Task, list[str], list[Comment], int]:
         """Return one task, what was changed last, its newest comments and how many are older.
 
-        With `before` those before a version.
+        With `before` those before a version, and no changes.
         """
         task = self.get_task(tx, task_id, user_id)
-        owner, changes = resolve_owner(tx, user_id), earlier.read_history(tx, task.id)
+        changes = [] if before else earlier.read_history(tx, task.id)
+        owner = resolve_owner(tx, user_id)
         return task, changes, *comments.read_comments(tx, owner, task.id, before)
 
     def next_task(self, tx: Tx, filters: FilterInput, user_id: str | None = None) -> Task | None:

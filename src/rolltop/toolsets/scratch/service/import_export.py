@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rolltop.core.arguments import parse_timestamp, value_preview
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
+from rolltop.core.db.types import MAX_VERSION
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
 from rolltop.toolsets.scratch.models import LABEL_KEYS
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 PAD_FILE: Final = "pad.json"
 _BATCH_SIZE: Final = 100
 _CELLS_AT_ONCE: Final = 20
-# Leaves the store room to count on.
-_MAX_VERSION: Final = 2**30
 _SUFFIX: Final = re.compile(r"[a-z0-9]{1,10}")
 _CELL_FILE: Final = re.compile(r"[^/\\:\0]+")
 
@@ -294,6 +293,6 @@ def _object_or_none(value: object, what: str) -> JsonObject | None:
 
 
 def _version(value: object) -> int:
-    if type(value) is not int or not 1 <= value <= _MAX_VERSION:
+    if type(value) is not int or not 1 <= value <= MAX_VERSION:
         raise InvalidArgument(f"version {value_preview(value)} is not a whole number from 1 on")
     return value
