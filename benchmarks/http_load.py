@@ -1,8 +1,9 @@
 """Many callers at once over HTTP on PostgreSQL: calls a second, waits by tool, errors, memory.
 
-`python -m benchmarks.http_load [SECONDS] [PROCESSES]`: 200 callers, each with a connection of its
-own, twenty users with a token each; every caller makes its next call as soon as the last one is
-answered. The mix is of all toolsets.
+`python -m benchmarks.http_load [SECONDS] [PROCESSES] [TOOL,TOOL]`: 200 callers, each with a
+connection of its own, twenty users with a token each; every caller makes its next call as soon as
+the last one is answered. The mix is of all toolsets unless tools are named. Where the processor's
+time went is told for the servers, the processes they start, PostgreSQL and the callers.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from time import perf_counter
@@ -80,8 +82,9 @@ MIX: Final = {
 class Caller:
     """One client: its connection, what it has made, and what its calls took."""
 
-    def __init__(self, number: int, port: int, token: str) -> None:
-        """Connect later; the number decides what it calls."""
+    def __init__(self, number: int, port: int, token: str, tools: tuple[str, ...]) -> None:
+        """Connect later; the number decides what it calls, of these tools."""
+        self._tools = tools
         self._random = random.Random(number)  # noqa: S311  # the same each time
         self._port, self._token = port, token
         self.tasks: list[str] = []
@@ -94,11 +97,11 @@ class Caller:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         for name in ("add_task", "note_save", "scratch_create"):
             await self._call(reader, writer, name)
-        tools, weights = list(MIX), list(MIX.values())
+        weights = [MIX[name] for name in self._tools]
         while perf_counter() < end:
-            (name,) = self._random.choices(tools, weights)
+            (name,) = self._random.choices(self._tools, weights)
             if name == "complete_task" and not self.tasks:
-                continue
+                name = "add_task"
             await self._call(reader, writer, name)
         writer.close()
 
@@ -167,6 +170,49 @@ class Caller:
             self.pad = answer["scratchpad"]["scratch_id"]
 
 
+class Processors:
+    """What the servers, the processes they start, PostgreSQL and the callers have computed."""
+
+    def __init__(self, servers: list[int], postgresql: int) -> None:
+        """Watch processes by their ids; PostgreSQL by its first one."""
+        self._servers = [psutil.Process(pid) for pid in servers]
+        self._postgresql = psutil.Process(postgresql)
+
+    def read(self) -> dict[str, float]:
+        """Seconds of processor time so far, by part."""
+        others = [(_own(one), _ended(one) + _live(one)) for one in self._servers]
+        return {
+            "servers": sum(own for own, _started in others),
+            "processes they start": sum(started for _own_time, started in others),
+            "PostgreSQL": _own(self._postgresql)
+            + _ended(self._postgresql)
+            + _live(self._postgresql),
+            "callers": time.process_time(),
+        }
+
+    def memory(self) -> int:
+        """Bytes that the servers have resident."""
+        return sum(process.memory_info().rss for process in self._servers)
+
+
+def _own(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _ended(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.children_user + times.children_system
+
+
+def _live(process: psutil.Process) -> float:
+    spent = 0.0
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            spent += _own(child) + _ended(child)
+    return spent
+
+
 async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """Return the status and the body of one response."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
@@ -228,38 +274,51 @@ def _make_tokens(url: str) -> list[str]:
     return tokens
 
 
-async def _measure(ports: list[int], tokens: list[str], seconds: float, pids: list[int]) -> Table:
+async def _measure(
+    ports: list[int], tokens: list[str], seconds: float, tools: tuple[str, ...], clock: Processors
+) -> Table:
     for port in ports:
         await _wait_for(port)
     callers = [
-        Caller(number, ports[number % len(ports)], tokens[number % USERS])
+        Caller(number, ports[number % len(ports)], tokens[number % USERS], tools)
         for number in range(CALLERS)
     ]
-    processes, memory = [psutil.Process(pid) for pid in pids], list[int]()
-    started = perf_counter()
+    memory = list[int]()
+    before, started = clock.read(), perf_counter()
     end = started + seconds
     running_calls = asyncio.gather(*(caller.run(end) for caller in callers))
     while not running_calls.done():
         await asyncio.wait({running_calls}, timeout=max(seconds / 10, 1.0))
-        memory.append(sum(process.memory_info().rss for process in processes) >> 20)
+        memory.append(clock.memory() >> 20)
     await running_calls
-    return _report(callers, perf_counter() - started, memory, len(ports))
+    took = perf_counter() - started
+    spent = {part: after - before[part] for part, after in clock.read().items()}
+    return _report(callers, took, memory, len(ports), spent)
 
 
-def _report(callers: list[Caller], seconds: float, memory: list[int], processes: int) -> Table:
+def _report(
+    callers: list[Caller],
+    seconds: float,
+    memory: list[int],
+    processes: int,
+    spent: dict[str, float],
+) -> Table:
     errors = sum((caller.errors for caller in callers), Counter[str]())
     rows: list[tuple[str, ...]] = []
     everything: list[float] = []
     for name in MIX:
         times = [one for caller in callers for one in caller.times[name]]
+        if not times:
+            continue
         everything += times
         rows.append((name, str(len(times)), *_cells(times)))
     rows.insert(0, ("all", str(len(everything)), *_cells(everything)))
+    each = ", ".join(f"{part} {time / len(everything) * 1e3:.2f}" for part, time in spent.items())
     how = (
         f"{len(callers)} callers, {processes} server process(es), {seconds:.0f} s:"
         f" {len(everything) / seconds:.0f} calls a second; errors {sum(errors.values())}"
         f" {dict(errors.most_common(5)) if errors else ''}; memory of the servers over time, MB:"
-        f" {', '.join(map(str, memory))}."
+        f" {', '.join(map(str, memory))}. Processor time of a call, ms: {each}."
     )
     return Table("Load over HTTP on PostgreSQL", how, ("tool", "calls", "p50", "p95", "p99"), rows)
 
@@ -269,7 +328,7 @@ def _cells(times: list[float]) -> tuple[str, ...]:
     return tuple(f"{found.at(part) * 1e3:.0f} ms" for part in (0.5, 0.95, 0.99))
 
 
-def main(seconds: float, processes: int) -> None:
+def main(seconds: float, processes: int, tools: tuple[str, ...]) -> None:
     """Print the table."""
     folder = new_folder()
     home = Path(tempfile.mkdtemp())
@@ -279,8 +338,9 @@ def main(seconds: float, processes: int) -> None:
             tokens = _make_tokens(url)
             ports = [_FIRST_PORT + number for number in range(processes)]
             started = [stack.enter_context(_serve(url, home, port)) for port in ports]
-            pids = [process.pid for process in started]
-            print(asyncio.run(_measure(ports, tokens, seconds, pids)).markdown())
+            first = int((server.data / "postmaster.pid").read_text().split()[0])
+            clock = Processors([process.pid for process in started], first)
+            print(asyncio.run(_measure(ports, tokens, seconds, tools, clock)).markdown())
             print(machine())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -289,4 +349,5 @@ def main(seconds: float, processes: int) -> None:
 
 if __name__ == "__main__":
     given = dict(enumerate(sys.argv))
-    main(float(given.get(1, SECONDS)), int(given.get(2, 1)))
+    named = tuple(filter(None, given.get(3, "").split(","))) or tuple(MIX)
+    main(float(given.get(1, SECONDS)), int(given.get(2, 1)), named)

@@ -83,6 +83,46 @@ def test_every_field_is_changed_and_cleared(site: Site, ann: Visitor) -> None:
     assert (page.status, "is no member" in page.text) == (400, True)
 
 
+def test_criteria_and_evidence_are_shown_changed_and_checked(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="measured: 12 ms")
+    task_id = agent("add_task", title="Make it fast")["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    switches = {"requires_evidence": "1", "reopen_on_change": "1"}
+    criteria = {"acceptance": "below 20 ms\nsaid in the docs", "evidence": note["uri"]}
+    page = ann.submit(ann.get(path).forms[-1], **criteria, **switches, action="save")
+    for shown in ("below 20 ms", "no evidence yet", "It reopens when that changes."):
+        assert shown in page.text
+    assert page.forms[-1].fields.items() >= {**criteria, **switches}.items()
+    refused = ann.submit(page.form(path), action="complete")
+    assert (refused.status, "said in the docs" in refused.text) == (409, True)
+    both = f"{note['uri']}\nhttps://example.org/docs"
+    page = ann.submit(page.forms[-1], evidence=both, action="save")
+    assert "no evidence yet" not in page.text
+    ann.submit(page.form(path), action="complete")
+    assert agent("get_task", task_id=task_id)["data"]["status"] == "completed"
+    form = ann.get(path).forms[-1]
+    del form.fields["requires_evidence"], form.fields["reopen_on_change"]
+    ann.submit(form, acceptance="", evidence="", action="save")
+    task = agent("get_task", task_id=task_id)["data"]
+    assert not {"acceptance", "evidence", *switches} & task.keys()
+    ann.submit(ann.get(path).form(path), action="delete")
+    assert ann.get(path).status == 200
+
+
+def test_saving_other_fields_leaves_changed_evidence_changed(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="measured: 12 ms")
+    task_id = agent("add_task", title="Make it fast", evidence=[note["uri"]])["data"]["task_id"]
+    agent("note_save", id=note["id"], local_version=note["local_version"], text="measured: 40 ms")
+    path = f"/tasks/{task_id}"
+    page = ann.submit(ann.get(path).forms[-1], title="Make it faster", action="save")
+    assert page.status == 200
+    (evidence,) = agent("get_task", task_id=task_id)["data"]["evidence"]
+    assert evidence["state"] == "changed"
+    assert f"{note['uri']} changed" in " ".join(page.text.split())
+
+
 def test_a_change_that_an_agent_was_faster_with_is_a_conflict_that_keeps_the_text(
     site: Site, ann: Visitor
 ) -> None:

@@ -49,7 +49,12 @@ def parse_filter(tx: Tx, owner: str, text: str | None) -> str | None:
 def list_others(tx: Tx, owner: str) -> tuple[str, ...]:
     """Return the other members' addresses; a user has none."""
     member = tx.scope.member
-    return tuple(one for one in _list_addresses(tx, owner) if one != member) if member else ()
+    return tuple(one for one in list_members(tx, owner) if one != member) if member else ()
+
+
+def list_members(tx: Tx, owner: str) -> list[str]:
+    """List the addresses of a workspace's members; a user has none."""
+    return [member.email for member in workspaces.list_members(tx, owner)]
 
 
 def _find_member(tx: Tx, owner: str, wanted: str) -> str | None:
@@ -60,7 +65,7 @@ def _find_member(tx: Tx, owner: str, wanted: str) -> str | None:
     own = _own_address(tx, owner)
     if wanted == ME or own is None:
         return own
-    shared = _list_addresses(tx, owner)
+    shared = list_members(tx, owner)
     members = shared or [own]
     meant = [one for one in members if wanted in {one, one.partition("@")[0]}]
     if len(meant) == 1:
@@ -73,10 +78,6 @@ def _find_member(tx: Tx, owner: str, wanted: str) -> str | None:
         code="NOT_A_MEMBER",
         hint=f"Send {ME}, or the address of one of: {named}{command}.",
     )
-
-
-def _list_addresses(tx: Tx, owner: str) -> list[str]:
-    return [member.email for member in workspaces.list_members(tx, owner)]
 
 
 def _own_address(tx: Tx, owner: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
-from rolltop.toolsets.tasks import TOOLSET
+from rolltop.toolsets.tasks import TOOLSET, assignees
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
@@ -96,7 +97,7 @@ async def _get_task(visit: Visit) -> JsonObject:
             )
         except NotFound:
             raise failure from None
-        return {**found.data, "deleted": True}
+        return {**found.details, "deleted": True}
 
 
 async def _render_task(
@@ -107,12 +108,17 @@ async def _render_task(
 ) -> Response:
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
     titles = await _find_titles(visit, [*task.get("blocked_by", ()), task.get("parent_id")])
+    members = await visit.app.database.read(
+        visit.principal, assignees.list_members, visit.principal.user_id
+    )
     return visit.render(
         "task",
         409 if conflict else 200,
         task=task,
         fields=fields,
         titles=titles,
+        members=members,
+        proofs=list(zip_longest(task.get("acceptance", ()), task.get("evidence", ()))),
         conflict=conflict,
         is_stale=conflict is not None and visit.form.get("version") != str(task["version"]),
         **background,
@@ -127,12 +133,18 @@ async def _find_titles(visit: Visit, ids: list[str | None]) -> Mapping[str, str 
 
 def _fields_of(task: JsonObject) -> dict[str, str]:
     """Return the fields of a task as the form has them."""
-    fields = {name: str(task.get(name, "")) for name in _TEXTS}
-    return fields | {name: "\n".join(task.get(name, ())) for name in _LISTS}
+    fields = {name: str(task.get(name, "")) for name in (*_TEXTS, *_SWITCHES)}
+    return fields | {name: "\n".join(_entries(task, name)) for name in _LISTS}
 
 
 _TEXTS: Final = ("title", "description", "priority", "due_at", "project", "assignee", "parent_id")
-_LISTS: Final = ("tags", "blocked_by", "links")
+_LISTS: Final = ("tags", "blocked_by", "links", "acceptance", "evidence")
+_SWITCHES: Final = ("requires_evidence", "reopen_on_change")
+
+
+def _entries(task: JsonObject, name: str) -> list[str]:
+    entries: list[Any] = task.get(name, [])
+    return [entry["uri"] for entry in entries] if name == "evidence" else entries
 
 
 async def change_task(visit: Visit) -> Response:
@@ -159,7 +171,8 @@ async def change_task(visit: Visit) -> Response:
             except ToolFailure as failure:
                 if failure.code != "CONFLICT":
                     raise
-                fields = {name: form.get(name, "") for name in (*_TEXTS, *_LISTS, "comment")}
+                named = (*_TEXTS, *_LISTS, *_SWITCHES, "comment")
+                fields = {name: form.get(name, "") for name in named}
                 return await _render_task(visit, await _get_task(visit), fields, failure)
         case _:
             raise PageFailure(400, "No button of this page does that")
@@ -180,7 +193,11 @@ def _changes(form: Mapping[str, str], task: JsonObject) -> dict[str, Any]:
         changes["priority"] = -1 if number is None else number
     for name in _LISTS:
         if name in form:
-            changes[name] = read_list(form[name], task.get(name, ()))
+            changes[name] = read_list(form[name], _entries(task, name))
+    if changes.get("evidence") == _entries(task, "evidence"):
+        del changes["evidence"]  # sent again it would be kept as it is now, changed or not
+    if "switches" in form:
+        changes |= {name: name in form for name in _SWITCHES}
     if form.get("comment", "").strip():
         changes["comment"] = form["comment"].strip()
     return changes
