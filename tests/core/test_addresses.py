@@ -51,6 +51,13 @@ def test_an_address_is_read_back_as_it_was_printed(address: Address) -> None:
     assert not set(printed) & set(' "<>?[]\n')
     assert parse_address(printed) == address
     assert parse_address(f" {printed}\n") == address
+    assert parse_address(address.text) == address
+
+
+def test_answers_name_a_single_line_once() -> None:
+    found = Address("file", root="code", path="src/a.py", lines=(20, 20))
+    assert found.text == "rolltop://file/code/src/a.py#L20"
+    assert str(found) == "rolltop://file/code/src/a.py#L20-20"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@
     rolltop://file/<root>/<path>[@<first 12 of sha256>][#L<a>-<b>]
     rolltop://section/<root>/<path>[@<first 12 of sha256>]#<section id>[#L<a>-<b>]
 
-Ids may be shortened to a unique beginning. All but letters and digits of any script, `-._~` and the
-slashes of paths is percent-encoded.
+One line may be `#L<a>`, as answers have it. Ids may be shortened to a unique beginning. All but
+letters and digits of any script, `-._~` and the slashes of paths is percent-encoded.
 """
 
 from __future__ import annotations
@@ -62,18 +62,22 @@ class Address:
     lines: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        """Print the address."""
-        path = "/".join(map(_quote, self.path.split("/")))
-        name = _quote(self.id) if self.id else f"{_quote(self.root)}/{path}"
-        version = f"@{self.version}" if self.version else ""
-        section = f"#{_quote(self.section)}" if self.section else ""
-        lines = f"#L{self.lines[0]}-{self.lines[1]}" if self.lines else ""
-        return f"{SCHEME}{self.kind}/{name}{version}{section}{lines}"
+        """Print the address in the one form that is stored and compared."""
+        return self._print("#L{}-{}".format(*self.lines) if self.lines else "")
 
     @property
     def text(self) -> AddressText:
         """The address as answers show it."""
+        if self.lines and self.lines[0] == self.lines[1]:
+            return AddressText(self._print(f"#L{self.lines[0]}"))
         return AddressText(self)
+
+    def _print(self, lines: str) -> str:
+        path = "/".join(map(_quote, self.path.split("/")))
+        name = _quote(self.id) if self.id else f"{_quote(self.root)}/{path}"
+        version = f"@{self.version}" if self.version else ""
+        section = f"#{_quote(self.section)}" if self.section else ""
+        return f"{SCHEME}{self.kind}/{name}{version}{section}{lines}"
 
 
 def parse_address(text: str) -> Address:

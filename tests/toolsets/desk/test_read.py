@@ -74,10 +74,10 @@ def test_a_note_is_shown_with_its_title_and_the_titles_around_its_lines(mine: Re
         "by": "unknown",
         "at": "2026-01-31T12:00Z",
     }
-    lines = mine.read(f"{note['uri']}#L7-7")
+    lines = mine.read(f"{note['uri']}#L7")
     assert (lines["text"], lines["heading"]) == ("1703\n", ["Harbour", "Storms"])
     assert (lines["line_start"], lines["line_end"], lines["total_lines"]) == (7, 7, 8)
-    assert lines["uri"] == f"{note['uri']}@1#L7-7"
+    assert lines["uri"] == f"{note['uri']}@1#L7"
     assert mine.read(f"rolltop://note/{note['id']}")["text"] == NOTE
 
 
@@ -115,7 +115,7 @@ def test_a_pad_lists_its_cells_and_a_cell_shows_its_pad(mine: Reader) -> None:
     assert (pad["kind"], pad["title"], len(pad["cells"])) == ("pad", "Plan", 2)
     first = pad["cells"][0]
     assert first["uri"] == made["cells"][0]["uri"]
-    cell = mine.read(f"{first['uri']}#L3-3")
+    cell = mine.read(f"{first['uri']}#L3")
     assert (cell["text"], cell["heading"], cell["title"]) == ("masts\n", ["Harbour"], "Harbour")
     assert cell["pad"] == {"uri": made["uri"], "title": "Plan"}
     mine.call(
@@ -147,7 +147,7 @@ def test_lines_of_a_file_come_with_the_titles_around_them(mine: Reader) -> None:
     version = mine.put("a b/guide.md", NOTE)
     (hit,) = mine.call("repo_search", query="1703")["result"]
     shown = mine.read(hit["uri"])
-    assert shown["uri"] == f"rolltop://file/docs/a%20b/guide.md@{version}#L7-7"
+    assert shown["uri"] == f"rolltop://file/docs/a%20b/guide.md@{version}#L7"
     assert (shown["text"], shown["heading"]) == ("1703\n", ["Harbour", "Storms"])
     newer = mine.put("a b/guide.md", NOTE + "2013\n")
     stale = mine.read(shown["uri"])
@@ -182,8 +182,8 @@ def test_a_renamed_file_is_found_by_its_hash(mine: Reader) -> None:
     section = mine.call("list_sections", file_path="guide.md")["outline"][1]
     (mine.folder / "deep").mkdir()
     (mine.folder / "guide.md").rename(mine.folder / "deep" / "manual.txt")
-    shown = mine.read(f"rolltop://file/docs/guide.md@{version}#L7-7")
-    assert shown["uri"] == f"rolltop://file/docs/deep/manual.txt@{version}#L7-7"
+    shown = mine.read(f"rolltop://file/docs/guide.md@{version}#L7")
+    assert shown["uri"] == f"rolltop://file/docs/deep/manual.txt@{version}#L7"
     assert (shown["text"], shown["became"]) == ("1703\n", "renamed to docs/deep/manual.txt")
     (mine.folder / "deep" / "manual.txt").rename(mine.folder / "deep" / "manual.md")
     part = mine.read(f"rolltop://section/docs/guide.md@{version}#{section['id']}")

@@ -103,9 +103,9 @@ def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> N
     uri = pad["cells"][0]["uri"]
     mine.call("scratch_edit_cell", **given, edits=[{"old": "masts", "new": "sails"}])
     mine.call("scratch_replace_cell", **given, cell={"language": "txt", "content": "b"})
-    first, second = mine.read(f"{uri}@1#L3-3"), mine.read(f"{uri}@2")
+    first, second = mine.read(f"{uri}@1#L3"), mine.read(f"{uri}@2")
     assert (first["text"], first["heading"], first["language"]) == ("masts\n", ["A"], "md")
-    assert (first["uri"], first["title"]) == (f"{uri}@1#L3-3", "A")
+    assert (first["uri"], first["title"]) == (f"{uri}@1#L3", "A")
     assert (first["tags"], first["pad"]["title"]) == (["x"], "Plan")
     assert second["text"] == "# A\n\nsails\n"
     mine.call("scratch_delete_cell", **given)

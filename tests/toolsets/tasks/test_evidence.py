@@ -49,7 +49,7 @@ def cell(call: Call, content: str) -> dict[str, str]:
     return {"scratch_id": made["scratch_id"], "cell_id": found["cell_id"], "uri": found["uri"]}
 
 
-LINES = "rolltop://file/docs/log.md#L3-3"
+LINES = "rolltop://file/docs/log.md#L3"
 
 
 def test_a_task_completes_once_each_criterion_has_evidence_that_resolves(
@@ -142,7 +142,7 @@ def state_of(call: Call, task: str) -> list[str | None]:
 def test_evidence_that_changes_or_vanishes_is_told_in_every_list(call: Call, file: Path) -> None:
     note = call("note_save", text="one\ntwo\n")
     pair = cell(call, "[1]")
-    task = call("add_task", title="proved", evidence=[f"{note['uri']}#L1-1", LINES, pair["uri"]])[
+    task = call("add_task", title="proved", evidence=[f"{note['uri']}#L1", LINES, pair["uri"]])[
         "data"
     ]["task_id"]
     call("complete_task", task_id=task)

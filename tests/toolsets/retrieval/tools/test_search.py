@@ -41,7 +41,7 @@ def planted(forest: Forest) -> Forest:
 def test_a_hit_is_a_line_with_its_place(forest: Forest) -> None:
     forest.put("code/src/a.py", "one\n  two needles\n")
     answer = forest.ok("repo_search", query="needle")
-    place = {"repo": "code", "path": "src/a.py", "uri": "rolltop://file/code/src/a.py#L2-2"}
+    place = {"repo": "code", "path": "src/a.py", "uri": "rolltop://file/code/src/a.py#L2"}
     assert answer["result"] == [{**place, "line": 2, "preview": "  two needles"}]
     assert set(answer["meta"]) == {"repo", "duration_ms", "truncated"}
     assert answer["meta"]["repo"] == "both"
