@@ -32,12 +32,12 @@ from tests.postgresql import new_folder, running
 from tests.server.processes import MODERN, rpc_request, sse_or_json
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
 SECONDS: Final = 300.0
 CALLERS: Final = 200
 USERS: Final = 20
-_FIRST_PORT: Final = 18_750
+FIRST_PORT: Final = 18_750
 _WORDS: Final = (
     "harbour",
     "tide",
@@ -51,7 +51,7 @@ _WORDS: Final = (
     "quay",
 )
 _ROOT: Final = Path(__file__).parents[1]
-_UNLIMITED: Final = {
+UNLIMITED: Final = {
     "ROLLTOP_HTTP_RATE_LIMIT": "0",
     "ROLLTOP_HTTP_MAX_CONCURRENT_CALLS": "0",
     "ROLLTOP_HTTP_MAX_CLIENT_CONNECTIONS": "1000",
@@ -82,9 +82,11 @@ MIX: Final = {
 class Caller:
     """One client: its connection, what it has made, and what its calls took."""
 
-    def __init__(self, number: int, port: int, token: str, tools: tuple[str, ...]) -> None:
-        """Connect later; the number decides what it calls, of these tools."""
-        self._tools = tools
+    def __init__(
+        self, number: int, port: int, token: str, tools: tuple[str, ...], pause: float = 0.0
+    ) -> None:
+        """Connect later; the number decides what it calls, of these tools, with such pauses."""
+        self._tools, self._pause = tools, pause
         self._random = random.Random(number)  # noqa: S311  # the same each time
         self._port, self._token = port, token
         self.tasks: list[str] = []
@@ -103,6 +105,7 @@ class Caller:
             if name == "complete_task" and not self.tasks:
                 name = "add_task"
             await self._call(reader, writer, name)
+            await asyncio.sleep(self._random.uniform(0, 2 * self._pause))
         writer.close()
 
     async def _call(
@@ -119,7 +122,7 @@ class Caller:
         lines = "".join(f"{key}: {value}\r\n" for key, value in headers.items())
         started = perf_counter()
         writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
-        status, answer = await _read_response(reader)
+        status, answer = await read_response(reader)
         self.times[name].append(perf_counter() - started)
         result: dict[str, Any] = (
             sse_or_json(answer).get("result", {}) if status == HTTPStatus.OK else {}
@@ -213,7 +216,7 @@ def _live(process: psutil.Process) -> float:
     return spent
 
 
-async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+async def read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """Return the status and the body of one response."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
     fields = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
@@ -228,7 +231,9 @@ async def _read_response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 @contextmanager
-def _serve(url: str, home: Path, port: int) -> Generator[subprocess.Popen[bytes]]:
+def serve(
+    url: str, home: Path, port: int, limits: Mapping[str, str]
+) -> Generator[subprocess.Popen[bytes]]:
     """Yield a server that answers at the port."""
     command = [*ROLLTOP, "--http", f"127.0.0.1:{port}"]
     environment = {
@@ -237,7 +242,7 @@ def _serve(url: str, home: Path, port: int) -> Generator[subprocess.Popen[bytes]
         "LANG": "C.UTF-8",
         "DATABASE_URL": url,
         "ROLLTOP_RETRIEVAL_ROOTS": f"code={_ROOT}",
-        **_UNLIMITED,
+        **limits,
     }
     with (home / f"log.{port}").open("wb") as log:
         process = subprocess.Popen(command, cwd=home, env=environment, stderr=log)
@@ -248,7 +253,8 @@ def _serve(url: str, home: Path, port: int) -> Generator[subprocess.Popen[bytes]
             process.wait(timeout=60)
 
 
-async def _wait_for(port: int) -> None:
+async def wait_for(port: int) -> None:
+    """Wait until the server says that it is ready."""
     while True:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -256,14 +262,15 @@ async def _wait_for(port: int) -> None:
             await asyncio.sleep(0.1)
             continue
         writer.write(f"GET /ready HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode())
-        status, _body = await _read_response(reader)
+        status, _body = await read_response(reader)
         writer.close()
         if status == HTTPStatus.OK:
             return
         await asyncio.sleep(0.1)
 
 
-def _make_tokens(url: str) -> list[str]:
+def make_tokens(url: str) -> list[str]:
+    """Return a token for each of the users, who are made."""
     database = Database(url)
     tokens: list[str] = []
     for number in range(USERS):
@@ -278,7 +285,7 @@ async def _measure(
     ports: list[int], tokens: list[str], seconds: float, tools: tuple[str, ...], clock: Processors
 ) -> Table:
     for port in ports:
-        await _wait_for(port)
+        await wait_for(port)
     callers = [
         Caller(number, ports[number % len(ports)], tokens[number % USERS], tools)
         for number in range(CALLERS)
@@ -335,9 +342,9 @@ def main(seconds: float, processes: int, tools: tuple[str, ...]) -> None:
     try:
         with running(folder) as server, ExitStack() as stack:
             url = server.url("postgres")
-            tokens = _make_tokens(url)
-            ports = [_FIRST_PORT + number for number in range(processes)]
-            started = [stack.enter_context(_serve(url, home, port)) for port in ports]
+            tokens = make_tokens(url)
+            ports = [FIRST_PORT + number for number in range(processes)]
+            started = [stack.enter_context(serve(url, home, port, UNLIMITED)) for port in ports]
             first = int((server.data / "postmaster.pid").read_text().split()[0])
             clock = Processors([process.pid for process in started], first)
             print(asyncio.run(_measure(ports, tokens, seconds, tools, clock)).markdown())
