@@ -83,7 +83,7 @@ hosts: setup ## Claude Code, Codex and Gemini CLI connect, with no network but t
 	@unshare --net --map-root-user sh -c \
 		"ip link set lo up && exec $(python) -m pytest -o 'python_files=witness_*.py' tests/hosts"
 
-browsers: setup ## pages in Chromium, and processes behind nginx; as root it installs both from Debian
+browsers: setup ## pages in Chromium, processes behind nginx and PgBouncer; as root it installs them from Debian
 	@sh scripts/browsers.sh
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes \
 		-r requirements/browsers.txt -r requirements/conformance.txt

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs Debian's Chromium and nginx where they are missing.
+# Installs Debian's Chromium, nginx and PgBouncer where they are missing.
 set -eu
-[ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && exit 0
+[ -x /usr/bin/chromium ] && [ -x /usr/sbin/nginx ] && [ -x /usr/sbin/pgbouncer ] && exit 0
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -qq --no-install-recommends chromium nginx-light > /dev/null
+apt-get install -qq --no-install-recommends chromium nginx-light pgbouncer > /dev/null

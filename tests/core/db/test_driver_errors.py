@@ -103,6 +103,17 @@ def test_a_row_kept_by_another_for_too_long_is_unavailable(
     assert database.write_sync(SYSTEM, lambda tx: tx.execute(rename).rowcount) == 1
 
 
+def test_a_connection_that_the_server_closed_is_replaced(
+    postgresql_url: str, make_database: MakeDatabase
+) -> None:
+    database = make_database(postgresql_url)
+    for act in (database.read_sync, database.write_sync):
+        own = act(SYSTEM, lambda tx: tx.execute(text("SELECT pg_backend_pid()")).scalar_one())
+        with psycopg.connect(postgresql_url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [own])
+        assert act(SYSTEM, emails) == []
+
+
 END_AT_COMMIT = """
 CREATE FUNCTION end_at_commit() RETURNS trigger LANGUAGE plpgsql AS
 $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(30); RETURN NULL; END$$;

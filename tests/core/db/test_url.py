@@ -36,6 +36,23 @@ def test_what_another_driver_calls_sslmode_is_understood() -> None:
     assert parse_url("sqlite+aiosqlite:////var/lib/desk.db").url == "sqlite:////var/lib/desk.db"
 
 
+@pytest.mark.parametrize(
+    ("given", "taken", "is_pooled"),
+    [
+        ("desk?pgbouncer=true", "desk", True),
+        ("desk?a=1&pgbouncer=1", "desk?a=1", True),
+        ("desk?pgbouncer=true&ssl=require", "desk?sslmode=require", True),
+        ("desk?pgbouncer=false&a=1", "desk?a=1", False),
+        ("desk?a=1", "desk?a=1", False),
+    ],
+)
+def test_an_address_says_whether_a_pooler_stands_between(
+    given: str, taken: str, *, is_pooled: bool
+) -> None:
+    parsed = parse_url(f"postgresql://ada@host/{given}")
+    assert (parsed.url, parsed.is_pooled) == (f"postgresql+psycopg://ada@host/{taken}", is_pooled)
+
+
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)  # as if it were not installed
     with pytest.raises(InvalidConfig) as refused:

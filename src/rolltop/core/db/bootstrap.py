@@ -20,7 +20,12 @@ from rolltop.core.db.driver_errors import (
     damaged_store_error,
     wrong_key_error,
 )
-from rolltop.core.db.engine import EngineLimits, create_migration_engine, driver_connection
+from rolltop.core.db.engine import (
+    EngineLimits,
+    begin_as,
+    create_migration_engine,
+    driver_connection,
+)
 from rolltop.core.db.revisions import MigrationBranch
 from rolltop.core.db.sqlite import beside, error_code
 from rolltop.core.db.url import DatabaseUrl
@@ -215,14 +220,15 @@ def _prepare_postgresql(address: DatabaseUrl, limits: EngineLimits, driver: Driv
     known = revisions.branches()
     engine = create_migration_engine(address, limits, driver)
     with engine.begin() as connection:
+        begin_as(connection, None)
         stored = _inspect_postgresql(address, connection)
         _refuse_unknown(address, stored, known)
         if stored == revisions.heads(known):
             return
     with engine.begin() as connection:
+        begin_as(connection, None)
         connection.execute(text(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}"))
         connection.execute(text("SET LOCAL statement_timeout = 0"))
-        row_security.widen(connection)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
         stored = _inspect_postgresql(address, connection)
         _refuse_unknown(address, stored, known)

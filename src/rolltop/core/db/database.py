@@ -264,7 +264,10 @@ class Database:
 
     def _read(self, principal: Principal, function: Callable[[Tx], T]) -> T:
         store = self._open_store()
-        return store.read(lambda connection: function(self._transaction(connection, principal)))
+        return store.read(
+            lambda connection: function(self._transaction(connection, principal)),
+            _tenant_of(principal),
+        )
 
     def _write(self, principal: Principal, function: Callable[[Tx], T]) -> T:
         store = self._open_store()
@@ -275,12 +278,9 @@ class Database:
             store.append_entries(tx)
             return result
 
-        return store.write(run, principal.user_id)
+        return store.write(run, principal.user_id, _tenant_of(principal))
 
     def _transaction(self, connection: Connection, principal: Principal) -> Tx:
-        if self.url_kind == "postgresql":
-            tenant = None if principal is SYSTEM else principal.tenant_id
-            engine.begin_as(connection, tenant)
         return Tx(connection, principal, self._clock(), self.url_kind, self._services)
 
     def _open_store(self) -> store.OpenStore:
@@ -311,6 +311,10 @@ class Database:
     def _release_writer_lock(self) -> None:
         if self._writer_lock is not None:
             self._writer_lock.release()
+
+
+def _tenant_of(principal: Principal) -> str | None:
+    return None if principal is SYSTEM else principal.tenant_id
 
 
 class WriterLock:

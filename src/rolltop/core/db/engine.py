@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import psycopg
     from sqlalchemy.engine.interfaces import DBAPIConnection
-    from sqlalchemy.pool import ConnectionPoolEntry
+    from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
     from sqlalchemy.sql.selectable import ExecutableReturnsRows
 
     from rolltop.core.db.driver import Driver
@@ -47,6 +47,7 @@ MAX_VALUES: Final = 400
 """Values bound in one statement."""
 _STEPS_BETWEEN_CHECKS: Final = 20_000  # of SQLite's virtual machine: well under a millisecond
 _DEADLINE_KEY: Final = "rolltop.deadline"
+_LIMITS_KEY: Final = "rolltop.limits"
 _UNBOUND: Final = object()
 
 
@@ -151,15 +152,15 @@ def begin_as(connection: Connection, tenant: str | None) -> None:
     ValueError for what is no tenant's id.
     """
     named = EVERY_TENANT if tenant is None else UUID(tenant)
-    naming = f"SET LOCAL {SETTING} = '{named}'"
+    local = f"SET LOCAL {SETTING} = '{named}'; {connection.info[_LIMITS_KEY]}"
     driver = cast("psycopg.Connection", connection.connection.driver_connection)
     begin = "BEGIN READ ONLY" if driver.read_only else "BEGIN"
     if driver.isolation_level is not None:
         begin += f" ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}"
     with suppress(connection.dialect.loaded_dbapi.OperationalError):
-        if not driver.pgconn.exec_(f"{begin}; {naming}".encode()).error_message:
+        if not driver.pgconn.exec_(f"{begin}; {local}".encode()).error_message:
             return
-    connection.exec_driver_sql(naming)  # fails as any statement does, where the connection is lost
+    connection.exec_driver_sql(local)  # fails as any statement does, where the connection is lost
 
 
 def _sqlite_engine(
@@ -207,15 +208,16 @@ def _postgresql_engine(
             "pool_size": limits.connections,
             "max_overflow": 0,
             "pool_timeout": limits.lock_timeout,
-            # A connection that died with the server is replaced before a transaction begins.
-            "pool_pre_ping": True,
         }
+    connect_args: dict[str, Any] = {
+        "connect_timeout": max(2, round(limits.lock_timeout)),
+        "application_name": "rolltop",
+    }
+    if address.is_pooled:
+        connect_args["prepare_threshold"] = None
     engine = create_engine(
         address.url,
-        connect_args={
-            "connect_timeout": max(2, round(limits.lock_timeout)),
-            "application_name": "rolltop",
-        },
+        connect_args=connect_args,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
         **pool,
@@ -224,16 +226,38 @@ def _postgresql_engine(
         "statement_timeout": round(limits.statement_timeout * 1000),
         "lock_timeout": round(limits.lock_timeout * 1000),
     }
-    settings = "; ".join(f"SET {name} = {value}" for name, value in milliseconds.items())
+    # Of each transaction: what is set for a session would be somebody else's behind a pooler.
+    local = "; ".join(f"SET LOCAL {name} = {value}" for name, value in milliseconds.items())
 
-    def set_timeouts(connection: DBAPIConnection, _record: ConnectionPoolEntry, /) -> None:
+    def set_up(connection: DBAPIConnection, record: ConnectionPoolEntry, /) -> None:
+        record.info[_LIMITS_KEY] = local
         cursor = connection.cursor()
-        cursor.execute(f"{settings}; SET TimeZone = 'UTC'")
+        cursor.execute("SET TimeZone = 'UTC'")  # which poolers know, and keep for a client
         cursor.close()
         connection.commit()
 
-    event.listen(engine, "connect", set_timeouts)
+    event.listen(engine, "connect", set_up)
+    event.listen(engine, "checkout", partial(_require_alive, engine.dialect.loaded_dbapi))
     return engine
+
+
+def _require_alive(
+    driver: Any,  # noqa: ANN401  # the driver's module
+    connection: DBAPIConnection,
+    _record: ConnectionPoolEntry,
+    _proxy: PoolProxiedConnection,
+    /,
+) -> None:
+    """Have a connection that the server has closed replaced, before a transaction begins.
+
+    The socket is asked, and not the server, whose answer would cost as much as a small statement.
+    """
+    link = cast("psycopg.Connection", connection).pgconn
+    try:
+        link.consume_input()  # what the server said, if it closed it on purpose
+        link.consume_input()
+    except driver.OperationalError as error:
+        raise exc.DisconnectionError from error
 
 
 def _set_pragmas(*pragmas: str) -> Callable[[DBAPIConnection, ConnectionPoolEntry], None]:

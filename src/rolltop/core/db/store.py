@@ -15,7 +15,7 @@ from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.db.engine import EngineLimits, create_engines
+from rolltop.core.db.engine import EngineLimits, begin_as, create_engines
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
@@ -54,13 +54,19 @@ class OpenStore:
         )
         self._is_disk_failed = False
 
-    def read(self, function: Callable[[Connection], T]) -> T:
-        """Return `function(connection)` of one transaction that sees one state of the store."""
+    def read(self, function: Callable[[Connection], T], tenant: str | None = None) -> T:
+        """Return `function(connection)` of one transaction that sees one state of the store.
+
+        On PostgreSQL it sees the rows of one tenant or, without one, of all.
+        """
         self._require_own_files()
         with map_driver_errors(self._address), self._engines.read.begin() as connection:
+            self._begin(connection, tenant)
             return function(connection)
 
-    def write(self, function: Callable[[Connection], T], owner: str = "") -> T:
+    def write(
+        self, function: Callable[[Connection], T], owner: str = "", tenant: str | None = None
+    ) -> T:
         """Return `function(connection)` once its transaction is on disk; none of it on failure.
 
         What fails since the user `owner`, whose rows it writes, is gone, raises UserDeleted.
@@ -77,6 +83,7 @@ class OpenStore:
                 map_driver_errors(self._address),
                 self._engines.write.begin() as connection,
             ):
+                self._begin(connection, tenant)
                 result = function(connection)
                 self._require_own_files()
                 committing = self._address.path is None
@@ -132,6 +139,10 @@ class OpenStore:
         self._engines.dispose()
         if self._files:
             self._files.close()
+
+    def _begin(self, connection: Connection, tenant: str | None) -> None:
+        if self._address.path is None:
+            begin_as(connection, tenant)
 
     def _open_files(self) -> OpenFiles | None:
         if self._address.path is None:

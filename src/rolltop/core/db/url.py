@@ -19,6 +19,8 @@ _SQLITE_SCHEME: Final = re.compile(r"sqlite(\+\w+)?")
 _POSTGRESQL_SCHEME: Final = re.compile(r"postgres(ql)?(\+\w+)?")
 # asyncpg's name, in SQLAlchemy's URLs, of what libpq calls sslmode
 _SSL_PARAMETER: Final = re.compile(r"(?<=[?&])ssl=")
+# What others call a pooler between, which gives each transaction any connection it has.
+_POOLER_PARAMETER: Final = re.compile(r"(?<=[?&])pgbouncer=(?:(true|1)|false|0)(?:&|$)")
 _HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@host/name."
 # Drivers take a raw "/" or "@" inside a password, so it ends at the last "@" there is.
 _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
@@ -30,11 +32,15 @@ _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*
 
 @dataclass(frozen=True)
 class DatabaseUrl:
-    """A store's place: `path` is absolute and set for SQLite only; `url` is what drivers take."""
+    """A store's place: `path` is absolute and set for SQLite only; `url` is what drivers take.
+
+    `is_pooled` where a pooler in transaction mode stands between: no statement stays prepared.
+    """
 
     kind: DatabaseKind
     url: str
     path: Path | None
+    is_pooled: bool = False
 
     @property
     def display_name(self) -> str:
@@ -50,7 +56,11 @@ def parse_url(url: str) -> DatabaseUrl:
         return DatabaseUrl("sqlite", f"sqlite:///{path}", path)
     if _POSTGRESQL_SCHEME.fullmatch(scheme) and "://" in url:
         before, mark, parameters = url.partition("://")[2].rpartition("?")
-        rest = before + _SSL_PARAMETER.sub("sslmode=", mark + parameters)
+        parameters = mark + parameters
+        pooler = _POOLER_PARAMETER.search(parameters)
+        if pooler:
+            parameters = _POOLER_PARAMETER.sub("", parameters).rstrip("?&")
+        rest = before + _SSL_PARAMETER.sub("sslmode=", parameters)
         login = _USERINFO.match(rest)
         if not _HOST_PORT.fullmatch(rest, login.end() if login else 0):
             raise InvalidConfig(
@@ -64,7 +74,9 @@ def parse_url(url: str) -> DatabaseUrl:
                 "for it is installed.",
                 hint="Install the extra: pip install 'rolltop[postgresql]'.",
             )
-        return DatabaseUrl("postgresql", f"postgresql+psycopg://{rest}", None)
+        return DatabaseUrl(
+            "postgresql", f"postgresql+psycopg://{rest}", None, bool(pooler and pooler[1])
+        )
     raise InvalidConfig(
         f"DATABASE_URL {redact_passwords(url)!r} names no known database.", hint=_HINT
     )

@@ -118,11 +118,17 @@ async def _render_task(
         fields=fields,
         titles=titles,
         members=members,
-        proofs=list(zip_longest(task.get("acceptance", ()), task.get("evidence", ()))),
+        proofs=_pair_evidence(task.get("acceptance", []), task.get("evidence", [])),
         conflict=conflict,
         is_stale=conflict is not None and visit.form.get("version") != str(task["version"]),
         **background,
     )
+
+
+def _pair_evidence(
+    criteria: list[str], evidence: list[JsonObject]
+) -> list[tuple[str | None, JsonObject | None]]:
+    return list(zip_longest(criteria, evidence))
 
 
 async def _find_titles(visit: Visit, ids: list[str | None]) -> Mapping[str, str | None]:
