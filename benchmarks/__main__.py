@@ -46,23 +46,23 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(PARTS)}")
         return 2
-    sections = _sections() if names else {}
+    if not names:
+        PAGE.write_text(HEAD, encoding="utf-8")
     for name in names or PARTS:
-        made: Iterable[Table] = import_module(f"benchmarks.{name}").tables()
-        for table in made:
-            section = f"{table.markdown()}\nMachine: {machine()}.\n"
-            print(section, flush=True)
-            sections[table.title] = section
+        tables: Iterable[Table] = import_module(f"benchmarks.{name}").tables()
+        for table in tables:
             # After each, so that a long run that is ended leaves what it has measured.
-            page = "\n".join([HEAD, *sections.values()])
-            PAGE.write_text(page, encoding="utf-8")
+            publish(table)
     return 0
 
 
-def _sections() -> dict[str, str]:
-    """Return the page's sections as they are, by their titles."""
-    _head, *found = f"\n{PAGE.read_text(encoding='utf-8')}".split("\n## ")
-    return {section.partition("\n")[0]: f"## {section.rstrip()}\n" for section in found}
+def publish(table: Table) -> None:
+    """Print a table and write it into the page, in place of the one of its title."""
+    head, *found = f"\n{PAGE.read_text(encoding='utf-8')}".split("\n## ")
+    sections = {section.partition("\n")[0]: f"## {section.rstrip()}\n" for section in found}
+    sections[table.title] = f"{table.markdown()}\nMachine: {machine()}.\n"
+    print(sections[table.title], flush=True)
+    PAGE.write_text("\n".join([f"{head.strip()}\n", *sections.values()]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How well ranked search finds the files that answer questions about code, beside published peers.
 
-    python -m benchmarks.code_search EVALUATION CHECKOUTS [--meaning] [--kept FOLDER]
+    python -m benchmarks.code_search EVALUATION CHECKOUTS [--meaning] [--publish] [--kept FOLDER]
 
 The questions, the answers and the peers' scores are read from the evaluation's folder, the files
 from CHECKOUTS/NAME. With --kept the indexes stay, and a second run starts with them.
@@ -21,6 +21,7 @@ from math import log2, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.__main__ import publish
 from benchmarks.measure import Table, Times, load, machine, repeated, time_of
 from benchmarks.retrieval_rivals import PlainRanking
 from benchmarks.retrieval_trees import Span
@@ -315,6 +316,7 @@ def main() -> None:
     parser.add_argument("evaluation", type=Path)
     parser.add_argument("checkouts", type=Path)
     parser.add_argument("--meaning", action="store_true")
+    parser.add_argument("--publish", action="store_true", help="write docs/benchmarks.md, too")
     parser.add_argument("--kept", type=Path, help="a folder where the indexes stay")
     given = parser.parse_args()
     repositories = read_repositories(given.evaluation, given.checkouts)
@@ -325,7 +327,10 @@ def main() -> None:
             plain = PlainRanking(_plain_parts(one.folder), tokenize)
             one.score("BM25 over parts", [plain.search(each.text) for each in one.questions])
     for table in tables(repositories, given.evaluation):
-        print(table.markdown())
+        if given.publish:
+            publish(table)
+        else:
+            print(table.markdown())
     print(f"Machine: {machine()}.")
 
 

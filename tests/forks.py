@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 60.0
 """Seconds after which a process that should have ended is a failure."""
+LOCK_PATIENCE: Final = 600.0
+"""Seconds that programs wait for a store which others write to: SQLite serves nobody in turn."""
 _REPOSITORY: Final = Path(__file__).parents[1]
 _SOURCES: Final = f"{_REPOSITORY / 'src'}{os.pathsep}{_REPOSITORY}"
 

@@ -15,6 +15,7 @@ from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.principal import Principal
 from tests.desks import answer_of, make_desk
+from tests.forks import LOCK_PATIENCE
 from tests.torture.writer import say
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ TEXT = "A line that is longer than what the journal keeps beside an entry.\n" * 
 
 def write_for_ever(url: str, name: str) -> None:
     """Make tasks, notes and pads and undo one in five of them; print each once it is on disk."""
-    database = Database(url)
+    database = Database(url, lock_timeout=LOCK_PATIENCE)
     say("opening")
     database.open()
     owner = database.write_sync(SYSTEM, accounts.ensure_default_user).id

@@ -17,6 +17,7 @@ from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.encryption import Encryption
 from tests.core.db.encrypted import ITERATIONS
+from tests.forks import LOCK_PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ def say(line: str) -> None:
 def write_for_ever(url: str, name: str, passphrase: str = "") -> None:
     """Add pair after pair; print each pair's name once it is on disk."""
     key = Encryption(passphrase, ITERATIONS) if passphrase else None
-    database = Database(url, encryption=key)
+    database = Database(url, encryption=key, lock_timeout=LOCK_PATIENCE)
     say("opening")
     database.open()
     if database.path is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rolltop.core.db import Database
 from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
+from tests.forks import LOCK_PATIENCE
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -40,7 +41,7 @@ def save(desk: AppContext, scope: Principal, note: str, verb: str, word: str) ->
 
 def main(url: str, user: str, name: str, verb: str, note: str, count: str) -> None:
     """Do the saves and print the acknowledged ones."""
-    database = Database(url)
+    database = Database(url, lock_timeout=LOCK_PATIENCE)
     database.open()
     desk = make_desk(database)
     sys.stdout.write("ready\n")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rolltop.core.db import Database
 from rolltop.core.principal import Principal
 from tests.desks import call_tool, make_desk
+from tests.forks import LOCK_PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ def calls(name: str, verb: str, rest: Sequence[str]) -> Iterator[Sent]:
 
 def main(url: str, user: str, name: str, verb: str, rest: Sequence[str]) -> None:
     """Do the writes and print the acknowledged ones."""
-    database = Database(url)
+    database = Database(url, lock_timeout=LOCK_PATIENCE)
     database.open()
     desk = make_desk(database, settings={"scratch.max_scratchpads": 3})
     scope = Principal.for_user(user)

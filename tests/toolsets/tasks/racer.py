@@ -16,6 +16,7 @@ from rolltop.core.errors import Conflict, NotFound
 from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks.models import Task, TaskInput
 from rolltop.toolsets.tasks.service import TaskService
+from tests.forks import LOCK_PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ WRITES: dict[str, Callable[[Tx, str], object]] = {
 
 def main(url: str, user: str, verb: str, rest: Sequence[str]) -> None:
     """Do the writes and print the acknowledged ones."""
-    database = Database(url)
+    database = Database(url, lock_timeout=LOCK_PATIENCE)
     database.open()
     scope = Principal.for_user(user)
     names = [f"task {n}" for n in range(int(rest[0]))] if verb == "append" else rest
