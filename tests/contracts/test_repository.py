@@ -30,6 +30,7 @@ WANTED: Final[dict[str, list[str]]] = {
     "keyring.txt": [*CORE, *EXTRAS["keyring"]],
     "postgresql.txt": [*CORE, *EXTRAS["postgresql"]],
     "semantic.txt": [*CORE, *EXTRAS["semantic"]],
+    "traces.txt": [*CORE, *EXTRAS["traces"]],
     "dev.txt": [*CORE, *(line for lines in EXTRAS.values() for line in lines), *GROUPS["dev"]],
     "conformance.txt": GROUPS["conformance"],
     "sbom.txt": GROUPS["sbom"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import accounts
+from rolltop.core import accounts, logging
 from rolltop.core.db import SYSTEM
 from tests.web.visitor import HOST, Site, Visitor
 
@@ -82,6 +82,29 @@ def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> Non
     user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
     site.app.database.write_sync(SYSTEM, accounts.revoke_token, user.id, token_id)
     assert ann.get("/").status == 401
+
+
+def test_the_log_says_who_logged_in_and_who_was_refused(site: Site, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    logging.configure(file=log)
+    link = site.link()
+    for _ in range(2):
+        Visitor(site).get(link)
+    plain, token_id = new_token(site)
+    ann = Visitor(site)
+    form = ann.get("/").form("/login")
+    for token in ("guessed-secret", plain):
+        ann.submit(form, token=token)
+    lines = [line for line in log.read_text().splitlines() if "log" in line.partition(" pid=")[0]]
+    assert [line.split('"')[1] for line in lines] == [
+        "logged in",
+        "login refused",
+        "login refused",
+        "logged in",
+    ]
+    assert f"token_id={token_id}" in lines[-1]
+    for secret in ("guessed-secret", plain, link.partition("=")[2]):
+        assert secret not in log.read_text()
 
 
 def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site]) -> None:

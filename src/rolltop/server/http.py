@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 
 from rolltop.core import logging
 from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
 from rolltop.server import app
@@ -35,9 +36,15 @@ from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
 
+if TYPE_CHECKING:
+    from rolltop.server import traces
+else:  # few send any
+    traces = lazy("rolltop.server.traces")
+
 _EXIT_LIMIT: Final = 1.9
 _CLOSE_CONNECTIONS_TIMEOUT: Final = 1
 _CLOSE_STORE_TIMEOUT: Final = 0.3
+_CLOSE_TRACES_TIMEOUT: Final = 1.0
 _BACKLOG: Final = 2048
 _SWITCH_INTERVAL: Final = 0.001
 """Seconds after which a thread that parses lets the event loop run; Python's own are 0.005."""
@@ -99,6 +106,9 @@ def serve(
     app.check()
     if opened is None:
         authentication.check()
+    endpoint = settings["http.traces_endpoint"].strip()
+    tools = {offer.name for offer in app.context.registry.all_tools}
+    sent = traces.Traces(endpoint, tools) if endpoint else None
     listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
         listening.append(_bind_unix_socket(settings["http.socket"]))
@@ -108,6 +118,8 @@ def serve(
         settings["http.socket"].unlink(missing_ok=True)
     if ended is not None:
         ended()
+    if sent is not None:
+        sent.close(_CLOSE_TRACES_TIMEOUT)
     exit_now(code)
 
 

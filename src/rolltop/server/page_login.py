@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import accounts, page_sessions
+from rolltop.core import accounts, logging, page_sessions
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import READ, WRITE, Principal
@@ -49,9 +50,11 @@ class PageLogin:
 
     async def use_link(self, link: str) -> str | None:
         """Return the secret of the session that the link begins; None if it is worth nothing."""
-        if not await self.takes_links():
-            return None
-        user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
+        user_id = None
+        if await self.takes_links():
+            user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
+        if not user_id:
+            logging.event("login refused", level="warn", by="link")
         return user_id and await self._open(user_id)
 
     async def use_token(self, token: str, address: str) -> str | None:
@@ -61,10 +64,11 @@ class PageLogin:
         """
         if self._authentication.is_bearer_token(token):
             return await self._open((await self._user.principal(ACTOR)).user_id)
-        try:
+        found = None
+        with suppress(NotFound):
             found = await self._authentication.find_access(token, address)
-        except NotFound:
-            return None
+        if found is None:
+            logging.event("login refused", level="warn", by="token", address=address)
         return found and await self._open(found.token.user_id, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:
@@ -96,6 +100,8 @@ class PageLogin:
 
     async def _open(self, user_id: str, token_id: str | None = None) -> str:
         guard = "" if token_id else self._bearer_token
-        return await self._database.write(
+        session = await self._database.write(
             SYSTEM, page_sessions.open_session, user_id, token_id, guard=guard
         )
+        logging.event("logged in", user_id=user_id, token_id=token_id or "")
+        return session

@@ -317,6 +317,13 @@ _HTTP: Final = (
         secret=True,
     ),
     Setting(
+        "http.traces_endpoint",
+        "text",
+        "",
+        "Where spans of requests are sent: an OTLP collector, as http://127.0.0.1:4318. Needs the"
+        " extra `traces`.",
+    ),
+    Setting(
         "http.max_body",
         "size",
         32 << 20,
