@@ -155,12 +155,9 @@ def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", ["end of stdin", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_it_ends_in_time_with_a_stuck_thread_and_closes_the_store(
-    tmp_path: Path, how: str | signal.Signals
-) -> None:
+def test_it_ends_in_time_with_a_stuck_thread(tmp_path: Path, how: str | signal.Signals) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()
-        assert not server.call("add_task", title="kept")["isError"]
         server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
         server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
         assert server.answer()["id"] == "after"
@@ -171,6 +168,22 @@ def test_it_ends_in_time_with_a_stuck_thread_and_closes_the_store(
         broken_off = server.answer()["result"]["structuredContent"]
         assert broken_off["code"] == "UNAVAILABLE"
         assert server.ends(within=IN_TIME) == 0
+
+
+@pytest.mark.parametrize("how", ["end of stdin", signal.SIGTERM])
+def test_the_store_is_closed_past_a_stuck_thread(tmp_path: Path, how: str | signal.Signals) -> None:
+    with LateStdioServer(tmp_path) as server:  # the exit is not forced before it has
+        server.initialize()
+        assert not server.call("add_task", title="kept")["isError"]
+        server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
+        server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
+        assert server.answer()["id"] == "after"
+        if isinstance(how, signal.Signals):
+            server.process.send_signal(how)
+        else:
+            server.stdin.close()
+        assert server.answer()["result"]["structuredContent"]["code"] == "UNAVAILABLE"
+        assert server.ends() == 0
         assert any("stopped" in line for line in server.stderr.rest())
     store = tmp_path / "data" / "desk.db"
     wal = store.with_name("desk.db-wal")

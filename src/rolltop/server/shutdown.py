@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import faulthandler
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -71,24 +71,23 @@ class Shutdown:
 
     def install_signal_handlers(self) -> None:
         """Let SIGTERM, SIGINT and SIGHUP request shutdown. Only the main thread may call this."""
-        handled: list[signal.Signals] = []
         for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
             if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
                 continue  # nohup
-            try:
-                self._loop.add_signal_handler(number, self.request, number.name)
-            except NotImplementedError:  # Windows: its loop wakes up for SIGINT by itself
-                signal.signal(number, lambda got, _: self.request(signal.Signals(got).name))
-            handled.append(number)
+            signal.signal(number, self._handle_signal)
         if sys.platform != "win32":  # there, to terminate a process asks nobody
-            self._watchdog = _start_watchdog(handled, self._limit + _WATCHDOG_MARGIN_SECONDS)
+            self._watchdog = _start_watchdog(self._limit + _WATCHDOG_MARGIN_SECONDS)
+
+    def _handle_signal(self, number: int, _frame: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: this is the end already
+            self._loop.call_soon_threadsafe(self.request, signal.Signals(number).name)
 
 
-def _start_watchdog(signals: list[signal.Signals], limit: float) -> subprocess.Popen[bytes] | None:
+def _start_watchdog(limit: float) -> subprocess.Popen[bytes] | None:
     """Have a process kill this one `limit` seconds after a signal, unless it has ended by then.
 
     A thread that holds the interpreter's lock, in a regular expression say, keeps every handler
-    written in Python from running. faulthandler's is written in C and tells the process at once.
+    written in Python from running. The interpreter's own part in C tells the process at once.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -116,6 +115,6 @@ def _start_watchdog(signals: list[signal.Signals], limit: float) -> subprocess.P
         return None
     finally:
         os.close(reading)
-    for number in signals:
-        faulthandler.register(number, writing, all_threads=False, chain=True)
+    # The loop's own pipe is not needed for signals: what `_handle_signal` does wakes it up.
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     return guard
