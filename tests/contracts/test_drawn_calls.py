@@ -21,7 +21,7 @@ from rolltop.core.dispatch import dispatch
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
 from tests import witnesses
-from tests.campaign import examples
+from tests.campaign import examples, is_full
 from tests.contracts.answer_shapes import output_schema
 from tests.contracts.samples import LONG_DOCUMENT, SAMPLES, Stage, write_long_document
 from tests.desks import make_desk
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rolltop.core.principal import Principal
     from rolltop.core.tools import Tool, Toolset
 
+CALLS = examples(1_000 if is_full() else 400)
 TOOLS: dict[str, tuple[Toolset, Tool]] = {
     tool.name: (toolset, tool) for toolset in TOOLSETS for tool in toolset.tools
 }
@@ -168,7 +169,7 @@ def test_any_call_gets_an_answer_of_its_shape(stage: Stage, database: Database) 
 
     async def call_all() -> None:
         nonlocal succeeded
-        for number in range(examples(1_000)):
+        for number in range(CALLS):
             name, arguments = await asyncio.to_thread(caller.draw)
             answer = await dispatch(stage.desk, name, stage.scope, arguments)
             said = f"{seed}, call {number}: {name} {ascii(arguments)[:1500]}: {answer.text[:500]}"
@@ -186,4 +187,4 @@ def test_any_call_gets_an_answer_of_its_shape(stage: Stage, database: Database) 
             caller.remember(answer.text)
 
     asyncio.run(call_all())
-    assert succeeded >= examples(1_000) // 4
+    assert succeeded >= CALLS // 4
