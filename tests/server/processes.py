@@ -146,6 +146,12 @@ class LateStdioServer(StdioServer):
     program = "tests.server.late_program"
 
 
+class DeafStdioServer(StdioServer):
+    """A server over stdio whose loop misses the first signal."""
+
+    program = "tests.server.deaf_program"
+
+
 class HttpServer(ServerProcess):
     """A server over HTTP on a port of its own choice."""
 

@@ -17,6 +17,7 @@ from sqlcipher3 import dbapi2 as sqlite3
 from tests.server.processes import (
     LEGACY,
     MODERN,
+    DeafStdioServer,
     LateStdioServer,
     StdioServer,
     handshake,
@@ -198,6 +199,17 @@ def test_an_idle_server_ends_at_once(tmp_path: Path, number: signal.Signals) -> 
         server.stderr.until("started")
         server.process.send_signal(number)
         assert server.ends(within=IN_TIME) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_did_not_wake_the_loop_is_sent_again(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with DeafStdioServer(tmp_path) as server:
+        server.initialize()
+        server.process.send_signal(number)
+        assert server.ends() == 0
+        assert any("stopped" in line for line in server.stderr.rest())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from rolltop.core.errors import InvalidConfig
 from rolltop.server.traces import Traces
-from tests.server.processes import HttpServer
+from tests.server.processes import PATIENCE, HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,6 +30,12 @@ class Collector(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Receiver)
         self.bodies: list[bytes] = []
         self.paths: set[str] = set()
+        self.came = threading.Condition()
+
+    def wait_for(self, spans: int) -> None:
+        """Wait until so many spans have come."""
+        with self.came:
+            assert self.came.wait_for(lambda: len(self.spans()) >= spans, PATIENCE)
 
     @property
     def endpoint(self) -> str:
@@ -53,8 +59,10 @@ class _Receiver(BaseHTTPRequestHandler):
         if self.headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
         collector = cast("Collector", self.server)
-        collector.bodies.append(body)
-        collector.paths.add(self.path)
+        with collector.came:
+            collector.bodies.append(body)
+            collector.paths.add(self.path)
+            collector.came.notify_all()
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -85,12 +93,13 @@ def test_each_call_is_a_span_below_the_callers_and_holds_no_text_of_users(tmp_pa
         HttpServer(tmp_path, http__traces_endpoint=collector.endpoint) as server,
     ):
         server.call("add_task", title="secret plan")
-        below = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
+        below = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "a=secret"}
         named = {"name": "list_tasks", "arguments": {}, "_meta": below}
         assert server.rpc("tools/call", named)[0] == 200
         server.call("get_task", task_id="secret")
         server.rpc("tools/call", {"name": "secret_tool", "arguments": {}})
         server.rpc("secret/method")
+        collector.wait_for(5)
         server.process.send_signal(signal.SIGTERM)
         assert server.ends() == 0
         spans = collector.spans()
@@ -110,9 +119,16 @@ def test_a_collector_that_is_not_there_holds_up_neither_calls_nor_the_end(tmp_pa
         assert not server.call("add_task", title="plan").get("isError")
         server.process.send_signal(signal.SIGTERM)
         assert server.ends() == 0
+        assert any("stopped" in line for line in server.stderr.rest())
 
 
-@pytest.mark.parametrize("endpoint", ["collector:4317", "ftp://127.0.0.1", "127.0.0.1"])
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        *("collector:4317", "ftp://127.0.0.1", "127.0.0.1", "http://[::1 ]:4318"),
+        *("http://user:key@collector", "http://collector?key=x"),
+    ],
+)
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     with pytest.raises(InvalidConfig, match="no http"):
         Traces(endpoint, set())

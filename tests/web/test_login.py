@@ -84,6 +84,7 @@ def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> Non
     assert ann.get("/").status == 401
 
 
+@pytest.mark.usefixtures("logging_restored")
 def test_the_log_says_who_logged_in_and_who_was_refused(site: Site, tmp_path: Path) -> None:
     log = tmp_path / "log"
     logging.configure(file=log)

@@ -91,7 +91,7 @@ def test_criteria_and_evidence_are_shown_changed_and_checked(site: Site, ann: Vi
     switches = {"requires_evidence": "1", "reopen_on_change": "1"}
     criteria = {"acceptance": "below 20 ms\nsaid in the docs", "evidence": note["uri"]}
     page = ann.submit(ann.get(path).forms[-1], **criteria, **switches, action="save")
-    for shown in ("below 20 ms", "no evidence yet", "It reopens when that changes."):
+    for shown in ("below 20 ms", "no evidence yet", "The task reopens when evidence changes."):
         assert shown in page.text
     assert page.forms[-1].fields.items() >= {**criteria, **switches}.items()
     refused = ann.submit(page.form(path), action="complete")
@@ -101,13 +101,25 @@ def test_criteria_and_evidence_are_shown_changed_and_checked(site: Site, ann: Vi
     assert "no evidence yet" not in page.text
     ann.submit(page.form(path), action="complete")
     assert agent("get_task", task_id=task_id)["data"]["status"] == "completed"
+    ann.submit(ann.get(path).form(path), action="delete")
+    page = ann.get(path)
+    assert (page.status, note["uri"] in page.text) == (200, True)
+    ann.submit(page.form(path), action="restore")
     form = ann.get(path).forms[-1]
     del form.fields["requires_evidence"], form.fields["reopen_on_change"]
     ann.submit(form, acceptance="", evidence="", action="save")
     task = agent("get_task", task_id=task_id)["data"]
     assert not {"acceptance", "evidence", *switches} & task.keys()
-    ann.submit(ann.get(path).form(path), action="delete")
-    assert ann.get(path).status == 200
+
+
+def test_a_criterion_of_two_lines_stays_one(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    both = ["fast:\nbelow 20 ms", "said in the docs"]
+    task_id = agent("add_task", title="Make it fast", acceptance=both)["data"]["task_id"]
+    form = ann.get(f"/tasks/{task_id}").forms[-1]
+    assert form.fields["acceptance"] == "fast: below 20 ms\nsaid in the docs"
+    ann.submit(form, acceptance=f"{form.fields['acceptance']}\nmeasured", action="save")
+    assert agent("get_task", task_id=task_id)["data"]["acceptance"] == [*both, "measured"]
 
 
 def test_saving_other_fields_leaves_changed_evidence_changed(site: Site, ann: Visitor) -> None:

@@ -108,7 +108,7 @@ def serve(
         authentication.check()
     endpoint = settings["http.traces_endpoint"].strip()
     tools = {offer.name for offer in app.context.registry.all_tools}
-    sent = traces.Traces(endpoint, tools) if endpoint else None
+    sent = traces.Traces(endpoint, tools) if endpoint and opened is None else None
     listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
         listening.append(_bind_unix_socket(settings["http.socket"]))

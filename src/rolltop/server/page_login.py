@@ -48,13 +48,13 @@ class PageLogin:
         user_id = (await self._user.principal(ACTOR)).user_id
         return await self._database.write(SYSTEM, page_sessions.create_link, user_id)
 
-    async def use_link(self, link: str) -> str | None:
+    async def use_link(self, link: str, address: str) -> str | None:
         """Return the secret of the session that the link begins; None if it is worth nothing."""
         user_id = None
         if await self.takes_links():
             user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
         if not user_id:
-            logging.event("login refused", level="warn", by="link")
+            logging.event("login refused", level="warn", by="link", address=address)
         return user_id and await self._open(user_id)
 
     async def use_token(self, token: str, address: str) -> str | None:
@@ -65,10 +65,12 @@ class PageLogin:
         if self._authentication.is_bearer_token(token):
             return await self._open((await self._user.principal(ACTOR)).user_id)
         found = None
-        with suppress(NotFound):
-            found = await self._authentication.find_access(token, address)
-        if found is None:
-            logging.event("login refused", level="warn", by="token", address=address)
+        try:
+            with suppress(NotFound):
+                found = await self._authentication.find_access(token, address)
+        finally:
+            if found is None:
+                logging.event("login refused", level="warn", by="token", address=address)
         return found and await self._open(found.token.user_id, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:

@@ -21,8 +21,10 @@ _WATCHDOG_PROGRAM: Final = """
 import os, select, signal, sys, time
 for name in sys.argv[3:]:
     signal.signal(getattr(signal, name), signal.SIG_IGN)
-if os.read(0, 1):
+if number := os.read(0, 1):
     end = time.monotonic() + float(sys.argv[2])
+    if not select.select([0], [], [], 0.1)[0]:
+        os.kill(int(sys.argv[1]), number[0])
     while select.select([0], [], [], max(0.0, end - time.monotonic()))[0]:
         if not os.read(0, 65536):
             sys.exit()
@@ -87,7 +89,9 @@ def _start_watchdog(limit: float) -> subprocess.Popen[bytes] | None:
     """Have a process kill this one `limit` seconds after a signal, unless it has ended by then.
 
     A thread that holds the interpreter's lock, in a regular expression say, keeps every handler
-    written in Python from running. The interpreter's own part in C tells the process at once.
+    written in Python from running. The interpreter's own part in C tells the process at once, by
+    the number of the signal. The process sends it once more, for one that comes just before the
+    loop falls asleep does not wake it up.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -115,6 +119,5 @@ def _start_watchdog(limit: float) -> subprocess.Popen[bytes] | None:
         return None
     finally:
         os.close(reading)
-    # The loop's own pipe is not needed for signals: what `_handle_signal` does wakes it up.
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     return guard

@@ -5,11 +5,11 @@ The SDK makes a span of each message, below the caller's where its `_meta` has a
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from mcp_types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
 
@@ -32,6 +32,9 @@ else:  # they come with the extra
 
 _KEY: Final = "http.traces_endpoint"
 _PATH: Final = "/v1/traces"
+_DELAY_MS: Final = 1000.0
+# Without a name, a password or a query, which a list of the settings would show.
+_ADDRESS: Final = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#@]*)?")
 _OURS: Final = frozenset(
     {"mcp.method.name", "mcp.protocol.version", "gen_ai.operation.name", "gen_ai.tool.name"}
     | {"error.type", "rpc.response.status_code"}
@@ -50,25 +53,28 @@ class Traces:
             InvalidConfig: the endpoint is no address, or the extra is not installed.
 
         """
-        parts = urlsplit(endpoint)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
+        if not _ADDRESS.fullmatch(endpoint):
             raise InvalidConfig(
-                f"{_KEY}: it is no http(s) address", hint="Send one as http://127.0.0.1:4318."
+                f"{_KEY}: it is no http(s) address, or more than one",
+                hint="Send one as http://127.0.0.1:4318; what the collector asks for besides goes "
+                "into OTEL_EXPORTER_OTLP_HEADERS.",
             )
         if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
             raise InvalidConfig(
                 f"{_KEY}: the exporter is not installed",
                 hint="Install the extra: pip install 'rolltop[traces]'.",
             )
-        address = endpoint if parts.path.endswith(_PATH) else endpoint.rstrip("/") + _PATH
+        address = endpoint.rstrip("/").removesuffix(_PATH) + _PATH
         exporter = _exporter(trace_exporter.OTLPSpanExporter(endpoint=address), tools)
         self._provider: Final = tracing.TracerProvider(
-            resource=resources.Resource.create(
+            resource=resources.Resource(
                 {"service.name": "rolltop", "service.version": __version__}
             ),
             shutdown_on_exit=False,
         )
-        self._provider.add_span_processor(export.BatchSpanProcessor(exporter))
+        self._provider.add_span_processor(
+            export.BatchSpanProcessor(exporter, schedule_delay_millis=_DELAY_MS)
+        )
         trace.set_tracer_provider(self._provider)
 
     def close(self, timeout: float) -> None:
@@ -101,8 +107,8 @@ def _without_texts(span: tracing.ReadableSpan, tools: Collection[str]) -> tracin
     name = [given[key] for key in ("mcp.method.name", "gen_ai.tool.name") if key in given]
     return tracing.ReadableSpan(
         name=" ".join(name) or "unknown method",
-        context=span.context,
-        parent=span.parent,
+        context=_without_state(span.context),
+        parent=_without_state(span.parent),
         resource=span.resource,
         attributes=given,
         kind=span.kind,
@@ -110,4 +116,13 @@ def _without_texts(span: tracing.ReadableSpan, tools: Collection[str]) -> tracin
         start_time=span.start_time,
         end_time=span.end_time,
         instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _without_state(context: trace.SpanContext | None) -> trace.SpanContext | None:
+    """Return a context without `tracestate`, in which callers may write what they like."""
+    if context is None:
+        return None
+    return trace.SpanContext(
+        context.trace_id, context.span_id, context.is_remote, context.trace_flags
     )

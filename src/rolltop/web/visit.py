@@ -50,7 +50,7 @@ class Login(Protocol):
         """Whether a link is the login here, and not a token."""
         ...
 
-    async def use_link(self, link: str) -> str | None:
+    async def use_link(self, link: str, address: str) -> str | None:
         """Return the secret of the session that the link begins; None if it is worth nothing."""
         ...
 

@@ -278,7 +278,7 @@ class Database:
             store.append_entries(tx)
             return result
 
-        return store.write(run, principal.user_id, _tenant_of(principal))
+        return store.write(run, _tenant_of(principal), principal.user_id)
 
     def _transaction(self, connection: Connection, principal: Principal) -> Tx:
         return Tx(connection, principal, self._clock(), self.url_kind, self._services)

@@ -212,6 +212,10 @@ def _postgresql_engine(
     connect_args: dict[str, Any] = {
         "connect_timeout": max(2, round(limits.lock_timeout)),
         "application_name": "rolltop",
+        # One that is cut without a word, by a firewall say, is found while it is idle.
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
     }
     if address.is_pooled:
         connect_args["prepare_threshold"] = None

@@ -54,19 +54,17 @@ class OpenStore:
         )
         self._is_disk_failed = False
 
-    def read(self, function: Callable[[Connection], T], tenant: str | None = None) -> T:
+    def read(self, function: Callable[[Connection], T], tenant: str | None) -> T:
         """Return `function(connection)` of one transaction that sees one state of the store.
 
-        On PostgreSQL it sees the rows of one tenant or, without one, of all.
+        On PostgreSQL it sees the rows of one tenant or, for None, of all.
         """
         self._require_own_files()
         with map_driver_errors(self._address), self._engines.read.begin() as connection:
             self._begin(connection, tenant)
             return function(connection)
 
-    def write(
-        self, function: Callable[[Connection], T], owner: str = "", tenant: str | None = None
-    ) -> T:
+    def write(self, function: Callable[[Connection], T], tenant: str | None, owner: str = "") -> T:
         """Return `function(connection)` once its transaction is on disk; none of it on failure.
 
         What fails since the user `owner`, whose rows it writes, is gone, raises UserDeleted.
@@ -96,7 +94,7 @@ class OpenStore:
                 raise Unavailable(failure.message, hint=_IN_DOUBT) from failure
             raise
         except exc.IntegrityError as failure:
-            if owner and not self.read(lambda connection: _is_user(connection, owner)):
+            if owner and not self.read(lambda connection: _is_user(connection, owner), None):
                 raise UserDeleted from failure
             raise
         return result
@@ -107,12 +105,13 @@ class OpenStore:
 
     def require_reachable(self) -> None:
         """Raise Unavailable when a statement cannot be answered."""
-        self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM rolltop_versions"))
+        stored = "SELECT 1 FROM rolltop_versions"
+        self.read(lambda connection: connection.exec_driver_sql(stored), None)
 
     def require_writable(self) -> None:
         """Raise Unavailable when a write, which changes nothing, is not taken."""
         unchanged = "UPDATE rolltop_versions SET version_num = version_num WHERE 1 = 0"
-        self.write(lambda connection: connection.exec_driver_sql(unchanged))
+        self.write(lambda connection: connection.exec_driver_sql(unchanged), None)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy to `target`, a free name. Raises InvalidArgument, Unavailable.

@@ -53,7 +53,8 @@ _STORE: Final = (
         "database_url",
         "text",
         _store,
-        "The store: sqlite:////path/desk.db or postgresql://user:password@host/name.",
+        "The store: sqlite:////path/desk.db or postgresql://user:password@host/name, with"
+        " ?pgbouncer=true behind a pooler in transaction mode.",
         secret=True,
         environment=("DATABASE_URL",),
         computed=f"{STORE_NAME} in data_dir",

@@ -27,7 +27,7 @@ async def follow_link(visit: Visit) -> Response:
     link = visit.argument("link") if visit.request.method == "GET" else ""
     if not link:
         return visit.redirect("/") if visit.is_logged_in else await show_login(visit)
-    session = await visit.sessions.use_link(link)
+    session = await visit.sessions.use_link(link, visit.address)
     if session is None:
         return await show_login(visit, "The link is used, older than 10 minutes or not of here.")
     visit.begin_session(session)

@@ -149,8 +149,10 @@ _SWITCHES: Final = ("requires_evidence", "reopen_on_change")
 
 
 def _entries(task: JsonObject, name: str) -> list[str]:
+    """Return the entries of a list, each as the line of the form that it is."""
     entries: list[Any] = task.get(name, [])
-    return [entry["uri"] for entry in entries] if name == "evidence" else entries
+    texts = [entry["uri"] for entry in entries] if name == "evidence" else entries
+    return [" ".join(text.splitlines()) for text in texts] if name == "acceptance" else texts
 
 
 async def change_task(visit: Visit) -> Response:
@@ -197,9 +199,7 @@ def _changes(form: Mapping[str, str], task: JsonObject) -> dict[str, Any]:
     if "priority" in changes:
         number = parse_number(changes["priority"])
         changes["priority"] = -1 if number is None else number
-    for name in _LISTS:
-        if name in form:
-            changes[name] = read_list(form[name], _entries(task, name))
+    changes |= {name: _read_entries(form, task, name) for name in _LISTS if name in form}
     if changes.get("evidence") == _entries(task, "evidence"):
         del changes["evidence"]  # sent again it would be kept as it is now, changed or not
     if "switches" in form:
@@ -207,6 +207,16 @@ def _changes(form: Mapping[str, str], task: JsonObject) -> dict[str, Any]:
     if form.get("comment", "").strip():
         changes["comment"] = form["comment"].strip()
     return changes
+
+
+def _read_entries(form: Mapping[str, str], task: JsonObject, name: str) -> list[str]:
+    """Return a list of the form; criteria of several lines, which it shows in one, as they are."""
+    shown = _entries(task, name)
+    lines = read_list(form[name], shown)
+    if name != "acceptance":
+        return lines
+    whole = dict(zip(shown, task.get(name, ()), strict=True))
+    return [whole.get(line, line) for line in lines]
 
 
 async def add_task(visit: Visit) -> Response:
