@@ -123,7 +123,7 @@ class Attacker:
 
 
 async def _call_for(seconds: float, port: int, tokens: list[str]) -> tuple[list[float], int]:
-    """Return what each call of the ten took, and how many failed."""
+    """Return the time of each call of the ten, and how many failed."""
     callers = [
         Caller(number, port, tokens[number], tuple(MIX), pause=PAUSE) for number in range(CALLERS)
     ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from tests.browsers.conftest import free_port
+from tests.browsers.conftest import free_port, wait_for
 from tests.server.processes import LEGACY, PATIENCE, HttpServer, rpc_request
 
 if TYPE_CHECKING:
@@ -46,22 +46,6 @@ def proxied(folder: Path, ports: tuple[int, int]) -> Generator[str]:
             yield host
         finally:
             nginx.terminate()
-
-
-def wait_for(host: str) -> None:
-    """Wait until somebody listens there."""
-    end = threading.Event()
-    for _ in range(int(PATIENCE * 20)):
-        connection = http.client.HTTPConnection(host, timeout=PATIENCE)
-        try:
-            connection.connect()
-        except ConnectionRefusedError:
-            end.wait(0.05)
-        else:
-            return
-        finally:
-            connection.close()
-    raise AssertionError(f"nobody listens at {host}")
 
 
 class Callers:

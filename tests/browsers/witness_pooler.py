@@ -16,8 +16,7 @@ from sqlalchemy import text
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.errors import Unavailable
-from tests.browsers.conftest import free_port
-from tests.browsers.witness_nginx import wait_for
+from tests.browsers.conftest import free_port, wait_for
 from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, running
 from tests.server.processes import PATIENCE, HttpServer
 

@@ -38,6 +38,20 @@ def wait_until_held(pid: int) -> None:
         threading.Event().wait(0.01)
 
 
+def end_beside_a_stuck_thread(server: StdioServer, how: str | signal.Signals) -> None:
+    """Ask for the end while a call cannot be ended; it is answered that it was broken off."""
+    server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
+    server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
+    assert server.answer()["id"] == "after"
+    if isinstance(how, signal.Signals):
+        server.process.send_signal(how)
+    else:
+        server.stdin.close()
+    broken_off = server.answer()
+    assert broken_off["id"] == "stuck"
+    assert broken_off["result"]["structuredContent"]["code"] == "UNAVAILABLE"
+
+
 def cpu_ticks(pid: int) -> int:
     """Return the hundredths of a second that the process has computed."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -159,15 +173,7 @@ def test_calls_that_came_before_stdin_ended_are_answered(tmp_path: Path) -> None
 def test_it_ends_in_time_with_a_stuck_thread(tmp_path: Path, how: str | signal.Signals) -> None:
     with StdioServer(tmp_path) as server:
         server.initialize()
-        server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
-        server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
-        assert server.answer()["id"] == "after"
-        if isinstance(how, signal.Signals):
-            server.process.send_signal(how)
-        else:
-            server.stdin.close()
-        broken_off = server.answer()["result"]["structuredContent"]
-        assert broken_off["code"] == "UNAVAILABLE"
+        end_beside_a_stuck_thread(server, how)
         assert server.ends(within=IN_TIME) == 0
 
 
@@ -176,14 +182,7 @@ def test_the_store_is_closed_past_a_stuck_thread(tmp_path: Path, how: str | sign
     with LateStdioServer(tmp_path) as server:  # the exit is not forced before it has
         server.initialize()
         assert not server.call("add_task", title="kept")["isError"]
-        server.send("tools/call", {"name": "stuck", "arguments": {}}, id="stuck")
-        server.send("tools/call", {"name": "say", "arguments": {"text": "x"}}, id="after")
-        assert server.answer()["id"] == "after"
-        if isinstance(how, signal.Signals):
-            server.process.send_signal(how)
-        else:
-            server.stdin.close()
-        assert server.answer()["result"]["structuredContent"]["code"] == "UNAVAILABLE"
+        end_beside_a_stuck_thread(server, how)
         assert server.ends() == 0
         assert any("stopped" in line for line in server.stderr.rest())
     store = tmp_path / "data" / "desk.db"

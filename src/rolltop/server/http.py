@@ -106,9 +106,10 @@ def serve(
     app.check()
     if opened is None:
         authentication.check()
-    endpoint = settings["http.traces_endpoint"].strip()
-    tools = {offer.name for offer in app.context.registry.all_tools}
-    sent = traces.Traces(endpoint, tools) if endpoint and opened is None else None
+    sent = None
+    if opened is None and (endpoint := settings["http.traces_endpoint"].strip()):
+        tools = {offer.name for offer in app.context.registry.all_tools}
+        sent = traces.Traces(endpoint, tools)
     listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
         listening.append(_bind_unix_socket(settings["http.socket"]))

@@ -107,10 +107,9 @@ async def _render_task(
     conflict: ToolFailure | None = None,
 ) -> Response:
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
-    titles = await _find_titles(visit, [*task.get("blocked_by", ()), task.get("parent_id")])
-    members = await visit.app.database.read(
-        visit.principal, assignees.list_members, visit.principal.user_id
-    )
+    service: TaskService = visit.app.load_service(TOOLSET.service)
+    named = [one for one in (*task.get("blocked_by", ()), task.get("parent_id")) if one]
+    titles, members = await visit.app.database.read(visit.principal, _read_names, service, named)
     return visit.render(
         "task",
         409 if conflict else 200,
@@ -131,10 +130,11 @@ def _pair_evidence(
     return list(zip_longest(criteria, evidence))
 
 
-async def _find_titles(visit: Visit, ids: list[str | None]) -> Mapping[str, str | None]:
-    service: TaskService = visit.app.load_service(TOOLSET.service)
-    wanted = [one for one in ids if one]
-    return await visit.app.database.read(visit.principal, service.find_titles, wanted, "")
+def _read_names(
+    tx: Tx, service: TaskService, ids: list[str]
+) -> tuple[Mapping[str, str | None], list[str]]:
+    """Return the titles of tasks, and who may be given one."""
+    return service.find_titles(tx, ids, ""), assignees.list_members(tx, tx.scope.user_id)
 
 
 def _fields_of(task: JsonObject) -> dict[str, str]:
