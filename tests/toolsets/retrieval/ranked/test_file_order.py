@@ -49,6 +49,20 @@ def test_implementation_comes_first_unless_another_kind_is_asked_for(
     assert paths(forest, f"reef the sail {word}") == [path, "zz/src/sails.py"]
 
 
+def test_an_older_version_comes_after_the_newer_one_beside_it_unless_it_is_named(
+    forest: Forest,
+) -> None:
+    for version in ("v9", "v10"):
+        forest.put(f"code/aa/{version}/sails.py", REEF)
+    forest.put("code/bb/v1/sails.py", REEF)  # the only one there
+    assert paths(forest, "reef the sail") == [
+        "aa/v10/sails.py",
+        "bb/v1/sails.py",
+        "aa/v9/sails.py",
+    ]
+    assert paths(forest, "reef the sail in v9")[0] == "aa/v9/sails.py"
+
+
 def test_a_document_counts_in_full_in_the_root_of_documents(forest: Forest) -> None:
     for root in ("docs", "code"):
         forest.put(f"{root}/sails.md", "Reef the sail before the wind grows.\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -35,6 +35,7 @@ _PATHS: Final = {
     ),
     "compatibility": re.compile(r"(?i)(^|/)_?(compat|compatibility|legacy|deprecated)(/|[._])"),
 }
+_VERSION: Final = re.compile(r"(?:^|/)v([0-9]{1,4})(?=/)")
 # Words of queries that ask for a kind.
 _WORDS: Final = {
     "test": "test tests spec specs mock mocks fixture fixtures",
@@ -61,6 +62,26 @@ def find_kinds(path: str, text: str) -> frozenset[str]:
 def wanted_kinds(terms: Collection[str]) -> frozenset[str]:
     """Find the kinds that a query asks for."""
     return frozenset(kind for kind, words in _stems().items() if not words.isdisjoint(terms))
+
+
+def find_superseded(paths: Iterable[str], terms: Collection[str]) -> set[str]:
+    """Find the files in a folder such as `v3` where others of these are in a newer one beside it.
+
+    Those of a version that the query names are none of them.
+    """
+    versions = [
+        (path, path[: found.start()], int(found[1]))
+        for path in paths
+        for found in _VERSION.finditer(path)
+    ]
+    newest: dict[str, int] = {}
+    for _path, parent, version in versions:
+        newest[parent] = max(version, newest.get(parent, 0))
+    return {
+        path
+        for path, parent, version in versions
+        if version < newest[parent] and f"v{version}" not in terms
+    }
 
 
 @lru_cache(1 << 12)

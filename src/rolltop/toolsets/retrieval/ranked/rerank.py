@@ -16,7 +16,11 @@ from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, key_of, t
 from rolltop.toolsets.retrieval.models import RankedResult
 from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN, Scorer, Statistics
 from rolltop.toolsets.retrieval.ranked.candidates import MAX_CANDIDATES, find_candidates
-from rolltop.toolsets.retrieval.ranked.file_kinds import DOCUMENT, wanted_kinds
+from rolltop.toolsets.retrieval.ranked.file_kinds import (
+    DOCUMENT,
+    find_superseded,
+    wanted_kinds,
+)
 from rolltop.toolsets.retrieval.ranked.snippets import snippet
 
 if TYPE_CHECKING:
@@ -119,7 +123,7 @@ def _search(
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
         # What is looked for in a root of documents are documents.
         wanted = kinds | {DOCUMENT} if tree.root.name == _DOCUMENTS_ROOT else kinds
-        for candidate, value, why in _rerank(one, scorer, weights, wanted):
+        for candidate, value, why in _rerank(one, scorer, weights, wanted, query.terms):
             path, chunk, own = candidate[:3]
             place = RankedResult(
                 tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
@@ -155,7 +159,11 @@ def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:
 
 
 def _rerank(
-    found: Candidates, scorer: Scorer, weights: Weights, wanted: frozenset[str]
+    found: Candidates,
+    scorer: Scorer,
+    weights: Weights,
+    wanted: frozenset[str],
+    terms: Sequence[str],
 ) -> Iterator[tuple[Candidate, float, tuple[str, ...]]]:
     """Yield the matching chunks, their scores and what matched.
 
@@ -167,13 +175,14 @@ def _rerank(
         score = scorer.score(one.path, one.chunk, one.own, is_first=one.is_first)
         if score.value > 0:
             by_file.setdefault(one.path, []).append((one, score))
+    superseded = find_superseded(by_file, terms)
     for path, scored in by_file.items():
         scored.sort(key=lambda pair: (-pair[1].value, pair[0].chunk.line))
         mates = sum(score.value * weights.mates_decay**at for at, (_, score) in enumerate(scored))
         file = weights.file_mates * mates + scorer.score_stem(path)
         factor = weights.depth ** path.count("/")
-        if scored[0][0].kinds - wanted:
-            factor *= weights.aside
+        for is_aside in (scored[0][0].kinds - wanted, path in superseded):
+            factor *= weights.aside if is_aside else 1
         for at, (candidate, score) in enumerate(scored):
             ahead = 0.0 if at else _AHEAD * found.named.get(path, 0)
             yield candidate, round((score.value + file) * factor + ahead, 4), score.why
