@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from rolltop.core import logging
+from rolltop.core.fair_turns import FairTurns
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import ThreadPool
 
@@ -67,6 +69,8 @@ class AppContext:
         self._calls = 0
         self._calls_lock = threading.Lock()
         self._thread_pool = ThreadPool(settings["threads"], "rolltop-work")
+        self.turns: Final = FairTurns(settings["threads"], os.cpu_count() or 1)
+        """Of this process's callers at its threads."""
         finalize(self, self._thread_pool.release).atexit = False
 
     @contextmanager
@@ -195,13 +199,17 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one read transaction on a worker thread."""
-        return await self.app.database.read(self.principal, function, *args, **kwargs)
+        async with self.app.turns.turn(self.principal.caller_id, "store") as turn:
+            held = turn.hold(function)
+            return await self.app.database.read(self.principal, held, *args, **kwargs)
 
     async def write(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
-        return await self.app.database.write(self.principal, function, *args, **kwargs)
+        async with self.app.turns.turn(self.principal.caller_id, "store") as turn:
+            held = turn.hold(function)
+            return await self.app.database.write(self.principal, held, *args, **kwargs)
 
     async def write_once(
         self,
@@ -227,4 +235,5 @@ class CallContext:
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""
-        return await self.app.run_in_thread(function, *args, **kwargs)
+        async with self.app.turns.turn(self.principal.caller_id, "work") as turn:
+            return await self.app.run_in_thread(turn.hold(function), *args, **kwargs)

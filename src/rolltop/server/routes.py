@@ -46,6 +46,8 @@ _PING_TIMEOUT: Final = 2.0
 _CLOSE_HEADER: Final = (b"connection", b"close")
 _RETRY_HEADERS: Final = {"retry-after": "1"}
 _METADATA_PATHS: Final = {METADATA_PATH, f"{METADATA_PATH}/mcp"}
+_REFUSAL_DELAY: Final = 1.0
+"""Seconds that whoever is over a limit waits for the refusal."""
 _CONTENT_TYPE: Final = b"content-type"
 _JSON: Final = "application/json"
 
@@ -111,6 +113,8 @@ class HttpApp:
         try:
             await self._route(scope, receive, noting)
         except RateLimited as failure:
+            # Whoever asks again at once would cost more by its refusals than by its calls.
+            await asyncio.sleep(0 if self.is_draining else _REFUSAL_DELAY)
             headers = {"retry-after": str(failure.retry_after)}
             await send_rejection(scope, send, Rejection.with_message(429, failure.message, headers))
         except (Unavailable, IncompatibleStore):
@@ -175,7 +179,7 @@ class HttpApp:
             self._limits.count(caller.caller)
             await _send_denial(scope, send, caller)
             return
-        token = (caller.token_id or caller.actor_id) if caller else ""
+        token = caller.caller_id if caller else ""
         self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.

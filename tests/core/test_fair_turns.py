@@ -1,0 +1,190 @@
+"""Turns at threads: a caller's part, in order, none lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolltop.core.context import CallContext
+from rolltop.core.fair_turns import FairTurns
+from rolltop.core.principal import Principal
+from tests.desks import make_desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.databases import MakeDatabase
+
+CALLERS = "abc"
+
+
+class Clock:
+    """Time that passes when it is told to, in seconds."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Visit:
+    """One caller's wait for a turn, and the turn."""
+
+    def __init__(self, turns: FairTurns, caller: str) -> None:
+        self.caller = caller
+        self.has_turn = False
+        self._end = asyncio.Event()
+        self.task = asyncio.create_task(self._run(turns))
+
+    async def _run(self, turns: FairTurns) -> None:
+        async with turns.turn(self.caller, "work"):
+            self.has_turn = True
+            try:
+                await self._end.wait()
+            finally:
+                self.has_turn = False
+
+    def end(self) -> None:
+        self._end.set()
+
+
+async def _settle() -> None:
+    for _ in range(8):
+        await asyncio.sleep(0)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["ask", "ask", "end", "cancel"]), st.sampled_from(CALLERS)),
+        st.tuples(st.just("pass"), st.floats(0.1, 3)),
+    ),
+    max_size=60,
+)
+
+
+@given(st.integers(1, 6), steps)
+def test_each_has_its_part_in_order_and_nobody_waits_for_others(
+    processors: int, drawn: list[tuple[str, str | float]]
+) -> None:
+    asyncio.run(_visit(processors, drawn))
+
+
+async def _visit(processors: int, drawn: list[tuple[str, str | float]]) -> None:
+    clock = Clock()
+    turns = FairTurns(16, processors, clock)
+    visits: list[Visit] = []
+    for step, argument in drawn:
+        before = Counter(visit.caller for visit in visits if visit.has_turn)
+        own = [visit for visit in visits if visit.caller == argument]
+        if step == "pass":
+            clock.now += float(argument)
+        elif step == "ask":
+            visits.append(Visit(turns, str(argument)))
+        elif own and step == "end":
+            own[0].end()
+        elif own:
+            own[-1].task.cancel()
+        await _settle()
+        visits = [visit for visit in visits if not visit.task.done()]
+        held = Counter(visit.caller for visit in visits if visit.has_turn)
+        others = len(held) > 1
+        for caller in CALLERS:
+            mine = [visit.has_turn for visit in visits if visit.caller == caller]
+            assert mine == sorted(mine, reverse=True), "a later one had a turn before"
+            assert held[caller] <= 2 * processors
+            assert not mine or held[caller], "nobody waits while it holds nothing"
+            if held[caller] > before[caller] and others:
+                assert held[caller] <= max(1, processors // len(held))
+    for visit in visits:
+        visit.task.cancel()
+    await asyncio.gather(*(visit.task for visit in visits), return_exceptions=True)
+
+
+async def _count_at_once(turns: FairTurns, caller: str, wanted: int) -> int:
+    visits = [Visit(turns, caller) for _ in range(wanted)]
+    await _settle()
+    found = sum(visit.has_turn for visit in visits)
+    for visit in visits:
+        visit.end()
+    await asyncio.gather(*(visit.task for visit in visits))
+    return found
+
+
+def test_a_caller_alone_has_more_turns_than_one_of_several_until_the_others_are_gone() -> None:
+    async def run() -> list[int]:
+        clock = Clock()
+        turns = FairTurns(16, 4, clock)
+        found = [await _count_at_once(turns, "a", 9)]
+        found.append(await _count_at_once(turns, "b", 9))
+        found += [await _count_at_once(turns, caller, 1) for caller in "cdefgh"]
+        found.append(await _count_at_once(turns, "a", 9))
+        clock.now += 2
+        found.append(await _count_at_once(turns, "a", 9))
+        return found
+
+    assert asyncio.run(run()) == [8, 2, 1, 1, 1, 1, 1, 1, 1, 8]
+
+
+def test_store_and_other_work_have_turns_of_their_own() -> None:
+    async def run() -> None:
+        turns = FairTurns(4, 1)
+        async with (
+            asyncio.timeout(60),
+            turns.turn("a", "work"),
+            turns.turn("a", "work"),
+            turns.turn("a", "store"),
+        ):
+            pass
+
+    asyncio.run(run())
+
+
+def test_whoever_gives_up_has_its_turn_back_when_its_thread_is_done() -> None:
+    async def run(first_ends: threading.Event) -> list[str]:
+        turns, done = FairTurns(4, 1), list[str]()
+        loop = asyncio.get_running_loop()
+
+        async def work(name: str, function: Callable[[], object]) -> None:
+            async with turns.turn("a", "work") as turn:
+                await loop.run_in_executor(None, turn.hold(function))
+            done.append(name)
+
+        stuck = [asyncio.create_task(work("stuck", first_ends.wait)) for _ in range(2)]
+        await _settle()
+        for task in stuck:
+            task.cancel()
+        await asyncio.gather(*stuck, return_exceptions=True)
+        waiting = asyncio.create_task(work("next", lambda: None))
+        await _settle()
+        done.append("let go")
+        first_ends.set()
+        await waiting
+        return done
+
+    assert asyncio.run(run(threading.Event())) == ["let go", "next"]
+
+
+def test_calls_that_hold_threads_leave_one_for_another_caller(
+    make_database: MakeDatabase, sqlite_url: str
+) -> None:
+    desk = make_desk(make_database(sqlite_url), settings={"threads": 2})
+
+    async def run(released: threading.Event) -> str:
+        hostile, other = (
+            CallContext(desk, Principal.for_user(user_id), "tool", 0) for user_id in "ab"
+        )
+        held = [asyncio.create_task(hostile.run_in_thread(released.wait)) for _ in range(20)]
+        await _settle()
+        try:
+            async with asyncio.timeout(60):
+                return await other.run_in_thread(lambda: "done")
+        finally:
+            released.set()
+            await asyncio.gather(*held)
+
+    assert asyncio.run(run(threading.Event())) == "done"
