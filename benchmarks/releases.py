@@ -21,11 +21,21 @@ CALLS = 200
 READS = 25
 PAGES = Path(__file__).parents[1]
 """The documents of this repository, some 50,000 tokens, are the text that is read."""
+_WITHOUT_JOURNAL = """
+from rolltop.core.journal import writer
+writer.append_entries = writer.install_triggers = lambda *_: None
+from rolltop.__main__ import main
+main()
+"""
 
 
 def compare(other: str) -> Table:
-    """Return the table: this build, the other, and the median of the ratios pair by pair."""
-    commands = (ROLLTOP, (other, "serve"))
+    """Return the table: this build, as it is and without its journal, beside the other.
+
+    A ratio is the median of the ratios pair by pair.
+    """
+    without = (sys.executable, "-c", _WITHOUT_JOURNAL, "serve")
+    commands = (ROLLTOP, without, (other, "serve"))
     rows: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         homes = [Path(folder) / str(number) for number in range(len(commands))]
@@ -54,7 +64,7 @@ def compare(other: str) -> Table:
     return Table(
         "Beside another build",
         f"In turn, over stdio, each with a store of its own. {load()}",
-        ("call", "this build", "the other", "ratio"),
+        ("call", "this build", "without journal", "the other", "ratio", "without journal"),
         rows,
     )
 
@@ -69,8 +79,9 @@ def _serve(command: Sequence[str], home: Path) -> Wire:
 
 
 def _row(name: str, cases: Sequence[Callable[[], float]], runs: int) -> tuple[str, ...]:
-    ours, theirs = interleaved(cases, runs)
-    return (f"{name}, {runs} runs", ours.cell(), theirs.cell(), ratio(ours, theirs))
+    ours, bare, theirs = interleaved(cases, runs)
+    ratios = ratio(ours, theirs), ratio(bare, theirs)
+    return (f"{name}, {runs} runs", ours.cell(), bare.cell(), theirs.cell(), *ratios)
 
 
 def _start(command: Sequence[str], home: Path) -> float:

@@ -13,8 +13,10 @@ from typing import Final, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Pool = Literal["store", "work"]
-"""Which threads: those of transactions, or those of all other work."""
+Pool = Literal["store", "work", "body"]
+"""What a turn is at: threads of transactions, those of all other work, or the reading of a call
+that is too large to be taken at once.
+"""
 _ACTIVE_SECONDS: Final = 1.0
 """For so long after it asked for a turn, a caller is taken for one who will ask again."""
 

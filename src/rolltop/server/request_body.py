@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -75,12 +75,18 @@ class RequestBodies:
 
     @asynccontextmanager
     async def message(
-        self, scope: Scope, receive: Receive
+        self, scope: Scope, receive: Receive, turn: AbstractAsyncContextManager[object]
     ) -> AsyncGenerator[RequestMessage | Rejection]:
-        """Read the request's body; its bytes count until the request has been served."""
+        """Read the request's body in its turn; its bytes count until the request is served."""
         body = _ArrivingBody()
+        refused = _check_media_type(RequestHeaders(scope))
         try:
-            yield _check_media_type(RequestHeaders(scope)) or await self._read(scope, receive, body)
+            if refused is not None:
+                yield refused
+                return
+            async with turn:
+                read = await self._read(scope, receive, body)
+            yield read
         finally:
             self._total -= body.size
 

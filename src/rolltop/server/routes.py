@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -20,6 +21,7 @@ from rolltop.server.asgi_responses import (
 )
 from rolltop.server.auth import Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
+from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.metrics import Metrics
 from rolltop.server.oauth import METADATA_PATH
@@ -185,7 +187,7 @@ class HttpApp:
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await send_error(send, 405, "Use POST", {"allow": "POST"})
             return
-        async with self._bodies.message(scope, receive) as read:
+        async with self._bodies.message(scope, receive, self._body_turn(scope, token)) as read:
             if isinstance(read, Rejection):
                 await send_rejection(scope, send, read)
             elif denied := self._authentication.check_permission(caller, read.message):
@@ -195,6 +197,13 @@ class HttpApp:
                 is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
                 with self._limits.running("" if is_stream else token):
                     await self._hand_over(protocol, read, scope, receive, send)
+
+    def _body_turn(self, scope: Scope, token: str) -> AbstractAsyncContextManager[object]:
+        """Return what is held while a body is read: with a token, a large one takes a turn."""
+        length = "".join(RequestHeaders(scope).all("content-length"))
+        if not token or (length.isdecimal() and int(length) <= MAX_INLINE_BYTES):
+            return nullcontext()
+        return self._desk.turns.turn(token, "body")
 
     async def _hand_over(
         self,
