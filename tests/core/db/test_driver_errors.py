@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import users
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from tests.forks import Forked
+from tests.postgresql import SUPERUSER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -379,6 +381,45 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is(
     server.start()
     assert database.read_sync(SYSTEM, emails) == []
     database.close()
+
+
+def test_a_write_whose_second_copy_was_given_up_is_not_called_kept(
+    own_postgresql_server: PostgreSQLServer, make_database: MakeDatabase
+) -> None:
+    server = own_postgresql_server
+    database = make_database(server.url("postgres"))
+    server.stop()
+    server.start(synchronous_standby_names="nobody", lc_messages="C")
+    give_up = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    with (
+        psycopg.connect(server.url("postgres", SUPERUSER), autocommit=True) as operator,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        writing = threads.submit(database.write_sync, SYSTEM, add_user, "ann@x")
+        while not operator.execute(give_up).fetchall():
+            assert not writing.done()
+        with pytest.raises(Unavailable, match="second copy") as raised:
+            writing.result()
+    assert "may have been kept" in raised.value.hint
+    server.stop()
+    server.start()
+    database.write_sync(SYSTEM, add_user, "ben@x")
+    assert database.read_sync(SYSTEM, emails) == ["ann@x", "ben@x"]
+
+
+def test_what_is_sent_to_a_server_that_is_gone_is_given_up_within_a_minute(
+    migrated_url: str, make_database: MakeDatabase
+) -> None:
+    def given(tx: Tx) -> dict[str, str]:
+        driver = tx.connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        return driver.info.get_parameters()
+
+    # By the operating system, which goes on sending for a quarter of an hour otherwise.
+    parameters = make_database(migrated_url).read_sync(SYSTEM, given)
+    silent = [int(parameters[f"keepalives_{name}"]) for name in ("idle", "interval", "count")]
+    assert silent[0] + silent[1] * silent[2] <= 60
+    assert parameters["tcp_user_timeout"] == "60000"
 
 
 def test_an_option_that_postgresql_does_not_know_is_named() -> None:

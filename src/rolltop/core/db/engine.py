@@ -48,6 +48,7 @@ MAX_VALUES: Final = 400
 _STEPS_BETWEEN_CHECKS: Final = 20_000  # of SQLite's virtual machine: well under a millisecond
 _DEADLINE_KEY: Final = "rolltop.deadline"
 _LIMITS_KEY: Final = "rolltop.limits"
+_ALONE_KEY: Final = "rolltop.alone"
 _UNBOUND: Final = object()
 
 
@@ -163,6 +164,15 @@ def begin_as(connection: Connection, tenant: str | None) -> None:
     connection.exec_driver_sql(local)  # fails as any statement does, where the connection is lost
 
 
+def require_second_copy(connection: Connection) -> None:
+    """Raise Unavailable where PostgreSQL calls committed what it could not replicate.
+
+    It waits for a synchronous standby without end. Whoever cancels that gets a warning alone.
+    """
+    if connection.info.pop(_ALONE_KEY, False):
+        raise Unavailable("PostgreSQL's wait for a second copy of what was written was canceled.")
+
+
 def _sqlite_engine(
     path: Path,
     limits: EngineLimits,
@@ -216,6 +226,8 @@ def _postgresql_engine(
         "keepalives_idle": 30,
         "keepalives_interval": 10,
         "keepalives_count": 3,
+        # And as long after a statement was sent: the system goes on sending for 15 minutes.
+        "tcp_user_timeout": 60_000,
     }
     if address.is_pooled:
         connect_args["prepare_threshold"] = None
@@ -235,6 +247,8 @@ def _postgresql_engine(
 
     def set_up(connection: DBAPIConnection, record: ConnectionPoolEntry, /) -> None:
         record.info[_LIMITS_KEY] = local
+        driver = cast("psycopg.Connection", connection)
+        driver.add_notice_handler(partial(_note_lone_commit, record.info))
         cursor = connection.cursor()
         cursor.execute("SET TimeZone = 'UTC'")  # which poolers know, and keep for a client
         cursor.close()
@@ -262,6 +276,12 @@ def _require_alive(
         link.consume_input()
     except driver.OperationalError as error:
         raise exc.DisconnectionError from error
+
+
+def _note_lone_commit(info: dict[Any, Any], notice: psycopg.errors.Diagnostic) -> None:
+    """Remember that a commit's wait for its standby was canceled; its text is in any language."""
+    if notice.source_function == "SyncRepWaitForLSN":
+        info[_ALONE_KEY] = True
 
 
 def _set_pragmas(*pragmas: str) -> Callable[[DBAPIConnection, ConnectionPoolEntry], None]:

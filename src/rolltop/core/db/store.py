@@ -15,7 +15,7 @@ from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.db.engine import EngineLimits, begin_as, create_engines
+from rolltop.core.db.engine import EngineLimits, begin_as, create_engines, require_second_copy
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
@@ -79,12 +79,14 @@ class OpenStore:
             with (
                 watch_disk_errors(),
                 map_driver_errors(self._address),
-                self._engines.write.begin() as connection,
+                self._engines.write.connect() as connection,
             ):
-                self._begin(connection, tenant)
-                result = function(connection)
-                self._require_own_files()
-                committing = self._address.path is None
+                with connection.begin():
+                    self._begin(connection, tenant)
+                    result = function(connection)
+                    self._require_own_files()
+                    committing = self._address.path is None
+                require_second_copy(connection)
             self._require_own_files(_IN_DOUBT)
         except DiskError as failure:
             self._is_disk_failed = True
