@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Needs Python 3.11 or newer and nothing else.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lint types imports docs docs-check schema traces fix bench campaigns nightly \
-	conformance hosts faults browsers syscalls release container sbom lock clean
+	conformance hosts faults browsers cluster syscalls release container sbom lock clean
 
 python := .venv/bin/python
 # One more than the cores of a small machine: each waits for its processes and databases at times.
@@ -66,11 +66,15 @@ faults: setup ## the store on a disk that fails; as root, with /dev/fuse and Deb
 	@sh scripts/libfuse.sh
 	@TEST_CAMPAIGN=full $(python) -m pytest -o 'python_files=fault_*.py' tests/torture
 
+cluster: setup ## PostgreSQL's leader is killed under load, ten times; as root, with Debian's Patroni, etcd, HAProxy
+	@sh scripts/cluster.sh
+	@TEST_CAMPAIGN=full $(python) -m pytest -o 'python_files=witness_*.py' tests/cluster
+
 syscalls: setup ## by strace: nothing is written outside our directories, nobody is called
 	@sh scripts/strace.sh
 	@$(pytest) -o 'python_files=witness_*.py' tests/e2e
 
-nightly: campaigns conformance hosts browsers faults syscalls container ## the full campaigns and the independent MCP programs
+nightly: campaigns conformance hosts browsers faults cluster syscalls container ## the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
