@@ -50,6 +50,8 @@ class Issuer:
         self.asked: list[str] = []
         self.metadata: dict[str, Any] = {}
         """What differs from good metadata."""
+        self.discovery = "/.well-known/openid-configuration"
+        """Where the metadata is."""
         self._codes: dict[str, dict[str, str]] = {}
         issuer = self
 
@@ -123,7 +125,7 @@ class Issuer:
         request.wfile.write(body)
 
     def _document(self, path: str, body: str) -> tuple[int, dict[str, Any]]:
-        if path == "/.well-known/openid-configuration":
+        if path == self.discovery:
             return 200, self._metadata()
         if path == "/keys":
             return 200, {"keys": [key.public for key in self.keys]}

@@ -9,21 +9,10 @@ import http.client
 import json
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
-from mcp import Client
-from mcp.client.auth import OAuthClientProvider
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import (
-    AuthorizationCodeResult,
-    OAuthClientInformationFull,
-    OAuthClientMetadata,
-    OAuthToken,
-)
-from pydantic import AnyUrl
 
 from rolltop.core import accounts, workspaces
 from rolltop.core.db import SYSTEM
@@ -31,6 +20,7 @@ from rolltop.core.errors import InvalidConfig, Unavailable
 from rolltop.server.oauth import InvalidToken, TokenIssuer
 from tests.server.apps import make_app
 from tests.server.issuer import AUDIENCE, Issuer, Key
+from tests.server.oauth_client import Storage, who_am_i
 from tests.server.processes import MODERN, PATIENCE, HttpServer, rpc_request
 from tests.server.test_auth import Accounts, status
 from tests.server.test_rate_limits import Clock
@@ -218,7 +208,16 @@ def test_a_scope_that_was_not_granted_is_missing(tmp_path: Path, issuer: Issuer)
         assert who(server, issuer.token(scope=None, scp=["read"]))["rights"] == ["read"]
         for none in ({"scope": ""}, {"scope": [None]}):
             assert status(server, authorization=f"Bearer {issuer.token(**none)}") == 403
+        assert status(server, authorization=f"Bearer {issuer.token(scope=None)}") == 403
+
+
+def test_a_token_without_scopes_is_for_all_where_the_issuer_knows_none_of_ours(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    issuer.metadata = {"scopes_supported": ["openid", ["read"]]}
+    with serving(tmp_path, issuer) as server:
         assert who(server, issuer.token(scope=None))["rights"] == ["read", "write"]
+        assert status(server, authorization=f"Bearer {issuer.token(scope='openid')}") == 403
 
 
 def test_an_issuer_out_of_reach_lets_nobody_in_and_tokens_of_the_store_pass(
@@ -264,58 +263,20 @@ def test_the_stream_of_an_expired_token_ends(tmp_path: Path, issuer: Issuer) -> 
         assert b"complete" in text
 
 
-class Storage:
-    """Where the SDK's client keeps what it was given."""
-
-    tokens: OAuthToken | None = None
-    client: OAuthClientInformationFull | None = None
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return self.tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self.client = client_info
-
-
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_sdks_client_gets_in_knowing_the_address_alone(
     tmp_path: Path, issuer: Issuer, mode: Any
 ) -> None:
     backs: list[str] = []
 
-    async def browse(url: str) -> None:
-        async with httpx2.AsyncClient() as browser:
-            backs.append((await browser.get(url)).headers["location"])
-
-    async def come_back() -> AuthorizationCodeResult:
-        query = parse_qs(urlsplit(backs[-1]).query)
-        return AuthorizationCodeResult(
-            code=query["code"][0], state=query["state"][0], iss=query["iss"][0]
-        )
-
-    async def use(url: str) -> Any:
-        provider = OAuthClientProvider(
-            url,
-            OAuthClientMetadata(redirect_uris=[AnyUrl("http://127.0.0.1:1/callback")]),
-            Storage(),
-            browse,
-            come_back,
-        )
-        async with httpx2.AsyncClient(auth=provider, timeout=PATIENCE) as http_client:
-            transport = streamable_http_client(url, http_client=http_client)
-            async with Client(transport, mode=mode) as client:
-                return (await client.call_tool("who_am_i", {})).structured_content
+    def log_in(address: str) -> str:
+        backs.append(httpx2.get(address).headers["location"])
+        return backs[-1]
 
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with serving(tmp_path, issuer, http__public_url=url, http__port=port):
-        seen = asyncio.run(use(f"{url}/mcp"))
+        seen = asyncio.run(who_am_i(f"{url}/mcp", mode, Storage(), log_in))
     assert seen["rights"] == ["read", "write"]
     assert seen["actor"] == "c1"
     assert len(backs) == 1
@@ -404,6 +365,24 @@ def test_a_key_signs_by_its_algorithm_or_if_it_names_none_by_any_of_its_kind(
     curve.id, curve.algorithm = "free", "ES256"  # of another kind than the key it names
     with pytest.raises(InvalidToken):
         asyncio.run(known.verify(issuer.token(curve)))
+
+
+@pytest.mark.parametrize("path", ["", "/", "/realms/harbour"])
+def test_the_metadata_may_be_where_issuers_of_oauth_alone_have_it(
+    tmp_path: Path, issuer: Issuer, path: str
+) -> None:
+    issuer.metadata = {"jwks_uri": f"{issuer.url}/keys"}
+    issuer.discovery = f"/.well-known/oauth-authorization-server{path.rstrip('/')}"
+    issuer.url += path
+    known = make_issuer(tmp_path, issuer, Clock())
+    assert asyncio.run(known.verify(issuer.token())).subject == issuer.subject
+
+
+def test_the_log_says_why_an_issuer_is_not_trusted(tmp_path: Path, issuer: Issuer) -> None:
+    issuer.metadata = {"issuer": f"{issuer.url}/"}
+    with serving(tmp_path, issuer) as server:
+        assert status(server, authorization=f"Bearer {issuer.token()}") == 503
+        server.stderr.until(r"not fetched.* why=.the metadata names another issuer")
 
 
 @pytest.mark.parametrize(

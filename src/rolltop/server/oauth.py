@@ -12,6 +12,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -42,10 +43,13 @@ ALGORITHMS: Final = (
     "PS512",
     "ES256",
     "ES384",
+    "ES512",
     "EdDSA",
+    "Ed25519",
 )
 """Signatures by keys of which the issuer alone has the secret half."""
 _DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
+_OAUTH_DISCOVERY_PATH: Final = "/.well-known/oauth-authorization-server"
 _LEEWAY: Final = 60
 _KEY_LIFETIME: Final = 3600.0
 _MIN_REFRESH_INTERVAL: Final = 30.0
@@ -119,6 +123,8 @@ class TokenIssuer:
         self.metadata_url: Final = f"{public_url}{METADATA_PATH}/mcp"
         self._audience: str = settings["http.oauth_audience"].strip() or self.resource
         self._keys: dict[str, _Key] = {}
+        self._implied_scopes = ""
+        """What a token is for that names no scopes."""
         self._clock = clock
         self._fetched_at = self._tried_at = -math.inf
         self._fetching = asyncio.Lock()
@@ -162,7 +168,7 @@ class TokenIssuer:
         except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
             raise InvalidToken(type(failure).__name__) from None
         try:
-            return _read_claims(self.issuer, claims)
+            return _read_claims(self.issuer, claims, self._implied_scopes)
         except (TypeError, ValueError, OverflowError):
             raise InvalidToken("claims") from None
 
@@ -190,13 +196,13 @@ class TokenIssuer:
                 asyncio.timeout(2 * _TIMEOUT),
                 httpx2.AsyncClient(timeout=_TIMEOUT) as client,
             ):
-                found = await _fetch_json(client, self.issuer.rstrip("/") + _DISCOVERY_PATH)
+                found = await _fetch_metadata(client, self.issuer.rstrip("/"))
                 keys = await _fetch_json(client, _keys_address(found, self.issuer))
                 self._keys = _read_keys(keys)
+                self._implied_scopes = _read_implied_scopes(found)
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as failure:
-            logging.event(
-                "keys of the issuer not fetched", level="warn", why=type(failure).__name__
-            )
+            why = str(failure) if isinstance(failure, ValueError) else type(failure).__name__
+            logging.event("keys of the issuer not fetched", level="warn", why=why)
         else:
             self._fetched_at = self._tried_at
 
@@ -204,11 +210,31 @@ class TokenIssuer:
 def _keys_address(metadata: JsonObject, issuer: str) -> str:
     """Return where the issuer's keys are. Raises ValueError."""
     if metadata.get("issuer") != issuer:
-        raise ValueError("another issuer")
+        raise ValueError("the metadata names another issuer")
     address = str(metadata.get("jwks_uri"))
     if not _is_secure(address):
-        raise ValueError("no https")
+        raise ValueError("the keys have no https address")
     return address
+
+
+def _read_implied_scopes(metadata: JsonObject) -> str:
+    """Return all scopes for an issuer that knows none of ours: it cannot grant them one by one."""
+    known = metadata.get("scopes_supported")
+    is_granting = isinstance(known, list) and any(scope in known for scope in SCOPES)
+    return "" if is_granting else " ".join(SCOPES)
+
+
+async def _fetch_metadata(client: httpx2.AsyncClient, issuer: str) -> JsonObject:
+    """Return an issuer's metadata, from either of the addresses that standards name.
+
+    OpenID Connect appends its path to the issuer's, RFC 8414 puts its own in front of that.
+    """
+    try:
+        return await _fetch_json(client, f"{issuer}{_DISCOVERY_PATH}")
+    except httpx2.HTTPStatusError:
+        url = urlsplit(issuer)
+        host = f"{url.scheme}://{url.netloc}"
+        return await _fetch_json(client, f"{host}{_OAUTH_DISCOVERY_PATH}{url.path}")
 
 
 async def _fetch_json(client: httpx2.AsyncClient, url: str) -> JsonObject:
@@ -220,30 +246,32 @@ async def _fetch_json(client: httpx2.AsyncClient, url: str) -> JsonObject:
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > _MAX_DOCUMENT_BYTES:
-                raise ValueError("too long")
+                raise ValueError("the document is too long")
     try:
         found = json.loads(body)
     except RecursionError as failure:
-        raise ValueError("too deep") from failure
+        raise ValueError("the document is too deep") from failure
     if not isinstance(found, dict):
-        raise ValueError("no object")  # noqa: TRY004  # what the caller takes for a bad answer
+        raise ValueError("the document is no object")  # noqa: TRY004  # what the caller takes for a bad answer
     return cast("JsonObject", found)
 
 
 def _read_keys(document: JsonObject) -> dict[str, _Key]:
     """Return the keys for signatures by their ids; others in the set are passed over."""
+    with suppress(ValueError):  # known already; PyJWT itself knows RFC 9864's name not yet
+        jwt.register_algorithm("Ed25519", jwt.get_algorithm_by_name("EdDSA"))
     found: dict[str, _Key] = {}
     given = document.get("keys")
     for one in cast("list[object]", given) if isinstance(given, list) else ():
         key = cast("JsonObject", one) if isinstance(one, dict) else {}
         if key and key.get("use", "sig") == "sig" and key.get("kty") != "oct":
             try:
-                public = jwt.PyJWK.from_dict(key).key
+                public = jwt.PyJWK.from_dict(key, "EdDSA" if key["kty"] == "OKP" else None).key
                 found[str(key.get("kid", ""))] = _Key(public, str(key.get("alg") or ""))
             except (jwt.PyJWTError, ValueError, TypeError, KeyError):
                 continue
     if not found:
-        raise ValueError("no keys")
+        raise ValueError("there are no keys for signatures")
     return found
 
 
@@ -261,7 +289,7 @@ def _read_header(token: str) -> tuple[str, str]:
     return str(header.get("kid", "")), algorithm
 
 
-def _read_claims(issuer: str, claims: JsonObject) -> TokenClaims:
+def _read_claims(issuer: str, claims: JsonObject, implied_scopes: str) -> TokenClaims:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 1 <= len(subject) <= _MAX_NAME_LENGTH:
         raise InvalidToken("subject")
@@ -270,8 +298,7 @@ def _read_claims(issuer: str, claims: JsonObject) -> TokenClaims:
     email = claims.get("email")
     verified = claims.get("email_verified") in (True, "true")
     client = claims.get("client_id") or claims.get("azp") or "oauth"
-    given = next((claims[name] for name in ("scope", "scp") if name in claims), " ".join(SCOPES))
-    # An issuer that knows no scopes leaves them out; one that does must have granted them.
+    given = next((claims[name] for name in ("scope", "scp") if name in claims), implied_scopes)
     names: Sequence[object] = given.split() if isinstance(given, str) else list(given or ())
     scopes = frozenset(map(str, names))
     return TokenClaims(
