@@ -76,7 +76,7 @@ syscalls: setup ## by strace: nothing is written outside our directories, nobody
 
 nightly: campaigns conformance hosts browsers faults cluster syscalls container ## the full campaigns and the independent MCP programs
 
-conformance: setup ## the MCP conformance suite, the Inspector and the TypeScript clients
+conformance: setup ## the MCP conformance suite, the Inspector, the TypeScript clients, and logins at an issuer
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
 	@$(python) -m tests.conformance.programs
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/conformance
