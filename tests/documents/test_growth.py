@@ -104,7 +104,7 @@ def samples(draw: st.DrawFn, fragments: tuple[str, ...]) -> Sample:
     fragment = st.sampled_from(fragments) | st.sampled_from(ANYWHERE)
     return Sample(
         tuple(draw(st.lists(fragment, min_size=1, max_size=4))),
-        start=draw(st.just("") | st.just("\n") | fragment),
+        start="".join(draw(st.lists(st.just("\n") | fragment, max_size=3))),
         end=draw(st.just("") | fragment),
         width=draw(st.sampled_from([0, 0, 0, 80, 900, 1_900])),
         nested=draw(st.booleans()),
@@ -133,6 +133,10 @@ ONCE: Final[list[tuple[FileType, Sample]]] = [
     ("javascript", Sample((" ", "{"), nested=True)),
     ("ruby", Sample(("=begin\n",))),
     ("toml", Sample(('"\\',))),
+    ("yaml", Sample(('\\"',), 'a: {"')),
+    ("text", Sample((" ",), "1.", "A!\n\n2. B\n\n")),
+    ("text", Sample((" ",), "Chapter", "1 A\n\n2. B\n\n")),
+    ("c", Sample(("a<b> ",))),
     ("restructuredtext", Sample((":a",), "=", "\n====\n", width=999)),
 ]
 
@@ -148,9 +152,14 @@ def test_words_tokens_and_encodings_take_time_by_the_length_of_the_text(sample: 
     check_growth(tokenize_joined, sample)
     check_growth(tokenize_parts, sample)
     check_growth(token_counter.count, sample)
+    check_growth(lambda text: token_counter.prefix_length(text, len(text) // 16), sample)
     check_growth(partial(detect_file_type, "readme"), sample)
     check_growth(lambda text: snippet(text, text[:200]), sample)
     check_growth(lambda text: decode(text.encode("latin-1", "replace") + b"\xe9"), sample)
+
+
+def test_marks_on_a_letter_are_sorted_in_time_by_their_number() -> None:
+    check_growth(tokenize_joined, Sample(("\u0301\u0323",), "a"), 4 * growth.SIZE)
 
 
 def test_the_measure_tells_squares_from_lines_and_ends_what_never_ends(

@@ -48,6 +48,12 @@ def test_older_notebooks_have_worksheets_and_heading_cells() -> None:
     assert "```\ny = 2\n```" in text
 
 
+@pytest.mark.parametrize(("level", "marks"), [(100_000, 6), (-1, 1), (0, 1), ("3", 1), (None, 1)])
+def test_a_heading_cell_of_any_level_is_a_heading(level: Any, marks: int) -> None:
+    cell = {"cell_type": "heading", "level": level, "source": "Old"}
+    assert read({"cells": [cell]})[0] == f"{'#' * marks} Old\n"
+
+
 def test_lines_of_sections_are_lines_of_the_rendered_text() -> None:
     cells = [{"cell_type": "markdown", "source": f"# Part {number}"} for number in range(3)]
     document = read_document(json.dumps({"cells": cells}).encode(), PATH)

@@ -36,6 +36,9 @@ MAX_NAME_PARTS: Final = 8
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MAX_CACHED_NAMES: Final = 1 << 14  # split names remembered: more make no difference that shows
+_MAX_CACHED_LENGTH: Final = 200  # code points; a longer name is data, and comes once
+_MAX_MARKS: Final = 30
+"""Marks on one letter that count, as in Unicode's stream-safe texts: they are sorted one by one."""
 _MAX_NUMBER_LENGTH: Final = 5
 _SEPARATORS: Final = {
     code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")
@@ -55,6 +58,8 @@ class _SplitCache(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         made = self._split(name)
+        if len(name) > _MAX_CACHED_LENGTH:
+            return made
         if len(self) >= _MAX_CACHED_NAMES:
             self.clear()  # what is frequent is soon there again
         self[name] = made
@@ -119,6 +124,8 @@ def _name_words(name: str) -> str:
     """Return the words of one name in any script, with a space between two."""
     if name.isascii():
         return _ascii_splits[name]
+    if len(name) > _MAX_MARKS:
+        name = _excess_marks().sub("", name)
     plain = unicodedata.normalize("NFKC", name)
     if plain != name:  # it may hold separators now
         return tokenize_joined(plain)
@@ -202,8 +209,20 @@ def _pair_pattern() -> re.Pattern[str]:
 @lru_cache(1)
 def _name_pattern() -> re.Pattern[str]:
     """Match names in any script: letters, digits, `_` and the marks on letters."""
+    return re.compile(f"[A-Za-z0-9_]++(?![^\\x00-\\x7f])|[\\w{_marks()}]+")
+
+
+@lru_cache(1)
+def _excess_marks() -> re.Pattern[str]:
+    """Match the marks that do not count, behind those that do."""
+    return re.compile(f"(?<=[{_marks()}]{{{_MAX_MARKS}}})[{_marks()}]+")
+
+
+@lru_cache(1)
+def _marks() -> str:
+    """Return the marks on letters as the inside of a character class."""
     marks = [c for c in range(_LAST_COMBINING_MARK) if unicodedata.category(chr(c)) in {"Mn", "Mc"}]
-    return re.compile(f"[A-Za-z0-9_]++(?![^\\x00-\\x7f])|[\\w{_class_of(marks)}]+")
+    return _class_of(marks)
 
 
 def _class_of(codes: list[int]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from rolltop.documents.extractors.extracted_text import ExtractedText
 from rolltop.documents.outline import parse_outline
+from rolltop.documents.outline.sections import MAX_LEVEL
 
 _CELL_KEYS: Final = ("cells", "worksheets")
 _FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
@@ -54,7 +55,8 @@ def _block(cell: Mapping[str, Any], language: str) -> str:
     kind = cell.get("cell_type")
     if kind == "heading":
         level = cell.get("level", 1)
-        return f"{'#' * (level if isinstance(level, int) else 1)} {' '.join(text.split())}"
+        level = min(max(level, 1), MAX_LEVEL) if isinstance(level, int) else 1
+        return f"{'#' * level} {' '.join(text.split())}"
     if not text.strip() or kind == "markdown":
         return text.strip("\n")
     longest = max((len(fence) for fence in _FENCES.findall(text)), default=2)

@@ -36,7 +36,10 @@ _YAML_KEY: Final = re.compile(
 )
 _DOUBLE_QUOTED: Final = re.compile(r'"(?:[^"\\]++|\\.)*"', re.DOTALL)
 _SINGLE_QUOTED: Final = re.compile(r"'(?:[^']++|'')*'")
-_FLOW: Final = re.compile(r"""[{}\[\]]|"(?:[^"\\\n]++|\\.)*"|'(?:[^'\n]++|'')*'|(?<=\s)\#[^\n]*+""")
+# Behind a backslash no string begins: of many that did, each would be searched to the line's end.
+_FLOW: Final = re.compile(
+    r"""[{}\[\]]|(?<!\\)"(?:[^"\\\n]++|\\.)*"|'(?:[^'\n]++|'')*'|(?<=\s)\#[^\n]*+"""
+)
 
 _TOML_TABLE: Final = re.compile(
     r"""\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rolltop.documents.outline.patterns import repetition
+from rolltop.documents.outline.patterns import angle_brackets, repetition
 
 NOT_NAMES: Final = frozenset(
     (
@@ -70,10 +70,12 @@ _JVM_WORDS = _words(
     "fun(?=[ \\t]++interface)", "enum(?=[ \\t]++class)", "nonisolated", "isolated",
     "distributed", "file",
 )  # fmt: skip
-_TYPE = r"[\w$.?@\[\]]++(?:<[^\n(){};=]*>)?[\w$.?\[\]*&]*+"
+_TYPE_ARGUMENTS: Final = angle_brackets(r"[^<>\n(){};=]")
+_TYPE_PARAMETERS: Final = angle_brackets(r"[^<>\n(){};]")
+_TYPE = rf"[\w$.?@\[\]]++(?:{_TYPE_ARGUMENTS}[\w$.?\[\]*&]*+)*"
 _MEMBER = (
-    rf"{_JVM_WORDS}(?:<[^\n(){{}};]{{0,200}}>[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)"
-    r"(?:[ \t]*+<[^\n(){};]{0,200}>)?[ \t]*+\("
+    rf"{_JVM_WORDS}(?:{_TYPE_PARAMETERS}[ \t]++)?(?:{_TYPE}[ \t]++)?(?P<name>~?\w++)"
+    rf"(?:[ \t]*+{_TYPE_PARAMETERS})?[ \t]*+\("
 )
 
 JAVASCRIPT: Final = DeclarationPatterns(
@@ -147,10 +149,10 @@ C: Final = DeclarationPatterns(
         re.VERBOSE,
     ),
     function=re.compile(
-        r"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
-          (?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?
-          (?:[\w:*&,~\[\]]++(?:<[^\n(){};=]{0,200}>)?[ \t]++[*&]*+){0,8}
-          (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{1,3})
+        rf"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
+          (?:template[ \t]*+<[^\n{{}};]*+>[ \t]*+)?
+          (?:[\w:*&,~\[\]]++(?:{_TYPE_ARGUMENTS})?[ \t]++[*&]*+){{0,8}}
+          (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{{1,3}})
           |~?[A-Za-z_][\w:~]*+)[ \t]*+\(""",
         re.VERBOSE,
     ),

@@ -24,11 +24,12 @@ _UNDERLINE: Final = re.compile(
     rf"\n(?P<line>([=\-~^*+_#])\2{{2,{MAX_TITLE_LENGTH}}})[ \t\r]*(?=\n|\Z)"
 )
 _UNDERLINED: Final = re.compile(r"(?:[^\W_]|[\"'(\[#§«“¿¡])[^\n]*")
+_GAP: Final = r"[ \t]{1,40}"  # bounded, since titles are read in quadratic time
 # `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, before a blank line.
 _NUMBERED: Final = re.compile(
     rf"""\n[ ]{{0,3}}(?P<title>(?:
-          (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\.?[ \t]+(?=[^\W\d_]|["'(<`])
-        | (?i:chapter|appendix|part|section)[ \t]+(?i:[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
+          (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\.?{_GAP}(?=[^\W\d_]|["'(<`])
+        | (?i:chapter|appendix|part|section){_GAP}(?i:[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
       )[^\n]{{0,{MAX_TITLE_LENGTH}}})
       (?=\n[ \t\r\f]*(?:\n|\Z)|\Z)""",
     re.VERBOSE,
