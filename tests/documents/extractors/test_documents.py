@@ -175,6 +175,44 @@ def test_damaged_documents_are_refused_or_read_in_part(name: str) -> None:
                 assert document.kind == name.rpartition(".")[2]
 
 
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("handbook.docx", "word/document.xml"),
+        ("handbook.pptx", "ppt/presentation.xml"),
+        ("handbook.epub", "META-INF/container.xml"),
+    ],
+)
+@pytest.mark.parametrize("at", [0, 10])
+def test_packed_data_that_is_damaged_is_said_to_be(name: str, part: str, at: int) -> None:
+    with ZipFile(DATA / name) as archive:
+        parts = {info.filename: archive.read(info) for info in archive.infolist()}
+    data = bytearray(zipped(parts))
+    with ZipFile(io.BytesIO(data)) as archive:
+        place = archive.getinfo(part).header_offset + 30 + len(part) + at
+    data[place : place + 8] = b"\xff" * 8
+    assert refused(bytes(data), name).code == "FILE_UNREADABLE"
+
+
+def test_a_chapter_whose_markup_is_none_is_read_or_refused() -> None:
+    with ZipFile(DATA / "handbook.epub") as archive:
+        parts = {info.filename: archive.read(info) for info in archive.infolist()}
+    for markup in (
+        b"<![unknown[x]]>",
+        b"<!DOCTYPE [<!x",
+        b"&#" + b"1" * 5_000 + b";",
+        b"<![CDATA[",
+    ):
+        hostile = {
+            name: data.replace(b"</body>", markup + b"</body>") for name, data in parts.items()
+        }
+        assert hostile != parts
+        try:
+            read_document(zipped(hostile), Path("a.epub"))
+        except InvalidArgument as error:
+            assert error.code == "FILE_UNREADABLE"  # noqa: PT017  # or it is read
+
+
 def test_an_archive_that_unpacks_without_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = zipped({"word/document.xml": b"<w/>" + bytes(3 << 20), "a.bin": bytes(3 << 20)})
     assert len(bomb) < 20_000

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.worker_process import MAX_MEMORY_BYTES, Worker, WorkerDied, WorkerPool
 from rolltop.documents.extractors import epub, notebook, office, pdf
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
-    damaged_document,
+    damage_reported,
     document_too_large,
     encrypted_document,
 )
@@ -214,10 +214,8 @@ def _open_archive(data: bytes, name: str) -> ZipFile:
 
     `zipfile` never unpacks a part beyond its stated size, so those bound the cost of the whole.
     """
-    try:
+    with damage_reported(name):
         archive = ZipFile(io.BytesIO(data))
-    except (BadZipFile, ValueError, OSError, NotImplementedError) as fault:
-        raise damaged_document(name) from fault
     parts = archive.infolist()
     if any(part.flag_bits & _ENCRYPTED_FLAG for part in parts):
         raise encrypted_document(name)

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
     TextBuilder,
-    damaged_document,
+    damage_reported,
     encrypted_document,
 )
 from rolltop.workspace.encoding import decode
@@ -39,14 +39,12 @@ def render(archive: ZipFile) -> ExtractedText:
         InvalidArgument: FILE_UNREADABLE if damaged or protected.
 
     """
-    try:
+    builder = TextBuilder()
+    with damage_reported("EPUB"):
         if _is_protected(archive):
             raise encrypted_document("EPUB")
-        builder = TextBuilder()
         for chapter in _chapters(archive):
             _ChapterParser(builder).read(decode(archive.read(chapter)).text)
-    except (ET.ParseError, KeyError, ValueError, OSError, EOFError) as fault:
-        raise damaged_document("EPUB") from fault
     return builder.build("epub")
 
 

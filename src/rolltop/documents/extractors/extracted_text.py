@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rolltop.core.errors import InvalidArgument
+from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.text.lines import line_count
 from rolltop.documents.outline import Heading, Outline, build_sections
 from rolltop.documents.outline.sections import MAX_LEVEL
@@ -78,6 +79,20 @@ def encrypted_document(name: str) -> InvalidArgument:
         code="FILE_UNREADABLE",
         hint="Save a copy without a password and read that.",
     )
+
+
+@contextmanager
+def damage_reported(name: str) -> Generator[None]:
+    """Raise FILE_UNREADABLE for what libraries raise on structures they do not expect.
+
+    That is any error: of the format's library, of zlib, or of Python where a value is no number.
+    """
+    try:
+        yield
+    except (RolltopError, MemoryError):
+        raise
+    except Exception as fault:
+        raise damaged_document(name) from fault
 
 
 def damaged_document(name: str) -> InvalidArgument:

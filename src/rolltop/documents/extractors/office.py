@@ -6,12 +6,12 @@ import io
 import re
 from collections.abc import Iterator
 from typing import Any, Final
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
     TextBuilder,
-    damaged_document,
+    damage_reported,
     document_too_large,
     missing_extra,
 )
@@ -22,12 +22,6 @@ _HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST_STYLE: Final = re.compile(r"list (?:bullet|number|paragraph)\s*(\d?)|compact$", re.IGNORECASE)
 _OUTLINE_LEVEL: Final = "./w:pPr/w:outlineLvl/@w:val"
 _MAX_NESTING: Final = 8
-
-# Errors that the two libraries let through on parts they do not expect.
-_FAULTS: Final = (
-    ArithmeticError, AssertionError, AttributeError, BadZipFile, LookupError, NotImplementedError,
-    OSError, RecursionError, SyntaxError, TypeError, ValueError,
-)  # fmt: skip
 
 
 def render_docx(data: bytes) -> ExtractedText:
@@ -43,12 +37,10 @@ def render_docx(data: bytes) -> ExtractedText:
     except ImportError as absent:
         raise missing_extra("Word") from absent
     builder = TextBuilder()
-    try:
+    with damage_reported("Word"):
         _check_paragraphs(data)
         for block in Document(io.BytesIO(data)).iter_inner_content():
             _add_block(builder, block)
-    except _FAULTS as fault:
-        raise damaged_document("Word") from fault
     return builder.build("docx")
 
 
@@ -114,11 +106,9 @@ def render_pptx(data: bytes) -> ExtractedText:
     except ImportError as absent:
         raise missing_extra("PowerPoint") from absent
     builder = TextBuilder()
-    try:
+    with damage_reported("PowerPoint"):
         for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1):
             _add_slide(builder, number, slide)
-    except _FAULTS as fault:
-        raise damaged_document("PowerPoint") from fault
     return builder.build("pptx")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
     TextBuilder,
-    damaged_document,
+    damage_reported,
     encrypted_document,
     missing_extra,
 )
@@ -39,26 +39,18 @@ def render(data: bytes) -> ExtractedText:
     """
     try:
         from pypdf import PdfReader  # noqa: PLC0415  # takes 0.3 s to load
-        from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415
+        from pypdf.errors import DependencyError  # noqa: PLC0415
     except ImportError as absent:
         raise missing_extra("PDF") from absent
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs what documents hold
-    try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise encrypted_document("PDF")
-        return _render_pages(reader)
-    except DependencyError as fault:
-        raise encrypted_document("PDF") from fault
-    except (PyPdfError, *_FAULTS) as fault:
-        raise damaged_document("PDF") from fault
-
-
-# Errors that pypdf lets through on structures it does not expect.
-_FAULTS: Final = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, OSError,
-    RecursionError, TypeError, ValueError,
-)  # fmt: skip
+    with damage_reported("PDF"):
+        try:
+            reader = PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise encrypted_document("PDF")
+            return _render_pages(reader)
+        except DependencyError as fault:
+            raise encrypted_document("PDF") from fault
 
 
 def _render_pages(reader: PdfReader) -> ExtractedText:
@@ -86,15 +78,15 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
 
 def _page_text(reader: PdfReader, number: int) -> str | None:
     """Return a page's text, None where its content cannot be read or is too large."""
-    from pypdf.errors import PyPdfError  # noqa: PLC0415  # loaded by now
-
     try:
         page = reader.pages[number]
         content = page.get_contents()
         if content is not None and len(content.get_data()) > MAX_PAGE_BYTES:
             return None
         return page.extract_text()
-    except (PyPdfError, *_FAULTS):
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # pypdf lets any through
         return None
 
 
