@@ -46,6 +46,7 @@ FILES: dict[str, tuple[str, str | bytes]] = {
     "unclosed tags": ("tags.html", "<p" * 50_000 + "<script>" * 5_000 + _words(10_000)),
     "an unclosed tag with attributes": ("tag.html", "<h1>Page</h1>\n<img" + ' a="v"' * 10_000),
     "unclosed data": ("data.html", "<![CDATA[" * 50_000 + "<h1>Page</h1>\n" + _words(10_000)),
+    "an endless reference": ("reference.html", f"<p>&#{'1' * 5_000}; {_words(10_000)}</p>"),
     "a row of full stops": ("row.md", "# T\n\n" + "a ..." + "." * 200_000 + _words(10_000)),
     "an unclosed fence": ("fence.md", "# T\n\n```\n" + "code line\n" * 20_000),
     "a fence that is the whole": ("code.md", "```\n" + "x = 1\n" * 10_000 + "```\n"),

@@ -13,7 +13,7 @@ from rolltop.documents.outline import FILE_TYPES, parse_outline
 from rolltop.toolsets.reader.summary import analyze
 from tests.campaign import examples
 from tests.documents.test_growth import OF_KIND, samples
-from tests.growth import Sample, check_growth
+from tests.growth import SIZE, Sample, check_growth
 
 if TYPE_CHECKING:
     from rolltop.documents.outline import FileType
@@ -30,6 +30,11 @@ def test_a_summary_takes_time_by_the_length_of_the_text(
     data: st.DataObject, kind: FileType
 ) -> None:
     check_growth(lambda text: summarize(text, kind), data.draw(samples(OF_KIND[kind])))
+
+
+def test_an_element_that_is_none_takes_time_by_its_number() -> None:
+    sample = Sample(("<\u017fcript>",), end="</p>\n")
+    check_growth(lambda text: summarize(text, "html"), sample, 2 * SIZE)
 
 
 @pytest.mark.parametrize(

@@ -358,9 +358,7 @@ def _candidates(
         _Span(s.title, *document.offsets(s), above=" ".join(s.title_path[:-1]))
         for s in document.sections
     ]
-    lowered = document.text.lower()
-    if len(lowered) != len(document.text):  # a few letters grow in lower case; offsets must hold
-        lowered = "".join(low if len(low := c.lower()) == 1 else c for c in document.text)
+    lowered = document.text.replace("İ", "I").lower()  # it alone grows; offsets must hold
     hits = {term: _word_starts(lowered, term) for term in terms}
     own = _score_spans(_own_spans(document.text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):

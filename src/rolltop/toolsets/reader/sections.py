@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
+
+from rolltop.documents.outline.sections import MAX_LEVEL
 
 if TYPE_CHECKING:
     from rolltop.documents.outline import Section
@@ -79,20 +81,20 @@ def _find_by_path(sections: Sequence[Section], titles: Sequence[str], path: str)
     parts = [part.strip() for part in path.split(">") if part.strip()]
     inside = list(range(len(sections)))
     for part in parts[:-1]:
-        parents = [inside[at] for at in _best_matches([titles[at] for at in inside], part)]
-        inside = [at for at in range(len(sections)) if _is_inside(sections, at, parents)]
+        parents = {inside[at] for at in _best_matches([titles[at] for at in inside], part)}
+        inside = list(_find_inside(sections, parents)) if parents else []
     found = _best_matches([titles[at] for at in inside], parts[-1]) if parts else []
     return [inside[at] for at in found]
 
 
-def _is_inside(sections: Sequence[Section], at: int, parents: Sequence[int]) -> bool:
-    section = sections[at]
-    return any(
-        parent < at
-        and sections[parent].end_line >= section.end_line
-        and sections[parent].level < section.level
-        for parent in parents
-    )
+def _find_inside(sections: Sequence[Section], parents: Collection[int]) -> Iterator[int]:
+    """Yield the positions of the sections inside any of those at the positions `parents`."""
+    ends = [0] * MAX_LEVEL  # of the parents so far, the last line by level
+    for at, section in enumerate(sections):
+        if max(ends[: section.level - 1], default=0) >= section.end_line:
+            yield at
+        if at in parents:
+            ends[section.level - 1] = max(ends[section.level - 1], section.end_line)
 
 
 def _best_matches(titles: Sequence[str], title: str) -> list[int]:

@@ -40,8 +40,9 @@ _TEX_PROSE: Final = frozenset(_TEX_ENVIRONMENTS.split())
 
 _TAG: Final = re.compile(r"<[^<>]*>")
 _MAX_OPEN_ELEMENTS: Final = 20
+# Of ASCII alone: a long s (U+017F) matches `s` in any case, and begins no script.
 _INVISIBLE: Final = re.compile(
-    r"(?is)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
+    r"(?ais)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
 )
 # Elements inside words. `sup` is none of them: the number of a note, or a power, is not the word's.
 _INLINE: Final = re.compile(
@@ -49,6 +50,8 @@ _INLINE: Final = re.compile(
     r"q|ruby|s|samp|small|span|strike|strong|sub|time|tt|u|var|wbr)(?:[ \t/][^<>\n]*)?>"
 )
 _BLANKS: Final = re.compile(r"[ \t]{2,}")
+# Python reads no number of so many digits.
+_ENDLESS_REFERENCE: Final = re.compile(r"&#[0-9]{1000,};?")
 _COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
 
 MAX_SENTENCE_LENGTH: Final = 600
@@ -393,7 +396,8 @@ def _visible_html(text: str, seen: ContentKinds) -> str:
     seen.figures |= "<img" in lowered
     if ("</" in text or "<!--" in text) and _has_few_open_elements(lowered):
         text = _INVISIBLE.sub(blank, text)
-    return _BLANKS.sub(" ", html.unescape(_TAG.sub(blank, _INLINE.sub("", text))))
+    text = _ENDLESS_REFERENCE.sub("\ufffd", _TAG.sub(blank, _INLINE.sub("", text)))
+    return _BLANKS.sub(" ", html.unescape(text))
 
 
 def _has_few_open_elements(lowered: str) -> bool:
