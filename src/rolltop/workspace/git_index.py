@@ -26,6 +26,9 @@ _COMPRESSED_NAMES_VERSION = 4
 _WORD_BITS = 64
 _WORD_BYTES = 8
 _RUN_LENGTH_MASK = 0xFFFFFFFF
+_MAX_VARINT_BYTES = 9
+# Of a path from the top of a working tree; no system opens a longer one.
+_MAX_NAME_BYTES = 1 << 16
 
 
 class TrackedPaths:
@@ -131,6 +134,8 @@ def _read_entries(content: bytes, id_bytes: int) -> tuple[list[IndexEntry], int]
             dropped, start = _varint(content, start)
             end = content.index(b"\0", start)
             name = name[: len(name) - dropped] + content[start:end]
+            if len(name) > _MAX_NAME_BYTES:
+                raise _DamagedIndex
             at = end + 1
         else:
             length = (flags << 8 | content[at + flags_offset + 1]) & _LONG_NAME
@@ -145,10 +150,13 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
     """An offset in the packed form of `gitformat-pack(5)`, and the position behind it."""
     byte = content[at]
     value = byte & 0x7F
+    last = at + _MAX_VARINT_BYTES
     while byte & 0x80:
         at += 1
         byte = content[at]
         value = (value + 1) << 7 | (byte & 0x7F)
+        if at == last:
+            raise _DamagedIndex
     return value, at + 1
 
 
@@ -171,30 +179,36 @@ def _merge_shared(
     """
     if not bitmaps:
         return shared + entries
-    deleted_bits, end = _ewah_bits(bitmaps, 0)
-    replaced_bits, _ = _ewah_bits(bitmaps, end)
+    deleted_bits, end = _ewah_bits(bitmaps, 0, len(shared))
+    replaced_bits, _ = _ewah_bits(bitmaps, end, len(shared))
     deleted = set(deleted_bits)
     kept = [entry for at, entry in enumerate(shared) if at not in deleted]
     return kept + entries[len(list(replaced_bits)) :]
 
 
-def _ewah_bits(content: bytes, at: int) -> tuple[list[int], int]:
-    """Positions of the ones in an EWAH bitmap, and where its data ends."""
+def _ewah_bits(content: bytes, at: int, count: int) -> tuple[list[int], int]:
+    """Positions of the ones among the `count` bits of an EWAH bitmap, and where its data ends."""
     words = int.from_bytes(content[at + 4 : at + 8], "big")
     start = at + 8
-    return list(_ewah_ones(content, start, start + words * _WORD_BYTES)), start + words * 8 + 4
+    end = start + words * _WORD_BYTES
+    if end > len(content):
+        raise _DamagedIndex
+    return list(_ewah_ones(content, start, end, count)), end + 4
 
 
-def _ewah_ones(content: bytes, at: int, end: int) -> Iterator[int]:
+def _ewah_ones(content: bytes, at: int, end: int, count: int) -> Iterator[int]:
     position = 0
-    while at < end:
+    while at < end and position < count:
         marker = int.from_bytes(content[at : at + _WORD_BYTES], "big")
         at += _WORD_BYTES
         run = (marker >> 1 & _RUN_LENGTH_MASK) * _WORD_BITS
         if marker & 1:
-            yield from range(position, position + run)
+            yield from range(position, min(position + run, count))
         position += run
-        for _ in range(marker >> 33):
+        literals = marker >> 33
+        if literals > (end - at) // _WORD_BYTES:
+            raise _DamagedIndex
+        for _ in range(literals):
             word = int.from_bytes(content[at : at + _WORD_BYTES], "big")
             yield from (position + bit for bit in range(_WORD_BITS) if word >> bit & 1)
             position += _WORD_BITS

@@ -129,9 +129,10 @@ def _first_line(path: str) -> str | None:
 
 
 _MAX_INCLUDE_DEPTH = 10
-# git refuses files that include themselves; one may do so many times.
-_MAX_FILES = 500
-_MAX_CONFIG_BYTES = 16 * 1024 * 1024
+# Of all files together: git refuses files that include themselves; one may do so many times.
+_MAX_CONFIG_BYTES = 4 * 1024 * 1024
+# What each file counts as at least.
+_MIN_CONFIG_BYTES = 8 * 1024
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
@@ -143,7 +144,7 @@ class GitConfig:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._values: dict[str, str | None] = {}
-        left = iter(range(_MAX_FILES))
+        left = [_MAX_CONFIG_BYTES]
         for path in paths:
             self._values.update(_read_config(path, left, depth=0))
 
@@ -184,11 +185,12 @@ def expand_user(path: str, relative_to: str) -> str:
     return str(Path(relative_to, os.path.expanduser(path)))  # noqa: PTH111
 
 
-def _read_config(path: str, left: Iterator[int], *, depth: int) -> Iterator[tuple[str, str | None]]:
-    """Yield the settings of a file and of those it includes, as long as any are `left` to read."""
-    content = read_rule_file(path, _MAX_CONFIG_BYTES) if next(left, None) is not None else None
+def _read_config(path: str, left: list[int], *, depth: int) -> Iterator[tuple[str, str | None]]:
+    """Yield the settings of a file and of those it includes, while bytes are `left` to read."""
+    content = read_rule_file(path, left[0]) if left[0] > 0 else None
     if content is None:
         return
+    left[0] -= max(len(content), _MIN_CONFIG_BYTES)
     for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
         yield key, value
         if value and depth < _MAX_INCLUDE_DEPTH and key == "include.path":
