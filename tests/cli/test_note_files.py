@@ -125,12 +125,14 @@ def test_simplenotes_archive_is_read(shell: Shell, tmp_path: Path) -> None:
     assert call(shell, "note_get", id="f00d")["text"] == "from Simplenote"
 
 
-@pytest.mark.parametrize("name", ["missing", "empty.zip", "page.json"])
+@pytest.mark.parametrize("name", ["missing", "empty.zip", "damaged.zip", "page.json"])
 def test_what_is_no_export_is_said_in_one_line(shell: Shell, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name.endswith("zip"):
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("readme.txt", "")
+        member = "readme.txt" if name == "empty.zip" else "source/notes.json"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(member, "{}" * 100)
+        path.write_bytes(path.read_bytes().replace(b"\xab\xae", b"\xff\xff", 1))
     elif name.endswith("json"):
         path.write_text("<html>", encoding="utf-8")
     done = shell("notes", "import", str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -160,7 +161,7 @@ def _read_archive(path: Path) -> bytes:
             if archive.getinfo(_ARCHIVE_MEMBER).file_size > plain_files.MAX_FILE_BYTES:
                 raise InvalidArgument(f"{path} is larger than an export can be")
             return archive.read(_ARCHIVE_MEMBER)
-    except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
         raise InvalidArgument(
             f"{path} is no export of Simplenote", hint=f"It would hold {_ARCHIVE_MEMBER}."
         ) from None

@@ -25,7 +25,7 @@ _DEVICE_NAME: Final = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])", re.I
 
 def file_stem(title: str, default: str) -> str:
     """Make the stem of a file name from a title's words, for any file system."""
-    plain = unicodedata.normalize("NFKC", title)[: 4 * _MAX_STEM_LENGTH]
+    plain = unicodedata.normalize("NFKC", title[: 4 * _MAX_STEM_LENGTH])
     stem = _NAME_SEPARATOR.sub("-", plain).strip("-")[:_MAX_STEM_LENGTH].rstrip("-") or default
     return f"{stem}-" if _DEVICE_NAME.fullmatch(stem) else stem
 

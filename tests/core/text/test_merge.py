@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rolltop.core.text.diff import diff_lines
 from rolltop.core.text.merge import merge_sets, merge_texts
 from tests.campaign import examples
+from tests.growth import Sample, check_growth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +83,33 @@ def test_what_clashes_is_left_to_the_caller(
 
 def test_tags_are_merged_as_sets() -> None:
     assert merge_sets(["a", "b", "c"], ["c", "a", "x"], ["b", "c", "y"]) == ["c", "x", "y"]
+
+
+def test_many_tags_are_merged_in_time_by_their_number() -> None:
+    def merge(text: str) -> None:
+        names = [f"{number}" for number in range(len(text))]
+        merge_sets(names[:10], names, [f"{name}x" for name in names])
+
+    check_growth(merge, Sample(("a",)))
+
+
+def test_stretches_that_resemble_each_other_are_compared_in_bounded_time() -> None:
+    def compare(text: str) -> None:
+        before, after = list[str](), list[str]()
+        for number in range(0, len(text), 900):
+            before += [f"{number}", *("a", "b") * 450]
+            after += [f"{number}", *("a", "c") * 450]
+        assert diff_lines(before, after)
+
+    check_growth(compare, Sample(("a",)))
+
+
+def test_lines_that_occur_once_ever_further_in_overflow_nothing() -> None:
+    before, after = list[str](), list[str]()
+    for number in range(2_500):
+        before += ["x", f"line {number + 1}", f"line {number}"]
+        after += ["y", f"line {number + 1}", f"line {number}"]
+    assert diff_lines(before, after)[0] == (0, 1, 0, 1)
 
 
 def test_long_texts_are_compared_by_the_lines_that_occur_once() -> None:

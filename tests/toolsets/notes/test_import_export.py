@@ -116,6 +116,7 @@ def test_another_programs_front_matter_is_read() -> None:
         b"---\ntags: [a\n---\n",
         b"---\ntags: {a: b}\n---\n",
         b"---\nextra: {a: .nan}\n---\n",
+        b"---\ntags: [0x" + b"f" * 5_000 + b"]\n---\n",
     ],
 )
 def test_a_file_that_is_no_note_is_refused_by_its_name(data: bytes) -> None:

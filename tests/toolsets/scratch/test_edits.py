@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.errors import InvalidArgument
+from rolltop.toolsets.scratch.models.records import Replacement
+from rolltop.toolsets.scratch.service.text_edits import apply_edits
+from tests.growth import Sample, check_growth
+
 if TYPE_CHECKING:
     from tests.toolsets.scratch.caller import Caller
 
@@ -209,3 +214,13 @@ def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
     )
     assert error["message"] == 'Unknown field "context" of edits[0]'
     assert "old?: text; new?: text; all?: true or false" in error["hint"]
+
+
+def test_nearest_lines_are_found_in_time_by_the_length_of_both_texts() -> None:
+    def edit(text: str) -> None:
+        lines = "\n".join(f"a{number}" for number in range(len(text) // 8))
+        wanted = " ".join(f"b{number}" for number in range(len(text) // 8))
+        with pytest.raises(InvalidArgument, match="Nearest lines"):
+            apply_edits(lines, [Replacement(wanted, "", everywhere=False)])
+
+    check_growth(edit, Sample(("a",)))

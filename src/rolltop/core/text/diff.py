@@ -6,10 +6,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 _MAX_COMPARED_PAIRS: Final = 1_000_000
 """Pairs of lines that are compared with each other; of more, only lines that occur once."""
+_MAX_STEPS: Final = 5_000_000
+"""Steps of comparing pairs in one diff; what is left then differs as a whole."""
 
 
 class Hunk(NamedTuple):
@@ -23,7 +26,7 @@ class Hunk(NamedTuple):
 
 def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
     """Return where the lines differ, in order; two hunks have an equal line between them."""
-    return _join_adjacent(_differences(before, after, 0, len(before), 0, len(after)))
+    return _join_adjacent(_Comparison(before, after).hunks())
 
 
 def _join_adjacent(found: Iterator[Hunk]) -> list[Hunk]:
@@ -37,29 +40,69 @@ def _join_adjacent(found: Iterator[Hunk]) -> list[Hunk]:
     return joined
 
 
-def _differences(  # two sequences and a stretch of each
-    before: Sequence[str], after: Sequence[str], a: int, a_end: int, b: int, b_end: int
-) -> Iterator[Hunk]:
-    while a < a_end and b < b_end and before[a] == after[b]:
-        a, b = a + 1, b + 1
-    while a < a_end and b < b_end and before[a_end - 1] == after[b_end - 1]:
-        a_end, b_end = a_end - 1, b_end - 1
-    if a == a_end and b == b_end:
-        return
-    if (a_end - a) * (b_end - b) <= _MAX_COMPARED_PAIRS:
-        matcher = SequenceMatcher(None, before[a:a_end], after[b:b_end], autojunk=False)
-        for tag, i, i_end, j, j_end in matcher.get_opcodes():
-            if tag != "equal":
-                yield Hunk(a + i, a + i_end, b + j, b + j_end)
-        return
-    anchors = _unique_line_anchors(before, after, a, a_end, b, b_end)
-    if not anchors:
-        yield Hunk(a, a_end, b, b_end)
-    for i, j in anchors:
-        yield from _differences(before, after, a, i, b, j)
-        a, b = i + 1, j + 1
-    if anchors:
-        yield from _differences(before, after, a, a_end, b, b_end)
+class _Comparison:
+    """Finds where two sequences of lines differ, in a bounded number of steps."""
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        self._before: Final = before
+        self._after: Final = after
+        self._left = _MAX_STEPS
+
+    def hunks(self) -> Iterator[Hunk]:
+        """Yield the differences in order."""
+        pending = [(0, len(self._before), 0, len(self._after))]
+        while pending:
+            a, a_end, b, b_end = self._without_equal_ends(*pending.pop())
+            if (a_end - a) * (b_end - b) <= _MAX_COMPARED_PAIRS:
+                for i, j in [*self._match(a, a_end, b, b_end), (a_end, b_end)]:
+                    if (i, j) != (a, b):
+                        yield Hunk(a, i, b, j)
+                    a, b = i + 1, j + 1
+                continue
+            self._left -= a_end - a + b_end - b
+            anchors = self._left > 0 and _unique_line_anchors(
+                self._before, self._after, a, a_end, b, b_end
+            )
+            if not anchors:
+                yield Hunk(a, a_end, b, b_end)
+                continue
+            starts = [(a, b), *((i + 1, j + 1) for i, j in anchors)]
+            stretches = zip(starts, [*anchors, (a_end, b_end)], strict=True)
+            pending += [(i, i_end, j, j_end) for (i, j), (i_end, j_end) in stretches][::-1]
+
+    def _without_equal_ends(
+        self, a: int, a_end: int, b: int, b_end: int
+    ) -> tuple[int, int, int, int]:
+        before, after = self._before, self._after
+        while a < a_end and b < b_end and before[a] == after[b]:
+            a, b = a + 1, b + 1
+        while a < a_end and b < b_end and before[a_end - 1] == after[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+        return a, a_end, b, b_end
+
+    def _match(self, a: int, a_end: int, b: int, b_end: int) -> list[tuple[int, int]]:
+        """Pair equal lines as SequenceMatcher does, as long as steps are left."""
+        if a == a_end or b == b_end:
+            return []
+        before, after = self._before[a:a_end], self._after[b:b_end]
+        matcher = SequenceMatcher(None, before, after, autojunk=False)
+        counts = Counter(after)
+        # What SequenceMatcher looks at of the lines before one.
+        costs = list(accumulate((1 + counts[line] for line in before), initial=0))
+        pairs: list[tuple[int, int]] = []
+        pending = [(0, len(before), 0, len(after))]
+        while pending:
+            low, high, low_b, high_b = pending.pop()
+            self._left -= costs[high] - costs[low]
+            if self._left < 0:
+                break
+            i, j, size = matcher.find_longest_match(low, high, low_b, high_b)
+            pairs += ((a + i + at, b + j + at) for at in range(size))
+            if size and low < i and low_b < j:
+                pending.append((low, i, low_b, j))
+            if size and i + size < high and j + size < high_b:
+                pending.append((i + size, high, j + size, high_b))
+        return sorted(pairs)
 
 
 def _unique_line_anchors(  # as above

@@ -16,7 +16,8 @@ import yaml
 _FRONT_MATTER: Final = re.compile(
     r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
-_MAX_YAML_LENGTH: Final = 1 << 20
+_MAX_YAML_LENGTH: Final = 1 << 18
+_MAX_DIGITS: Final = 100
 _ENTRY: Final = "- "
 
 
@@ -33,6 +34,16 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("an alias")
         return super().compose_node(parent, index)
+
+
+def _construct_integer(loader: _Loader, node: yaml.ScalarNode) -> int:
+    """Read a whole number, unless it is one that Python takes quadratic time for or won't show."""
+    if len(node.value) > _MAX_DIGITS:
+        raise yaml.YAMLError("a number without end")
+    return loader.construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 
 
 def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:

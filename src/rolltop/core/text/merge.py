@@ -39,8 +39,9 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Return the union of both, in their order and ours first; never conflicts."""
-    kept = [name for name in ours if name in theirs or name not in base]
-    added = [name for name in theirs if name not in ours and name not in base]
+    was, here, there = frozenset(base), frozenset(ours), frozenset(theirs)
+    kept = [name for name in ours if name in there or name not in was]
+    added = [name for name in theirs if name not in here and name not in was]
     return list(dict.fromkeys([*kept, *added]))
 
 

@@ -128,7 +128,8 @@ def _similar_lines(text: str, target: str) -> list[tuple[int, str]]:
 
     def alikeness(line: str) -> float:
         own = set(_WORD.findall(line.lower()))
-        return len(words & own) / (len(words | own) or 1)
+        both = len(words & own)
+        return both / (len(words) + len(own) - both or 1)
 
     numbered = (pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip())
     best = nlargest(
