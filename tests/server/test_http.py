@@ -442,9 +442,20 @@ def test_a_unix_socket_serves_its_owner_too(tmp_path: Path) -> None:
         with ServerProcess("http", tmp_path, {"http.port": 0, "http.socket": path}) as second:
             assert second.ends() == 1
         server.process.kill()
-    with HttpServer(tmp_path, http__socket=path) as again:
+    with HttpServer(tmp_path, http__socket=path, http__shutdown_timeout="30s") as again:
+        waiting = in_flight(again, MODERN)
         again.process.send_signal(signal.SIGTERM)
-        assert again.ends() == 0
+        while path.exists():
+            pass
+        # The next one is up before this one has ended its calls.
+        with HttpServer(tmp_path, http__socket=path) as heir:
+            assert waiting.sock
+            waiting.sock.shutdown(socket.SHUT_RDWR)
+            waiting.close()
+            assert again.ends() == 0
+            assert path.exists()
+            heir.process.send_signal(signal.SIGTERM)
+            assert heir.ends() == 0
     assert not path.exists()
 
 

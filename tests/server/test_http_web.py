@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,30 @@ def test_a_page_may_read_answers_and_refusals(server: HttpServer) -> None:
         assert "www-authenticate" in got["access-control-expose-headers"]
     _, got, _ = server.ask("POST", "/mcp", body, headers)
     assert "access-control-allow-origin" not in got
+
+
+def test_the_pages_own_forms_pass_under_every_allowed_name(tmp_path: Path) -> None:
+    allowed = {"http__allowed_hosts": "desk.example.org", "http__bearer_token": "made-up"}
+    with HttpServer(tmp_path, **allowed) as server:
+        sender = {"Host": "desk.example.org"}
+        _, headers, body = server.ask("GET", "/login", headers=sender)
+        sender["Cookie"] = headers["set-cookie"].partition(";")[0]
+        found = re.search(rb'name="csrf" value="(\w+)"', body)
+        assert found
+        form = b"token=made-up&csrf=" + found[1]
+        for origin, status in (
+            ("https://desk.example.org", 303),
+            ("http://desk.example.org", 303),
+            ("https://desk.example.org:1", 403),
+            ("https://other.example.org", 403),
+            ("ftp://desk.example.org", 403),
+        ):
+            sent_from = {**sender, "Origin": origin}
+            assert server.ask("POST", "/login", form, sent_from)[0] == status, origin
+        # A name that leads here by somebody else's doing.
+        sender = {"Host": "evil.example", "Origin": "http://evil.example"}
+        assert server.ask("POST", "/login", form, sender)[0] == 421
+        assert server.ask("GET", "/health", headers=sender)[0] == 403
 
 
 def test_options_without_an_origin_is_no_preflight(server: HttpServer) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from mcp_types import SubscriptionFilter
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import dispatch
 from rolltop.core.principal import Principal
+from rolltop.server.subscriptions import Subscriptions
 from tests.server.apps import make_app
 from tests.server.processes import MODERN, StdioServer
 from tests.server.test_mcp_server import talk
@@ -15,6 +20,7 @@ from tests.server.test_mcp_server import talk
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
     from mcp import Client
 
 
@@ -53,6 +59,52 @@ def test_changes_are_told_by_the_address_that_answers_show(tmp_path: Path) -> No
 
     uri, told = talk(app, MODERN, ask)
     assert told == uri
+
+
+def test_a_stream_that_just_opens_hears_though_the_one_before_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path).context
+    anne = Principal.for_user(app.database.write_sync(SYSTEM, add_user, "anne@example.org").id)
+    uri = "rolltop://thing/one"
+    told: asyncio.Queue[str] = asyncio.Queue()
+    asked, answering, read = asyncio.Semaphore(0), asyncio.Event(), app.database.read
+
+    async def identify(*_: Any, **__: Any) -> Principal:
+        return anne
+
+    async def tell(note: Any, **_: Any) -> None:
+        told.put_nowait(note.method)
+
+    async def read_late(*given: Any) -> Any:
+        asked.release()
+        await answering.wait()
+        return await read(*given)
+
+    async def run() -> list[str]:
+        subscriptions = Subscriptions(app, identify)
+        session: Any = SimpleNamespace(send_notification=tell)
+        context: Any = SimpleNamespace(request_id=1, session=session)
+        params: Any = SimpleNamespace(
+            notifications=SubscriptionFilter(resource_subscriptions=[uri])
+        )
+        monkeypatch.setattr(app.database, "read", read_late)
+        left, stays = [asyncio.create_task(subscriptions.listen(context, params)) for _ in "ab"]
+        for _ in "ab":
+            await asked.acquire()
+        left.cancel()
+        await asyncio.wait([left])
+        answering.set()
+        heard = [await told.get()]
+        app.notify_changed(anne, uri)
+        subscriptions.close()
+        await stays
+        return [*heard, *(told.get_nowait() for _ in range(told.qsize()))]
+
+    first, *others = asyncio.run(run())
+    app.close()
+    assert first.endswith("acknowledged")
+    assert others == ["notifications/resources/updated"]
 
 
 def test_what_another_process_changes_is_told_once_as_ones_own_is(tmp_path: Path) -> None:

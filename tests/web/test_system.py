@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import dispatch
+from rolltop.core.errors import RateLimited, Unavailable
 from rolltop.core.principal import Principal
 from tests.server.processes import PATIENCE
-from tests.web.visitor import HOST, Site, Visitor
+from tests.web.visitor import Site, Visitor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,20 +64,23 @@ def test_whom_a_token_of_the_store_lets_in_sees_no_settings(site: Site) -> None:
         )
 
 
+def open_stream(site: Site, visitor: Visitor) -> tuple[asyncio.Task[None], asyncio.Queue[str]]:
+    """Follow the journal as a page does; returns the request and what it is told."""
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def send(message: Any) -> None:
+        told.put_nowait(message.get("body", b"").decode() or str(message.get("status", "")))
+
+    serving = site.serve("GET", "/events", visitor.own_headers(), send)
+    return asyncio.create_task(serving), told
+
+
 def test_changes_are_told_as_they_come_and_the_server_can_stop(site: Site, ann: Visitor) -> None:
     user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
     principal = Principal.for_user(user.id, actor="claude")
-    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
 
     async def follow() -> list[str]:
-        told: asyncio.Queue[str] = asyncio.Queue()
-
-        async def send(message: Any) -> None:
-            told.put_nowait(message.get("body", b"").decode() or str(message.get("status", "")))
-
-        stream = asyncio.create_task(
-            site.serve("GET", "/events", {"Host": HOST, "Cookie": cookie}, send)
-        )
+        stream, told = open_stream(site, ann)
         heard = [await asyncio.wait_for(told.get(), PATIENCE) for _ in range(2)]
         await dispatch(site.app, "add_task", principal, {"title": "new"})
         heard.append(await asyncio.wait_for(told.get(), PATIENCE))
@@ -84,3 +90,33 @@ def test_changes_are_told_as_they_come_and_the_server_can_stop(site: Site, ann: 
 
     assert site.runner.run(follow()) == ["200", "retry: 2000\n\n", "id: 1\ndata: 1\n\n"]
     assert Visitor(site).get("/events").status == 401
+
+
+@pytest.mark.parametrize("how", ["revoked", "out of reach", "limited"])
+def test_whose_token_is_worth_nothing_any_more_is_told_no_change(
+    site: Site, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    plain, token = site.app.database.write_sync(SYSTEM, accounts.create_token, user.id, "laptop")
+    ann = Visitor(site)
+    ann.submit(ann.get("/").form("/login"), token=plain)
+    failure = {
+        "out of reach": Unavailable("The store is closed.", hint=""),
+        "limited": RateLimited("Too many requests", retry_after=1),
+    }
+
+    async def fail(_secret: str) -> None:
+        raise failure[how]
+
+    async def follow() -> list[str]:
+        stream, told = open_stream(site, ann)
+        heard = [await asyncio.wait_for(told.get(), PATIENCE) for _ in range(2)]
+        if how == "revoked":
+            await site.app.database.write(SYSTEM, accounts.revoke_token, user.id, token.id)
+        else:
+            monkeypatch.setattr(site.login, "find_principal", fail)
+        await dispatch(site.app, "add_task", Principal.for_user(user.id), {"title": "new"})
+        await asyncio.wait_for(stream, PATIENCE)
+        return [*heard, *(told.get_nowait() for _ in range(told.qsize()))]
+
+    assert site.runner.run(follow()) == ["200", "retry: 2000\n\n", ""]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,6 +30,7 @@ _PREFLIGHT_HEADERS: Final = {
 }
 _EXPOSED_HEADERS: Final = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after"
 _PRIVATE_NETWORK: Final = "access-control-request-private-network"
+_WEB_SCHEMES: Final = frozenset({"http", "https"})
 _AUTHORITY: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
 
 
@@ -51,7 +53,8 @@ class HostCheck:
         headers = RequestHeaders(scope)
         origins = headers.all("origin")
         refusal = _check_framing(scope, headers) or self._foreign_host(scope, headers.all("host"))
-        if refusal is None and any(not self._is_allowed_origin(origin) for origin in origins):
+        allowed = map(partial(self._is_allowed_origin, headers.all("host")), origins)
+        if refusal is None and not all(allowed):
             text = "Pages of that Origin may not call this server; http.allowed_origins may list it"
             refusal = Rejection.with_message(403, text)
         if refusal is not None:
@@ -95,16 +98,20 @@ class HostCheck:
         name, port = found[1].lower().rstrip("."), found[2]
         return is_loopback(name) or name in self._hosts or f"{name}:{port}" in self._hosts
 
-    def _is_allowed_origin(self, origin: str) -> bool:
+    def _is_allowed_origin(self, hosts: list[str], origin: str) -> bool:
+        scheme, _, authority = origin.lower().partition("://")
         if origin.lower() in self._origins:
             return True
+        # Our own page, whose forms say where they are from; a proxy knows whether by https.
+        if scheme in _WEB_SCHEMES and [authority] == list(map(str.lower, hosts)):
+            return self._is_own(authority)
         try:
             parts = urlsplit(origin)
             host = parts.hostname or ""
         except ValueError:
             return False
         whole = f"{parts.scheme}://{parts.netloc}" == origin and "@" not in parts.netloc
-        return whole and parts.scheme in {"http", "https"} and is_loopback(host)
+        return whole and parts.scheme in _WEB_SCHEMES and is_loopback(host)
 
 
 def _check_framing(scope: Scope, headers: RequestHeaders) -> Rejection | None:

@@ -115,8 +115,6 @@ def serve(
         listening.append(_bind_unix_socket(settings["http.socket"]))
     login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
     code = asyncio.run(_serve(app, authentication, login, listening, opened))
-    if settings["http.socket"] is not None:
-        settings["http.socket"].unlink(missing_ok=True)
     if ended is not None:
         ended()
     if sent is not None:
@@ -180,13 +178,17 @@ def _drop_new_connections(listener: socket.socket) -> None:
     """Let no further handshake begin: what is made while a socket closes is reset.
 
     Whose first packet is dropped sends it again a second later, and is refused then. The other
-    packets pass: to a client whose last one were dropped its connection would be made.
+    packets pass: to a client whose last one were dropped its connection would be made. The name of
+    a Unix socket goes while that still listens: later, another server's may be in its place.
     """
-    if sys.platform == "linux":
+    if listener.family == getattr(socket, "AF_UNIX", None):
+        with suppress(OSError):  # it is gone already
+            Path(listener.getsockname()).unlink()
+    elif sys.platform == "linux":
         code = b"".join(struct.pack("HBBI", *instruction) for instruction in _DROP_SYN)
         instructions = ctypes.create_string_buffer(code, len(code))
         program = struct.pack("HP", len(_DROP_SYN), ctypes.addressof(instructions))
-        with suppress(OSError):  # a Unix socket, or a kernel that has no filters
+        with suppress(OSError):  # a kernel that has no filters
             listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
 

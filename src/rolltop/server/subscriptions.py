@@ -168,8 +168,8 @@ class Subscriptions:
             return await stream(context, params)
         finally:
             del self._streams[stream]
-            if not self._users[user]:
-                del self._users[user]
+            if all(other.user_id != user for other in self._streams.values()):
+                self._users.pop(user, None)
 
     @property
     def count(self) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.journal import history
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
@@ -37,17 +38,16 @@ async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
     opened[who] += 1
     try:
         yield "retry: 2000\n\n"
-        while visit.is_logged_in:
-            page = await _wait_for_changes(visit, since)
-            if page is None:
+        while (page := await _wait_for_changes(visit, since)) is not None:
+            await visit.identify()
+            if not visit.is_logged_in:
                 break
             if page["changes"]:
                 since = page["changes"][-1]["sequence"]
                 yield f"id: {since}\ndata: {since}\n\n"
             else:
                 yield ": nothing yet\n\n"
-            await visit.identify()
-    except PageFailure:
+    except (PageFailure, RolltopError):
         return  # the page asks again, and is told why
     finally:
         opened[who] -= 1
