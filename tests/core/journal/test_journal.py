@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM
@@ -229,6 +229,22 @@ def test_what_is_older_is_purged_and_texts_stay_while_an_entry_names_them(
 
     assert desk.database.read_sync(me, texts) == [text]
     assert (first.at, second.at) < (third.at, third.at)
+
+
+def test_a_purge_reads_no_entries_of_those_who_have_none_to_lose(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    for who in (me, them):
+        call(desk, who, "note_save", text="text")
+    sent: list[str] = []
+
+    def purge(tx: Tx) -> int:
+        event.listen(tx.connection, "before_cursor_execute", lambda *given: sent.append(given[2]))
+        return history.purge_journal(tx, tx.now - timedelta(days=1))
+
+    assert desk.database.write_sync(SYSTEM, purge) == 0
+    assert sent
+    assert not [statement for statement in sent if "changes" in statement]
 
 
 def test_the_oldest_texts_go_first_where_there_are_too_many_bytes(

@@ -407,6 +407,42 @@ def test_what_later_work_depends_on_is_not_taken_back(desk: AppContext, me: Prin
     assert state(desk, me)["tasks"] == []
 
 
+@pytest.mark.parametrize("reference", ["blocked_by", "parent_id"])
+def test_what_refers_to_something_that_is_gone_is_not_put_back(
+    desk: AppContext, me: Principal, reference: str
+) -> None:
+    gone, task = (answer_of(desk, me, "add_task", title=title)["data"]["task_id"] for title in "ab")
+    for given in ([gone], []) if reference == "blocked_by" else (gone, ""):
+        answer_of(desk, me, "update_task", task_id=task, **{reference: given})
+    made, taken_out = operations(desk, me)[0], operations(desk, me)[-1]
+    assert not undo(desk, me, made).is_error
+    before = state(desk, me)
+    for dry_run in (True, False):
+        refused = call_tool(desk, me, "desk_undo", operation=taken_out, dry_run=dry_run)
+        error = refused.structured["error"]
+        assert error["code"] == "CONFLICT"
+        assert task[:8] in error["message"]
+        assert "is gone" in error["message"]
+        assert state(desk, me) == before
+
+
+def test_what_has_another_s_name_by_now_is_not_put_back(desk: AppContext, me: Principal) -> None:
+    pad = answer_of(desk, me, "scratch_create", cells=[])["scratchpad"]["scratch_id"]
+    named = {"name": "pay", "description": "", "schema": {"type": "object"}}
+
+    def manage(action: str, **given: Any) -> Any:
+        return answer_of(desk, me, "scratch_schema", action=action, scratch_id=pad, **given)
+
+    first = manage("upsert", schema=named)["schema"]["id"]
+    manage("delete", schema_id=first)
+    deleted = operations(desk, me)[-1]
+    manage("upsert", schema=named)
+    refused = undo(desk, me, deleted)
+    assert refused.code == "CONFLICT", refused.text
+    assert f"pad/{pad[:8]}" in refused.text
+    assert "another has its name" in refused.text
+
+
 @pytest.mark.parametrize("text", ["a" * 33, "a" * 36, "1234567", "x" * 8, "-" * 12, ""])
 def test_what_is_no_operations_id_is_refused(desk: AppContext, me: Principal, text: str) -> None:
     call_tool(desk, me, "add_task", title="a")

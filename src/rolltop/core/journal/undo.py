@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Double, text, update
+from sqlalchemy import Double, exc, text, update
 from sqlalchemy.schema import sort_tables
 
 from rolltop.core.journal.history import digest_of
@@ -33,6 +34,8 @@ Thing = tuple[str, str]
 
 CHANGED: Final = "it was changed since"
 GONE: Final = "it is gone"
+BLOCKED: Final = "what it refers to is gone, or another has its name"
+"""The database itself refuses: it may answer nothing more in the transaction."""
 _FORGOTTEN: Final = "its text of then is no longer kept"
 
 
@@ -63,15 +66,16 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
     }
     steps.sort(key=lambda step: order[step.table])
     made = {(step.table.name, _key_text(step.key)) for step in steps if step.before is None}
-    for step in steps:
-        if step.after is None:
-            step.put_back()
-    for step in steps:
-        if step.before is not None and step.after is not None:
-            step.restore_columns()
-    for step in sorted(steps, key=lambda step: -order[step.table]):
-        if step.before is None:
-            step.remove(made)
+    backwards = sorted(steps, key=lambda step: -order[step.table])
+    for step, act in (
+        *((step, step.put_back) for step in steps if step.after is None),
+        *((step, step.restore_columns) for step in steps if step.before and step.after),
+        *((step, partial(step.remove, made)) for step in backwards if step.before is None),
+    ):
+        try:
+            act()
+        except exc.IntegrityError as refused:
+            raise UndoConflict(step.thing, BLOCKED) from refused
     for thing in dict.fromkeys(step.thing for step in steps):
         touch(tx, thing)
 

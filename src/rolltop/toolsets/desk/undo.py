@@ -9,7 +9,7 @@ from rolltop.core.context import import_object
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
-from rolltop.core.journal.undo import UndoConflict
+from rolltop.core.journal.undo import BLOCKED, UndoConflict
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
@@ -142,7 +142,9 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     kind, ref = conflict.thing
     entry = next(entry for entry in entries if entry.thing == conflict.thing)
     later = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
-    last = history.read_entries(tx, later, limit=1, newest_first=True)
+    last = []
+    if conflict.reason != BLOCKED:
+        last = history.read_entries(tx, later, limit=1, newest_first=True)
     uri = uri_of(entry) or f"{kind} {ref}"
     by, hint = "", "desk_read shows it as it is; nothing was undone."
     if last:
