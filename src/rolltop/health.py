@@ -37,6 +37,9 @@ _MINUTE: Final = "%Y-%m-%dT%H:%MZ"
 _UNREACHABLE_HINT: Final = (
     "Look whether this user may write to it, and to the folder of a file, and who else uses it."
 )
+_DAMAGED_HINT: Final = (
+    "Stop every Rolltop server; `rolltop restore FILE` puts a backup in its place and keeps it."
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,9 @@ def _check_store(app: AppContext) -> Iterator[DoctorResult]:
     yield DoctorResult("ok", "store", f"{path or shown} {how}; its schema is {heads}")
     if path is not None:
         yield _check_engine()
+        found = app.database.read_sync(db.SYSTEM, _find_damage)
+        if found:
+            yield DoctorResult("wrong", "store", f"{path} is damaged: {found}", _DAMAGED_HINT)
     elif not app.database.read_sync(db.SYSTEM, lambda tx: row_security.is_enforced(tx.connection)):
         yield DoctorResult(
             "note",
@@ -113,6 +119,12 @@ def _check_store(app: AppContext) -> Iterator[DoctorResult]:
             "apart are the statements alone",
             "Let a role that is no superuser and has no BYPASSRLS own the database.",
         )
+
+
+def _find_damage(tx: db.Tx) -> str:
+    """Read the whole of a SQLite store; return what is wrong with it, or nothing."""
+    found = tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+    return "" if found == "ok" else str(found)
 
 
 def _check_engine() -> DoctorResult:

@@ -49,7 +49,7 @@ def test_a_backup_takes_the_place_of_no_folder(shell: Shell, name: str) -> None:
     assert (outcome.code, "exists already" in outcome.err) == (1, True)
 
 
-@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial"])
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial", ".new"])
 def test_what_a_restore_would_delete_is_not_restored(shell: Shell, ending: str) -> None:
     add(shell, "walrus")
     assert shell("backup", "walrus.db").code == 0
@@ -81,7 +81,7 @@ def test_a_damaged_store_is_restored(shell: Shell) -> None:
     assert "walrus" in shell("call", "list_tasks").out
 
 
-@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial"])
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", ".partial", ".new"])
 def test_a_backup_takes_no_name_that_belongs_to_a_store(shell: Shell, ending: str) -> None:
     add(shell, "walrus")
     assert shell("backup", "walrus.db").code == 0

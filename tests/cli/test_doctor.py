@@ -131,6 +131,21 @@ def test_what_is_wrong_is_named_and_exits_1(shell: Shell) -> None:
     assert (shell.data / "desk.db").read_bytes() == b"this is no database " * 100
 
 
+def test_damage_that_no_call_has_come_across_is_found(shell: Shell) -> None:
+    for number in range(3):
+        assert shell("call", "note_save", f"text={number} {'text ' * 10_000}").code == 0
+    file = shell.data / "desk.db"
+    assert shell("doctor").code == 0
+    with file.open("r+b") as store:
+        store.seek(-16 * 4096, os.SEEK_END)
+        store.write(b"\xff" * 8 * 4096)
+    outcome = shell("doctor")
+    assert outcome.code == 1
+    (said,) = [line for line in findings(outcome.out)["store"] if line.startswith("wrong")]
+    assert f"{file} is damaged" in said
+    assert "`rolltop restore FILE`" in outcome.out
+
+
 def test_a_log_without_its_store(shell: Shell) -> None:
     shell.data.mkdir()
     (shell.data / "desk.db-wal").write_bytes(b"what was acknowledged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import threading
@@ -194,6 +195,27 @@ def test_a_newer_store_is_refused_and_left_alone(sqlite_url: str, tmp_path: Path
     assert bytes_of(folder) == before
 
 
+def test_a_store_that_a_newer_program_migrates_is_let_alone_from_then_on(
+    sqlite_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    database = make_database(sqlite_url)
+    database.open()
+    with closing(sqlite3.connect(tmp_path / "store" / "desk.db")) as connection, connection:
+        connection.execute("VACUUM")
+        connection.execute("CREATE INDEX of_mine ON users (created_at)")
+        assert database.write_sync(SYSTEM, add_user, "kept@x").email == "kept@x"
+        connection.execute("ALTER TABLE users ADD COLUMN colour TEXT")
+        connection.execute(MAKE_NEWER)
+    for ask in (
+        lambda: database.write_sync(SYSTEM, add_user, "refused@x"),
+        lambda: database.read_sync(SYSTEM, list_users),
+        database.require_writable,
+        lambda: asyncio.run(database.ping()),
+    ):
+        with pytest.raises(IncompatibleStore, match="migrated the store"):
+            ask()
+
+
 def test_a_newer_store_that_crashed_keeps_its_log(sqlite_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     source = (
@@ -315,9 +337,9 @@ def test_unfinished_copies_are_removed(sqlite_url: str, make_database: MakeDatab
     folder = Database(sqlite_url).path.parent  # pyright: ignore[reportOptionalMemberAccess]
     left = ["desk.db.partial", "desk.db.partial-journal", "desk.db.core_0001.bak.77.partial"]
     left += ["desk.db.old.77.partial", "desk.db.old.77.partial-journal"]
-    for name in (*left, "desk.db.mine", "other.db.partial"):
+    for name in (*left, "desk.db.mine", "desk.db.partial-2026", "other.db.partial"):
         (folder / name).write_text("plain text of tasks")
     make_database(sqlite_url).close()
     there = {file.name for file in folder.iterdir()}
     assert not there & set(left)
-    assert {"desk.db.mine", "other.db.partial"} <= there
+    assert {"desk.db.mine", "desk.db.partial-2026", "other.db.partial"} <= there

@@ -224,6 +224,36 @@ def test_a_file_that_may_not_grow_loses_nothing_acknowledged(
     database.write_sync(SYSTEM, add_user, "after@x")
 
 
+OPEN_ON_A_FULL_DISK = """
+import resource, shutil, sys
+from collections import namedtuple
+from rolltop.core.accounts import add_user, list_users
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.errors import Unavailable
+database = Database(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (16384, -1))
+shutil.disk_usage = lambda _folder: namedtuple("Usage", "free")(0)
+for ask in (database.read_sync, database.write_sync):
+    try:
+        ask(SYSTEM, list_users)
+        print("opened")
+    except Unavailable as failure:
+        print(type(failure).__name__, failure.message, failure.hint)
+resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+database.write_sync(SYSTEM, add_user, "kept@x")
+print(*(user.email for user in database.read_sync(SYSTEM, list_users)))
+"""
+
+
+def test_a_store_without_room_for_its_locks_opens_once_there_is_some(sqlite_url: str) -> None:
+    *refused, read = Forked(["-c", OPEN_ON_A_FULL_DISK, sqlite_url]).output().splitlines()
+    for said in refused:
+        assert said.startswith("Unavailable The store is out of reach: the disk is full.")
+        assert "Free some space, then try again" in said
+    assert len(refused) == 2
+    assert read == "kept@x"
+
+
 FAIL_ONCE = """
 import resource, sys
 from rolltop.core.accounts import add_user, list_users

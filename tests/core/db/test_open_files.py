@@ -130,6 +130,33 @@ def test_two_servers_lose_nothing_when_a_side_file_is_taken_away(
     require_whole(file)
 
 
+@pytest.mark.parametrize("how", ["a hard link", "another name since"])
+def test_a_store_that_others_have_open_by_another_name_is_not_opened(
+    tmp_path: Path, how: str
+) -> None:
+    file, other = tmp_path / "desk.db", tmp_path / "other" / "desk.db"
+    other.parent.mkdir()
+    with Server(file) as first, Server(other) as second:
+        first.add("before@x")
+        if how == "a hard link":
+            other.hardlink_to(file)
+        else:
+            file.rename(other)
+        second.add("second@x")
+        first.add("first@x")
+        assert second.kept == set()
+        assert "by another name" in second.said
+        first.close()
+        second.add("after@x")
+        second.close()
+    if how == "a hard link":
+        assert emails(file) == {"before@x", "first@x", "after@x"}
+        require_whole(file)
+    else:
+        assert first.kept == {"before@x"}
+        assert emails(other) >= second.kept
+
+
 def test_a_folder_moved_away_keeps_what_it_held(tmp_path: Path) -> None:
     file = tmp_path / "data" / "desk.db"
     with Server(file) as first, Server(file) as second:

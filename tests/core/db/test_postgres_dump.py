@@ -70,6 +70,14 @@ def test_a_backup_takes_the_place_of_no_file(database: Database, tmp_path: Path)
     assert target.read_text() == "mine"
 
 
+def test_a_backup_removes_what_a_killed_one_left(database: Database, tmp_path: Path) -> None:
+    for left in ("desk.dump.partial", "desk.dump.77.partial", "other.dump.77.partial"):
+        (tmp_path / left).write_text("plain text of tasks")
+    database.backup(tmp_path / "desk.dump")
+    there = {file.name for file in tmp_path.iterdir()}
+    assert there == {"desk.dump", "desk.dump.partial", "other.dump.77.partial"}
+
+
 def test_what_holds_no_store_is_not_restored(
     database: Database,
     postgres_url: Callable[[], str],

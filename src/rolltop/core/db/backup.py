@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing, suppress
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from time import time_ns
@@ -31,14 +32,23 @@ def backup_store(driver: Driver, source: Path, target: Path) -> None:
 
 def backup_connection(driver: Driver, reading: sqlite3.Connection, target: Path) -> None:
     """Write what a connection of the driver's reads to `target`, as `backup_store` does."""
+    with unfinished_file(target) as partial, closing(driver.connect(partial)) as writing:
+        reading.backup(writing)
+        writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+
+
+@contextmanager
+def unfinished_file(target: Path) -> Generator[Path]:
+    """Make an empty file (0600) that takes the place of `target` at the end, on the disk by then.
+
+    Nothing is left of it after a failure, and what killed processes left is removed.
+    """
     remove_unfinished(target.parent, escape(target.name))
     partial = target.with_name(f"{target.name}.{time_ns()}.partial")
     with hold_directory_lock(target.parent, shared=True):
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
-            with closing(driver.connect(partial)) as writing:
-                reading.backup(writing)
-                writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+            yield partial
             fsync_file(partial)
             partial.replace(target)
             fsync_directory(target.parent)

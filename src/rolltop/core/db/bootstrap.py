@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from glob import escape
@@ -43,9 +45,14 @@ else:  # Alembic costs a quarter of a second
 
 SQLITE_SUFFIXES: Final = ("-wal", "-journal", "-shm")
 """How the names end of what SQLite keeps beside a file."""
+OWN_SUFFIXES: Final = (*SQLITE_SUFFIXES, ".partial", ".new")
+"""How the names end of what a start deletes beside a store."""
 
 _log: Final = logging.getLogger(__name__)
 _LOCK_TIMEOUT: Final = 120.0  # seconds that another process may take to migrate
+_CLOSING_SECONDS: Final = 1.0
+"""How long a store may be open without a log, which goes first as the last one closes it."""
+_CLOSING_PAUSE: Final = 0.02
 _ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
 _VERSION_QUERY: Final = f"SELECT version_num FROM {revisions.VERSION_TABLE}"  # noqa: S608  # a constant
 
@@ -119,10 +126,9 @@ def _prepare_sqlite(address: DatabaseUrl, path: Path, limits: EngineLimits, driv
 
 def _remove_leftovers(path: Path) -> None:
     """Delete the copies that a killed migration, restore or other command left unfinished."""
-    name = escape(path.name)
-    for leftover in path.parent.glob(f"{name}.partial*"):
-        leftover.unlink(missing_ok=True)
-    remove_unfinished(path.parent, f"{name}.*")
+    for ending in ("", *SQLITE_SUFFIXES):
+        beside(path, f".partial{ending}").unlink(missing_ok=True)
+    remove_unfinished(path.parent, f"{escape(path.name)}.*")
 
 
 def _empty_store_error(address: DatabaseUrl) -> IncompatibleStore:
@@ -170,26 +176,37 @@ def inspect_sqlite(address: DatabaseUrl, path: Path, driver: Driver) -> tuple[fr
 
 
 def _require_log(path: Path) -> None:
-    """Refuse to make a new log for a store whose log was removed while it was open.
+    """Refuse to make another log for a store than the one that others have open.
 
-    SQLite makes the log before the -shm file and deletes it after. Raises Unavailable while another
-    process has the store open: only that one can still write back what its log holds.
+    Theirs was removed, or they opened the store by another name: a hard link, a mount of the file
+    alone. SQLite makes the log before the -shm file and deletes it after. Raises Unavailable while
+    another process has the store open: only that one can still write back what its log holds.
     """
     log, index = beside(path, "-wal"), beside(path, "-shm")
-    # Asked for again: whoever closes the store now deletes both.
-    if index.exists() and not log.exists() and index.exists() and path.exists():
+    end, pause = time.monotonic() + _CLOSING_SECONDS, threading.Event()
+    while path.exists() and not log.exists():
+        # Asked for again: whoever closes the store now deletes both.
+        is_lost = index.exists() and not log.exists() and index.exists()
+        if not is_lost and sqlite.journal_mode() != "wal":
+            return  # nobody has a log
         try:
             with file_lock.lock_unused_store(path):
-                _log.warning("%s was removed while the store was open: commits may be lost", log)
+                if is_lost:
+                    _log.warning("%s was removed while it was open: commits may be lost", log)
+                return
         except Unavailable:
-            raise log_in_use_error(path) from None
+            if is_lost or time.monotonic() > end:
+                raise log_in_use_error(path) from None
+        except PermissionError:
+            return  # nothing is written without that
+        pause.wait(_CLOSING_PAUSE)
 
 
 def log_in_use_error(path: Path) -> Unavailable:
     """Return the refusal to open a store whose log is not the one that others have open."""
     return Unavailable(
-        f"The log {beside(path, '-wal')} was removed or replaced while another process has the "
-        "store open.",
+        f"Another process has the store open with another log: {beside(path, '-wal')} was removed "
+        "or replaced, or that process opened the store by another name, such as a hard link.",
         hint="Stop every Rolltop server, which writes back what its log holds, and start again.",
     )
 
@@ -197,7 +214,10 @@ def log_in_use_error(path: Path) -> Unavailable:
 def _nonempty_log(path: Path) -> Path | None:
     """Return the place of a store's log if it holds anything."""
     log = beside(path, "-wal")
-    return log if log.exists() and log.stat().st_size else None
+    try:
+        return log if log.stat().st_size else None
+    except (FileNotFoundError, NotADirectoryError):  # or it went just now, as somebody closed it
+        return None
 
 
 def _refuse_orphaned_log(address: DatabaseUrl, path: Path) -> None:

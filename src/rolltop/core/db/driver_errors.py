@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ _POSTGRESQL_CLASSES: Final = {
     "57": "the server is stopping or starting",
     "58": "the server met a system error",
 }
+_SHM_BYTES: Final = 32 * 1024
 _HINT: Final = "Nothing of this call was kept; try again. `rolltop doctor` checks the store."
 NOT_KEPT: Final = "Nothing of this call was kept."
 _FULL_HINT: Final = "Nothing of this call was kept. Free some space, then try again."
@@ -82,14 +84,27 @@ def damaged_store_error(address: DatabaseUrl, detail: str) -> IncompatibleStore:
 
 
 @contextmanager
-def watch_disk_errors() -> Generator[None]:
-    """Raise DiskFailed where Unavailable means that the disk failed to read or write."""
+def watch_disk_errors(opening: Path | None = None) -> Generator[None]:
+    """Raise DiskFailed where Unavailable means that the disk failed to read or write.
+
+    While a store is only opened, in the folder `opening`, a disk without room for SQLite's -shm
+    file has lost nothing: that is Unavailable.
+    """
     try:
         yield
     except Unavailable as failure:
         if any(error_code(cause) == library.SQLITE_IOERR for cause in _cause_chain(failure)):
+            if opening is not None and _is_full(opening):
+                raise _unavailable_error(_SQLITE_REASONS[library.SQLITE_FULL]) from failure
             raise disk_error() from failure
         raise
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _SHM_BYTES
+    except OSError:
+        return False
 
 
 def disk_error(kept: str = NOT_KEPT) -> DiskError:

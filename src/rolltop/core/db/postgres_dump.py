@@ -10,7 +10,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from rolltop.core.db.backup import fsync_directory, fsync_file
+from rolltop.core.db.backup import unfinished_file
 from rolltop.core.db.engine import EVERY_TENANT, SETTING
 from rolltop.core.db.revisions import VERSION_TABLE
 from rolltop.core.db.url import DatabaseUrl
@@ -24,16 +24,9 @@ def dump_store(address: DatabaseUrl, target: Path) -> None:
 
     Raises Unavailable where pg_dump is not there or fails, OSError where the file does.
     """
-    partial = target.with_name(f"{target.name}.partial")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        options = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
+    options = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
+    with unfinished_file(target) as partial:
         _run(address, "pg_dump", *options, "-f", partial)
-        fsync_file(partial)
-        partial.replace(target)
-        fsync_directory(target.parent)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load_dump(address: DatabaseUrl, source: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rolltop.core.db import file_lock
 from rolltop.core.db.backup import backup_connection, backup_store, fsync_directory
 from rolltop.core.db.bootstrap import (
+    OWN_SUFFIXES,
     SQLITE_SUFFIXES,
     beside,
     inspect_sqlite,
@@ -84,7 +85,7 @@ def _require_different_file(backup: Path, path: Path) -> None:
         raise InvalidArgument(
             f"{backup} is the store itself.", hint="Name a file `rolltop backup` made."
         )
-    for own in (beside(path, ending) for ending in (*SQLITE_SUFFIXES, ".partial")):
+    for own in (beside(path, ending) for ending in OWN_SUFFIXES):
         if own.exists() and own.samefile(backup):
             raise InvalidArgument(
                 f"{backup} belongs to the store {path}: it would be deleted.",

@@ -9,18 +9,31 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy import Connection, exc, select
 
+from rolltop.core.db import revisions
 from rolltop.core.db.backup import backup_store, fsync_directory
-from rolltop.core.db.bootstrap import SQLITE_SUFFIXES, log_in_use_error, prepare_store
+from rolltop.core.db.bootstrap import OWN_SUFFIXES, SQLITE_SUFFIXES, log_in_use_error, prepare_store
 from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
 from rolltop.core.db.encryption import Encryption
-from rolltop.core.db.engine import EngineLimits, begin_as, create_engines, require_second_copy
+from rolltop.core.db.engine import (
+    EngineLimits,
+    begin_as,
+    create_engines,
+    driver_connection,
+    require_second_copy,
+)
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
 from rolltop.core.db.sqlite import beside
 from rolltop.core.db.url import DatabaseUrl
-from rolltop.core.errors import DiskError, InvalidArgument, Unavailable, UserDeleted
+from rolltop.core.errors import (
+    DiskError,
+    IncompatibleStore,
+    InvalidArgument,
+    Unavailable,
+    UserDeleted,
+)
 from rolltop.core.journal import writer as journal_writer
 from rolltop.core.lazy_imports import lazy
 
@@ -45,19 +58,23 @@ class OpenStore:
         self._address: Final = address
         self._limits: Final = limits
         self._driver: Final = Driver(encryption)
-        with watch_disk_errors():
+        with watch_disk_errors(address.path.parent if address.path else None):
             with map_driver_errors(address):
                 prepare_store(address, limits, self._driver)
             self._files: Final = self._open_files()
         self._engines: Final = create_engines(
             address, limits, self._driver, journal_writer.install_triggers
         )
+        self._revisions: Final = revisions.heads(revisions.branches())
+        self._schema_version = 0
+        """SQLite's own count of changes of the schema, as of the last look at the revisions."""
         self._is_disk_failed = False
 
     def read(self, function: Callable[[Connection], T], tenant: str | None) -> T:
         """Return `function(connection)` of one transaction that sees one state of the store.
 
-        On PostgreSQL it sees the rows of one tenant or, for None, of all.
+        On PostgreSQL it sees the rows of one tenant or, for None, of all. Raises IncompatibleStore
+        once another program has migrated the store.
         """
         self._require_own_files()
         with map_driver_errors(self._address), self._engines.read.begin() as connection:
@@ -144,6 +161,23 @@ class OpenStore:
     def _begin(self, connection: Connection, tenant: str | None) -> None:
         if self._address.path is None:
             begin_as(connection, tenant)
+        else:
+            self._require_own_schema(connection)
+
+    def _require_own_schema(self, connection: Connection) -> None:
+        """Refuse to go on once a newer program has migrated the store. Costs 5 µs."""
+        driver = driver_connection(connection)
+        ((version,),) = driver.execute("PRAGMA schema_version").fetchall()
+        if version == self._schema_version:
+            return
+        stored = driver.execute("SELECT version_num FROM rolltop_versions")
+        if frozenset(name for (name,) in stored) != self._revisions:
+            raise IncompatibleStore(
+                f"Another Rolltop has migrated the store {self._address.display_name} since this "
+                "one opened it.",
+                hint=f"{NOT_KEPT} Restart every server of this store, all of one version.",
+            )
+        self._schema_version = version
 
     def _open_files(self) -> OpenFiles | None:
         if self._address.path is None:
@@ -176,7 +210,7 @@ class OpenStore:
 
 def _require_free(target: Path) -> None:
     """Make sure that a store can lie at `target`, with a log of its own. Raises InvalidArgument."""
-    for ending in (*SQLITE_SUFFIXES, ".partial"):
+    for ending in OWN_SUFFIXES:
         owner = target.parent / target.name.removesuffix(ending)
         if owner.name != target.name and owner.is_file():
             raise InvalidArgument(
