@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 from uuid import UUID
@@ -46,6 +47,50 @@ def filtered_kind(kind: str, *values: object) -> str:
         return kind
     text = json.dumps([value or None for value in values])
     return f"{kind}-{pack_bytes(crc32(text.encode()).to_bytes(4)[:_CHECKSUM_BYTES])}"
+
+
+def encode_place(kind: str, keys: Sequence[str], place: int) -> str:
+    """Return the cursor of a ranked list that goes on at a place, which names what is there."""
+    return encode(kind, [place, *map(_digest, keys[place : place + 1])])
+
+
+def decode_place(kind: str, cursor: str | None) -> tuple[int, str]:
+    """Return the place in such a cursor and what names the item there. Raises InvalidArgument."""
+    if cursor is None:
+        return 0, ""
+    match decode(kind, cursor):
+        case [int(place)] if place >= 0:
+            return place, ""
+        case [int(place), str(digest)] if place >= 0:
+            return place, digest
+        case _:
+            raise invalid_cursor("INVALID_CURSOR")
+
+
+def find_place(keys: Sequence[str], named: tuple[int, str]) -> int:
+    """Return where such a list goes on, whatever was added or removed before.
+
+    Raises:
+        InvalidArgument: the item that comes next is gone, so that nobody knows where.
+
+    """
+    place, digest = named
+    if not digest:
+        return min(place, len(keys))
+    if digest in map(_digest, keys[place : place + 1]):
+        return place
+    found = next((at for at, key in enumerate(keys) if _digest(key) == digest), None)
+    if found is None:
+        raise InvalidArgument(
+            "What this list was to go on with is no longer in it",
+            code="INVALID_CURSOR",
+            hint="Leave cursor out to start again.",
+        )
+    return found
+
+
+def _digest(key: str) -> str:
+    return pack_bytes(crc32(key.encode("utf-8", "replace")).to_bytes(4)[:_CHECKSUM_BYTES])
 
 
 def pack_bytes(raw: bytes) -> str:

@@ -129,6 +129,67 @@ def test_kinds_tags_and_times_narrow_the_search(mine: Searcher, clock: Clock) ->
     assert [hit["title"] for hit in later["hits"]] == ["A later storm"]
 
 
+@pytest.mark.parametrize("narrowing", [{"since": True}, {"tags": ["sea", "log"]}])
+def test_what_narrows_a_search_does_so_however_much_answers_better(
+    mine: Searcher, clock: Clock, narrowing: dict[str, Any]
+) -> None:
+    titles = [f"A storm {number}" for number in range(220)]
+    for at in range(0, len(titles), 44):
+        some = titles[at : at + 44]
+        mine.call("add_task", tasks=[{"title": one, "tags": ["sea"]} for one in some])
+    cells = [{"language": "txt", "content": one, "tags": ["sea"]} for one in titles]
+    mine.call("scratch_create", cells=cells)
+    if "since" in narrowing:
+        narrowing = {"since": clock.advance(hours=1).isoformat()}
+        clock.advance(hours=1)
+    late = "Among many other things that were seen from the harbour there was a storm"
+    mine.call("add_task", title=late, tags=["sea", "log"])
+    cell = {"language": "txt", "content": late, "tags": ["sea", "log"]}
+    mine.call("scratch_create", cells=[cell])
+    hits = mine.search("storm", kinds=["task", "cell"], **narrowing)["hits"]
+    assert sorted(hit["kind"] for hit in hits) == ["cell", "task"]
+
+
+def test_the_end_of_a_search_names_the_kinds_of_which_there_may_be_more(mine: Searcher) -> None:
+    mine.call("note_save", text="a storm")
+    mine.call("add_task", tasks=[{"title": f"A storm {number}"} for number in range(40)])
+    answer = mine.search("storm", kinds=["note", "task"], max_tokens=9000)
+    assert "limited" not in answer
+    answer = mine.search(
+        "storm", kinds=["note", "task"], max_tokens=9000, cursor=answer["next_cursor"]
+    )
+    assert (answer["limited"], "next" in answer) == (["task"], False)
+    assert "limited" not in mine.search("storm", kinds=["note"])
+
+
+def test_a_hit_shows_its_line_however_far_into_the_text(mine: Searcher) -> None:
+    filler = [f"Line {number} tells of calm water and nothing else" for number in range(1500)]
+    mine.call("note_save", text="\n".join([*filler, "Then the storm came", *filler]))
+    (hit,) = mine.search("storm", kinds=["note"])["hits"]
+    assert (hit["line"], hit["lines"].split("\n")[0]) == (1501, "Then the storm came")
+
+
+def test_pages_show_each_text_once_though_some_shown_before_are_deleted(mine: Searcher) -> None:
+    titles = {f"A storm {number}" for number in range(28)}
+    for title in sorted(titles):
+        mine.call("add_task", title=title)
+    answer = mine.search("storm", kinds=["task"], max_tokens=9000)
+    shown = [hit["title"] for hit in answer["hits"]]
+    for hit in answer["hits"][:5]:
+        mine.call("delete_task", task_id=hit["uri"].rpartition("/")[2].partition("@")[0])
+    answer = mine.search("storm", kinds=["task"], max_tokens=9000, cursor=answer["next_cursor"])
+    assert sorted([*shown, *(hit["title"] for hit in answer["hits"])]) == sorted(titles)
+
+
+def test_tags_find_no_files_and_say_so(mine: Searcher) -> None:
+    mine.fill()
+    refused = call_tool(
+        mine.desk, mine.scope, "desk_search", query="storm", kinds=["file"], tags=["sea"]
+    )
+    assert refused.code == "INVALID_ARGUMENT"
+    assert mine.search("anemometer", tags=["sea"])["searched"] == ["cell", "note", "pad", "task"]
+
+
 def test_a_project_shows_its_own_and_what_has_none(mine: Searcher) -> None:
     mine.call("add_task", title="A storm of ours", project="ours")
     mine.call("add_task", title="A storm of theirs", project="theirs")
@@ -288,6 +349,14 @@ def test_at_a_time_filters_hold_as_things_were(past: PastSearcher) -> None:
     assert past.search('"a storm at" tag:sea', **given, kinds=["note"])["hits"]
     assert "superseded_by" not in str(past.search("storm", **given))
     assert "superseded_by" in str(past.search("storm"))
+
+
+def test_at_a_time_a_phrase_of_one_character_is_found_in_longer_words(past: PastSearcher) -> None:
+    note = past.call("note_save", text="日本の港")
+    then = past.clock().isoformat()
+    past.call("note_save", id=note["id"], local_version=1, text="Harbours")
+    for phrase in ('"日"', '"港"', '"日本"'):
+        assert past.search(phrase, as_of=then, kinds=["note"])["hits"], phrase
 
 
 def test_at_a_time_what_stayed_is_found_behind_much_that_was_changed(past: PastSearcher) -> None:

@@ -90,6 +90,31 @@ def test_the_cursor_of_a_deleted_task_still_goes_on(mine: Caller, clock: Clock) 
     assert mine.titles(cursor=answer["next_cursor"]) == ["second", "third"]
 
 
+def test_a_search_goes_on_with_what_came_next_though_what_was_shown_is_done(mine: Caller) -> None:
+    added = [mine.add(f"Mend the hull {number}") for number in range(6)]
+    asked = {"q": "hull", "status": "pending", "limit": 2}
+    shown: list[str] = []
+    answer = mine.whole("list_tasks", **asked)
+    while True:
+        shown += [task["task_id"] for task in answer["data"]]
+        for task in answer["data"]:
+            mine.ok("complete_task", task_id=task["task_id"])
+        if "next_cursor" not in answer:
+            break
+        answer = mine.whole("list_tasks", **asked, cursor=answer["next_cursor"])
+    assert sorted(shown) == sorted(added)
+
+
+def test_a_search_says_so_where_what_came_next_is_gone(mine: Caller) -> None:
+    for number in range(4):
+        mine.add(f"Mend the hull {number}")
+    asked = {"q": "hull", "status": "pending", "limit": 2}
+    answer = mine.whole("list_tasks", **asked)
+    for task in mine.whole("list_tasks", **asked, cursor=answer["next_cursor"])["data"]:
+        mine.ok("delete_task", task_id=task["task_id"])
+    assert mine.code("list_tasks", **asked, cursor=answer["next_cursor"]) == "INVALID_CURSOR"
+
+
 def test_each_filter_keeps_what_it_says(mine: Caller) -> None:
     plain = mine.add("plain")
     mine.add("tagged", tags=["home", "Home"])

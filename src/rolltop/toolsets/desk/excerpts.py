@@ -11,7 +11,7 @@ from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.core.fulltext.snippets import snippet
 
 _MAX_SCANNED: Final = 50_000
-"""Code points in which lines are looked for."""
+"""Code points in which the best line is looked for; beyond them the first with a word will do."""
 _MAX_COMPARED: Final = 400
 """Lines with a beginning of a word that are split into words."""
 _BEGINNING: Final = 2
@@ -41,7 +41,7 @@ class Excerpts:
     def __init__(self, text: str, query: str) -> None:
         """Look at nothing yet."""
         self._query: Final = query
-        self._lines: Final = text[:_MAX_SCANNED].split("\n")
+        self._lines: Final = text.split("\n")
 
     def select_lines(self, size: LinesSize) -> str:
         """Return the best line and what follows it."""
@@ -66,13 +66,20 @@ class Excerpts:
             for term in relevance.query_forms(query_terms(self._query))
             for form in term.forms
         }
-        starts = tuple({form[:_BEGINNING] for form in forms})
+        starts = {form[:_BEGINNING] for form in forms}
         found: dict[int, set[str]] = {}
+        scanned = 0
         for at, line in enumerate(self._lines):
-            lowered = line.lower()
-            if line.isascii() and not any(start in lowered for start in starts):
+            is_far = scanned > _MAX_SCANNED
+            if is_far:
+                if found:
+                    break
+                starts = {form[: max(_BEGINNING, len(form) - 1)] for form in forms}
+            scanned += len(line) + 1
+            lowered = line.lower().replace("_", "")
+            if (is_far or line.isascii()) and not any(start in lowered for start in starts):
                 continue
-            if has := forms.intersection(tokenize(line)):
+            if has := forms.intersection(tokenize(line[:_MAX_SCANNED])):
                 found[at] = has
             if len(found) == _MAX_COMPARED:
                 break

@@ -49,8 +49,6 @@ MAX_HITS: Final = 20
 """Hits of one answer."""
 _AROUND_TOKENS: Final = 110
 """What stands around the hits: mostly the call that continues the answer."""
-_MAX_FILTERED: Final = 200
-"""Tasks of which those are chosen that have all tags and were changed since."""
 _MAX_TITLE: Final = 100
 _MAX_START: Final = 10_000
 _FURTHER: Final = 4
@@ -72,18 +70,18 @@ async def find_texts(call: CallContext, query: TextQuery) -> dict[str, list[Foun
     if "task" in query.kinds and offers("tasks"):
         tasks: TaskService = call.app.load_service(TASKS.service)
         searches["tasks"] = call.read(_find_tasks, tasks, query)
-    if "file" in query.kinds and offers("retrieval") and not query.tags:
+    if "file" in query.kinds and offers("retrieval"):
         searches["retrieval"] = call.run_in_thread(files.find_texts, call, query)
     found = await asyncio.gather(*searches.values())
     return dict(zip(searches, found, strict=True))
 
 
 def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]:
-    """Find tasks; those without all of the tags or unchanged since are left out."""
-    filters = FilterInput(tag=next(iter(query.tags), None), project=query.project, q=query.words)
-    limit = _MAX_FILTERED if query.tags or query.since else query.limit
+    filters = FilterInput(
+        project=query.project, q=query.words, all_tags=query.tags, changed_after=query.since
+    )
     try:
-        found, *_ = tasks.search_tasks(tx, filters, limit=limit)
+        found, *_ = tasks.search_tasks(tx, filters, limit=query.limit)
     except NotFound:  # the user was deleted meanwhile
         return []
     return [
@@ -96,9 +94,7 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
             ref=task.id,
         )
         for task in found
-        if set(query.tags) <= set(task.tags)
-        and (query.since is None or task.updated_at > query.since)
-    ][: query.limit]
+    ]
 
 
 @dataclass(frozen=True)
@@ -121,6 +117,10 @@ class SearchRequest:
         since = None if self.since is None else parse_time(self.since, "since")
         project = None if self.project is None else require_storable(self.project, "project")
         kinds = frozenset(self.kinds or ALL_KINDS)
+        if tags:
+            kinds -= {"file"}
+            if not kinds:
+                raise InvalidArgument("tags finds no files: they have none", hint="Leave tags out.")
         if self.as_of is not None:
             kinds -= {"file"}
             if not kinds:
@@ -140,7 +140,7 @@ class SearchRequest:
 async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
     query, kind = request.parse(), request.cursor_kind()
-    start = _parse_cursor(kind, call.cursor)
+    named = cursors.decode_place(kind, call.cursor)
     moment: Moment | None = None
     if request.as_of is None:
         lists = [*(await find_texts(call, query)).values()]
@@ -148,28 +148,38 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
         moment, lists = await _find_earlier_texts(call, query, parse_time(request.as_of, "as_of"))
     ranked = await call.run_in_thread(rank_texts, query.words, lists)
     ranked = await _mark_superseded(call, ranked, moment)
+    keys = [one.found.ref or one.found.uri for one in ranked]
+    start = cursors.find_place(keys, named)
     shown = ranked[start : start + MAX_HITS]
     things = [(one.found.kind, one.found.ref) for one in shown if one.found.ref]
     last = None if moment is None else moment.sequence
     latest = await call.read(history.latest_entries, things, last) if things else {}
     fields: JsonObject = {"matched": _match_mode(ranked)} if ranked else {}
+    limited = _limited_kinds(lists, query.limit)
     if not ranked:
         fields = {"searched": sorted(query.kinds)}
         if moment is None:
             fields |= await _nearest(call, query)
 
     def envelope(hits: list[JsonObject]) -> JsonObject:
-        return {"hits": hits, **fields}
+        is_end = start + len(hits) == len(ranked)
+        return {"hits": hits, **fields, **(limited if is_end else {})}
 
     room = call.budget and max(call.budget - _AROUND_TOKENS, MIN_BUDGET // 2)
     packed = await call.run_in_thread(_pack, room, query.words, shown, latest)
     return Page(
         packed,
         envelope,
-        lambda index: cursors.encode(kind, [start + index + 1]),
+        lambda index: cursors.encode_place(kind, keys, start + index + 1),
         start + len(packed) < len(ranked),
         counts_only=True,
     )
+
+
+def _limited_kinds(lists: Sequence[Sequence[FoundText]], limit: int) -> JsonObject:
+    """Name the kinds of which only the best were asked for, and others may answer too."""
+    kinds = sorted({one.kind for some in lists if len(some) >= limit for one in some})
+    return {"limited": kinds} if kinds else {}
 
 
 async def _find_earlier_texts(
@@ -302,13 +312,3 @@ async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
             if near := answer.get("nearest") or answer.get("meta", {}).get("nearest"):
                 return {"nearest": near}
     return {}
-
-
-def _parse_cursor(kind: str, text: str | None) -> int:
-    if text is None:
-        return 0
-    match cursors.decode(kind, text):
-        case [int(start)] if 0 <= start < _MAX_START:
-            return start
-        case _:
-            raise cursors.invalid_cursor("INVALID_CURSOR")

@@ -70,10 +70,12 @@ _CURSOR_CODE: Final = "INVALID_ARGUMENT"
 _DAY_SECONDS: Final = 24 * 3600.0
 _EPOCH: Final = date(1970, 1, 1)
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_QUOTED: Final = r'["“”]([^"“”]*)(?:["“”]|$)'
+# Behind a digit it is a sign of inches.
+_QUOTED: Final = r'(?<![0-9])["“”„]([^"“”„]*)(?:["“”]|$)'
 _TOKEN: Final = re.compile(
-    rf"(?P<minus>-?)(?:(?P<key>tag|before|after):(?:{_QUOTED}|(?P<value>\S+))"
-    rf'|{_QUOTED}|(?P<word>[^\s"“”]+))',
+    # A second dash makes it a word: an option of a command (`git push --force`).
+    rf"(?P<minus>(?:-(?!-))?)(?:(?P<key>tag|before|after):(?:{_QUOTED}|(?P<value>\S+))"
+    rf'|{_QUOTED}|(?P<word>[^\s"“”„]+))',
     re.IGNORECASE,
 )
 _KEY_QUOTED, _QUOTED_TEXT = 3, 5
@@ -217,8 +219,8 @@ def meets_filters(query: TextQuery, text: str, tags: Sequence[str], modified: da
 
 
 def _has_phrase(words: str, phrase: Phrase) -> bool:
-    text = " ".join(phrase)
-    return (f" {text[:-1]}" if text.endswith("*") else f" {text} ") in words
+    text = " ".join(phrase).rstrip("*")
+    return (f" {text}" if phrase_query.is_prefix(phrase[-1]) else f" {text} ") in words
 
 
 def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:

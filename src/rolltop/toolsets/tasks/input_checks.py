@@ -181,6 +181,8 @@ def task_filters(filters: FilterInput, find_id: FindId) -> TaskFilters:
         ready=filters.ready,
         parent_id=find_id(filters.parent_id, "parent_id") if filters.parent_id else None,
         due_before=parse_due(filters.due_before, "due_before") if filters.due_before else None,
+        all_tags=tuple(sorted({tag(one) for one in filters.all_tags})),
+        changed_after=filters.changed_after,
     )
 
 

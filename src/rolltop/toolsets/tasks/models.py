@@ -84,7 +84,10 @@ class CheckedEvidence:
 
 @dataclass(frozen=True)
 class FilterInput:
-    """Which tasks a caller wants listed, as sent; None is no condition."""
+    """Which tasks a caller wants listed, as sent; None is no condition.
+
+    The last two are the desk's own: the tags it must have, and after which time it was changed.
+    """
 
     status: StatusFilter = "all"
     tag: str | None = None
@@ -94,6 +97,8 @@ class FilterInput:
     project: str | None = None
     q: str | None = None
     assignee: str | None = None
+    all_tags: tuple[str, ...] = ()
+    changed_after: datetime | None = None
 
     def cursor_kind(self, user_id: str | None = None) -> str:
         """Return the kind of the cursors of a list of that user's tasks with these conditions."""
@@ -118,6 +123,8 @@ class TaskFilters:
     own_project: str | None = None
     assignee: str | None = None
     others: tuple[str, ...] = ()
+    all_tags: tuple[str, ...] = ()
+    changed_after: datetime | None = None
 
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core import addresses, workspaces
+from rolltop.core import cursor as cursors
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.types import canonical_id, id_range
@@ -176,16 +177,17 @@ class TaskService:
         user_id: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
-    ) -> tuple[list[Task], list[int], bool, str]:
+    ) -> tuple[list[Task], list[str], bool, str]:
         """Return up to `limit` tasks that answer `filters.q`, best first.
 
-        With the places of these and of what follows, whether others do, and a hint where none does.
-        Raises as list_tasks does.
+        With the cursors of these and of what follows, whether others do, and a hint where none
+        does. Raises as list_tasks does.
         """
         owner, wanted = self._filters(tx, filters, user_id)
-        start = input_checks.offset(cursor, filters.cursor_kind(user_id))
-        question, texts = filters.q or "", partial(store.read_texts, tx, owner, wanted)
+        kind, question = filters.cursor_kind(user_id), filters.q or ""
+        texts = partial(store.read_texts, tx, owner, wanted)
         ranked, searched = ranking.rank_tasks(texts, question)
+        start = cursors.find_place(ranked, cursors.decode_place(kind, cursor))
         if not searched and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
         chosen = ranked[start : start + limit]
@@ -197,7 +199,8 @@ class TaskService:
             near = ranking.suggest_word(texts(), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
-        return found, [*places, end], end < len(ranked), hint
+        marks = [cursors.encode_place(kind, ranked, place) for place in (*places, end)]
+        return found, marks, end < len(ranked), hint
 
     def _filters(
         self, tx: Tx, filters: FilterInput, user_id: str | None

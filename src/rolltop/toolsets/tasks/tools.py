@@ -207,15 +207,14 @@ async def list_tasks(
 
 
 async def _search(call: CallContext, filters: FilterInput, user_id: str | None, limit: int) -> Page:
-    kind = filters.cursor_kind(user_id)
-    found, places, more, hint = await call.read(
+    found, marks, more, hint = await call.read(
         _service(call).search_tasks, filters, user_id, call.cursor, limit
     )
     envelope: JsonObject = {"success": True, "hint": hint} if hint else {"success": True}
     return Page(
         [task.data for task in await proofs.mark_tasks(call, found)],
         lambda data: {**envelope, "data": data},
-        lambda index: cursors.encode(kind, [places[index + 1]]),
+        lambda index: marks[index + 1],
         more,
     )
 

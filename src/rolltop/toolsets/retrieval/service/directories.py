@@ -70,14 +70,18 @@ class _Listing:
         self.root, self.path, self.repo = located.root, located.relative, root_name(located)
 
     def items(self, skipped: SkippedEntries) -> Iterator[FileStat | DirectoryEntry]:
-        """Yield the entries in order, binary files included."""
+        """Yield the entries in order, binary files included; count names that are no UTF-8."""
         if self.root is None:
             yield from (DirectoryEntry(root.name) for root in self.present)
         else:
             found = self.roots.list_directory(
                 self.root, under=self.path, depth=self.depth, skipped=skipped
             )
-            yield from (item for item in found if is_utf8_path(item.relative))
+            for item in found:
+                if is_utf8_path(item.relative):
+                    yield item
+                else:
+                    skipped.unreadable += 1
 
     def cursor_key(self, path: str) -> str:
         """Hash an entry of this listing for a cursor."""

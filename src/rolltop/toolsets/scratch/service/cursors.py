@@ -48,11 +48,6 @@ def parse_position(kind: str, text: str | None) -> CursorPosition | None:
     return None if text is None else decode(kind, text)[:2]
 
 
-def parse_number(kind: str, text: str | None) -> int:
-    """Decode the number in a cursor, 0 without one. Raises InvalidArgument."""
-    return 0 if text is None else decode(kind, text)[0]
-
-
 def resume_index(ids: Sequence[str], position: CursorPosition | None) -> int:
     """Find where a cursor's item is now; its old position if it is gone."""
     if position is None:

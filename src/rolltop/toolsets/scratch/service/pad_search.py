@@ -37,8 +37,8 @@ _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for
 _SCORE_DIGITS: Final = 4
 _KIND_OF: Final = {"pad": PAD_KIND, "cell": CELL_KIND}
 """The index's kind for kinds of addresses."""
-_MAX_FILTERED: Final = 200
-"""Hits of which those are chosen that have all tags and were changed since."""
+_FURTHER: Final = 8
+"""How many times as many hits are asked for where too few have all tags and were changed since."""
 
 
 @dataclass(frozen=True)
@@ -204,16 +204,22 @@ def _find_texts(
     if meaning is not None and not _is_warm(tx, meaning):
         meaning = None
     kinds = [_KIND_OF[kind] for kind in ("pad", "cell") if kind in query.kinds]
-    limit = _MAX_FILTERED if query.tags or query.since else query.limit
-    mode = "words" if meaning is None else "hybrid"
-    hits = _find_documents(tx, query.words, selection, limit, mode, meaning, kinds)
+    mode, limit, seen = "words" if meaning is None else "hybrid", query.limit, -1
+    while True:
+        hits = _find_documents(tx, query.words, selection, limit, mode, meaning, kinds)
+        wanted = [
+            (hit, pad)
+            for hit, pad, tags in _with_pads(tx, hits)
+            if {*query.tags} <= {*pad.tags, *(tags or ())}
+            and (query.since is None or pad.updated_at > query.since)
+        ][: query.limit]
+        is_narrowed = query.tags or query.since
+        if len(wanted) == query.limit or not is_narrowed or len(hits) == seen:
+            break
+        limit, seen = limit * _FURTHER, len(hits)
     found: list[FoundText] = []
-    for hit, pad, tags in _with_pads(tx, hits):
+    for hit, pad in wanted:
         is_cell = hit.kind == CELL_KIND
-        if not {*query.tags} <= {*pad.tags, *(tags or ())}:
-            continue
-        if query.since is not None and pad.updated_at <= query.since:
-            continue
         kind = "cell" if is_cell else "pad"
         labels = dict(pad.labels)
         title = str(labels.pop("title", ""))
@@ -226,7 +232,7 @@ def _find_texts(
         found.append(
             FoundText(kind, uri, title, text, pad.updated_at, hit.id, by_meaning=by_meaning)
         )
-    return found[: query.limit]
+    return found
 
 
 def _is_warm(tx: Tx, meaning: QueryEmbedding) -> bool:

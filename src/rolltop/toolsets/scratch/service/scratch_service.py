@@ -248,16 +248,15 @@ class ScratchService:
         """Search pads and cells."""
         selection = cell_input.cell_selection(None, None, tags, given_namespaces)
         kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
-        first = cursors.parse_number(kind, call.cursor)
+        position = cursors.parse_position(kind, call.cursor)
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         found = await self.search_index.search(call, query, selection, limit, mode)
+        ids = [hit["cell_id"] or hit["scratch_id"] for hit in found.hits]
         how: JsonObject = {"embedder": found.embedder, "mode": found.mode, **left_out}
         if found.pending:
             how["pending"] = found.pending
-        return Page(
-            found.hits[first:],
-            lambda items: {"ok": True, "hits": items, **how},
-            lambda at: cursors.encode(kind, first + at + 1, ""),
+        return cursors.id_page(
+            kind, position, ids, found.hits, lambda items: {"ok": True, "hits": items, **how}
         )
 
     async def find_texts(self, call: CallContext, query: TextQuery) -> list[FoundText]:

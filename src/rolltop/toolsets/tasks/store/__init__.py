@@ -313,7 +313,10 @@ def _filter_values(tx: Tx, filters: TaskFilters) -> dict[str, Any]:
         "own_project": filters.own_project,
         "assignee": filters.assignee,
         "others": list(filters.others) or None,
+        "changed_after": filters.changed_after,
     }
+    if filters.all_tags:
+        asked |= {"all_tags": list(filters.all_tags), "tag_count": len(filters.all_tags)}
     return {name: value for name, value in asked.items() if value is not None}
 
 
@@ -324,6 +327,15 @@ def _filter_conditions(given: frozenset[str]) -> list[Condition]:
     )
     place = tuple_(bindparam("after_at", type_=UTCDateTime), bindparam("after", type_=Identifier))
     others = bindparam("others", expanding=True, type_=String)
+    with_all_tags = (
+        select(task_tags.c.task_id)
+        .where(
+            task_tags.c.user_id == _OWNER,
+            task_tags.c.tag.in_(bindparam("all_tags", expanding=True, type_=task_tags.c.tag.type)),
+        )
+        .group_by(task_tags.c.task_id)
+        .having(func.count() == bindparam("tag_count", type_=Integer))
+    )
     conditions: dict[str, tuple[Condition, ...]] = {
         "status": (tasks.c.status == bindparam("status"),),
         "now": ready_conditions(_OWNER, _NOW),
@@ -336,6 +348,8 @@ def _filter_conditions(given: frozenset[str]) -> list[Condition]:
         ),
         "assignee": (tasks.c.assignee == bindparam("assignee"),),
         "others": (or_(tasks.c.assignee.is_(None), tasks.c.assignee.not_in(others)),),
+        "changed_after": (tasks.c.updated_at > bindparam("changed_after", type_=UTCDateTime),),
+        "all_tags": (tasks.c.id.in_(with_all_tags),),
         "after": (tuple_(tasks.c.created_at, tasks.c.id) < place,),
     }
     return [one for name, some in conditions.items() if name in given for one in some]
