@@ -104,6 +104,8 @@ def test_no_match_shows_the_nearest_lines(local: Caller) -> None:
         ("a\nb", {"line_start": 3, "line_end": 2, "text": "new"}, "a\nb\nnew"),
         ("", {"line_start": 1, "line_end": 0, "text": "new"}, "new"),
         ("a\r\nb\r\n", {"line_start": 1, "line_end": 1, "text": "A"}, "A\r\nb\r\n"),
+        ("a\r\nb\r\n", {"line_start": 1, "line_end": 1, "text": "A\nB\n"}, "A\r\nB\r\nb\r\n"),
+        ("a\r\nb\nc\n", {"line_start": 2, "line_end": 2, "text": "A\nB\n"}, "a\r\nA\nB\nc\n"),
     ],
 )
 def test_lines_are_replaced_inserted_and_deleted(

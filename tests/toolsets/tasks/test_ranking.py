@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.bm25 import query_terms
+from rolltop.core.fulltext.inflections import inflections
 from rolltop.toolsets.tasks.ranking import rank_tasks
 from tests.campaign import examples
 
@@ -30,8 +31,15 @@ def test_words_of_one_stem_find_each_other() -> None:
     words = sorted(set(re.findall(r"[A-Za-z]{3,}", ARCHITECTURE.read_text(encoding="utf-8"))))
     tasks = [(word, word, None) for word in words]
     for word in words[::9]:
-        alike = {other for other in words if set(tokenize(other)) & {*query_terms(word)}}
+        forms = {form for term in query_terms(word) for form in inflections(term)}
+        alike = {other for other in words if set(tokenize(other)) & forms}
         assert set(rank_tasks(lambda: tasks, word)[0]) == alike
+
+
+def test_irregular_forms_find_each_other() -> None:
+    tasks = [("one", "Feed the child", None), ("other", "Run the tests", None)]
+    assert rank_tasks(lambda: tasks, "children")[0] == ["one"]
+    assert rank_tasks(lambda: tasks, "who ran?")[0] == ["other"]
 
 
 def test_a_question_without_words_counts_what_was_searched() -> None:

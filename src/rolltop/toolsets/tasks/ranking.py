@@ -16,6 +16,7 @@ from rolltop.core.fulltext.bm25 import (
     term_lists,
     term_weights,
 )
+from rolltop.core.fulltext.inflections import inflections
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
@@ -43,7 +44,8 @@ def rank_tasks(
     """
     count = 0
     # Function words are looked for only where nothing has another word.
-    for terms in [*term_lists(question)] or [list[str]()]:
+    for words in [*term_lists(question)] or [list[str]()]:
+        terms = list(dict.fromkeys(form for word in words for form in inflections(word)))
         matches, count, mean_length = _find_matches(read_texts(), terms)
         if found := _score(matches, terms, count, mean_length):
             return found, count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 import pytest
@@ -98,10 +99,39 @@ def test_an_error_is_on_the_line_of_its_cause(language: str, text: str, line: in
     assert [one.line for one in check_cell(CheckRequest(language, text)).errors][:1] == [line]
 
 
+def test_an_error_in_python_names_the_version_that_reads_it() -> None:
+    (error,) = check_cell(CheckRequest("py", "print 1\n")).errors
+    assert error.message.endswith(f"(Python {sys.version_info.major}.{sys.version_info.minor})")
+
+
 @pytest.mark.parametrize(
     ("language", "text"),
     [
         ("ts", "/** if it is so */\nexport const x: number;\nexport function f(a: 1): {b: 2};\n"),
+        ("py", "\ufeffprint(1)\n"),
+        ("toml", "\ufeffa = 1\n"),
+        ("yaml", "a:\t1\nb:\n  c:\t\t[1, 2]\n"),
+        ("html", "<p>x</p>\n</body>\n</html>\n"),
+        ("c", "static int __init f(void) {\n  list_for_each(a, b) { g(); }\n  return 0;\n}\n"),
+        ("c", "void f(void) {\n  switch (x) { case 1 ... 5: break; }\n  goto *t[0];\n}\n"),
+        ("c", "struct { unsigned : 0; int b; } s;\n_Atomic(int) x;\nauto y = 1;\n_BitInt(8) z;\n"),
+        ("c", "__attribute__((packed)) struct A { int x; } __attribute__((aligned(4)));\n"),
+        ("c", "enum E : unsigned char { A };\n_Thread_local int x;\n_Noreturn void f(void);\n"),
+        ("cpp", "template class A<char>;\nextern template struct B<int>;\n"),
+        ("cpp", "enum class E { A [[deprecated]] = 1 };\nstruct A { int x : 3 = 1; };\n"),
+        ("cpp", "class A {\npublic slots:\n  void f();\nsignals:\n  void g();\n};\n"),
+        (
+            "cpp",
+            "template <class... T> using F = T...[0];\nint f() { if consteval { return 1; } }\n",
+        ),
+        ("cs", "class A { void F() { a?.b = c; d?[0] += 1; } }\n"),
+        ("cs", "void F<T>() where T : allows ref struct {}\nvar f = (ref x, out y) => 1;\n"),
+        ("cs", "#!/usr/bin/env dotnet\n#:package A@1.0\nConsole.WriteLine(1);\n"),
+        ("cs", "static class E { extension<T>(List<T> s) { public bool X => true; } }\n"),
+        ("java", "import module java.base;\nvoid main() {}\n"),
+        ("java", "class A { A(int x) { if (x < 0) throw new E(); super(x); } }\n"),
+        ("php", "<?php\n(void) f();\n__halt_compiler();anything ( [\n"),
+        ("rs", 'unsafe extern "C" { safe fn f(x: i32); safe static Y: u8; }\n'),
         ("js", "return 1;\n"),
         ("js", "#!/usr/bin/env node\nvar a = <b>x</b>, await = 1;\nwith (a) {}\n"),
         ("rb", "foo.end\nx = {end: 1, if: 2}\ndef end; end\nalias end foo\n"),
@@ -113,6 +143,7 @@ def test_an_error_is_on_the_line_of_its_cause(language: str, text: str, line: in
         ("java", "class A { A() {} class B { B(int a) {} } record C(int a) { C {} } }\n"),
         ("cs", "class A<T> { A() {} ~A() {} const int B = 1; static A() { try {} finally {} } }\n"),
         ("c", 'char *a = "x" PRIu64 "y";\nMACRO(b)\nint c;\n'),
+        ("c", "void f(void) {\n  void *t[] = {&&a, && b, &&OP_ADD};\na: b: ;\n}\n"),
         ("rb", "unless a\n  b\nelse\n  if c\n    d\n  elsif e\n    f\n  end\nend\n"),
         ("rs", "fn f<'a>(&'a mut self, _: u8, (a, b): (u8, u8), &c: &u8, mut d: fn(u8, ...)) {}\n"),
         (

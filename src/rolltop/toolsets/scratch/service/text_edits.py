@@ -17,6 +17,7 @@ from rolltop.toolsets.scratch.service.cell_input import capacity_error, invalid_
 _MAX_SUGGESTIONS: Final = 3
 _MAX_SHOWN_LINE: Final = 100
 _WORD: Final = re.compile(r"\w+")
+_LONE_LF: Final = re.compile(r"(?<!\r)\n")
 # Characters that the replacements of one call read and write: at most 2 s of work.
 _MAX_WORK: Final = 1 << 28
 
@@ -81,6 +82,8 @@ def _with_line_breaks(edit: LineEdit, text: str, start: int, stop: int) -> str:
     new, newline = edit.text, "\r\n" if "\r\n" in text[:4096] else "\n"
     if not new:
         return new
+    if newline == "\r\n" and not _LONE_LF.search(text, 0, 4096):
+        new = _LONE_LF.sub(newline, new)
     ended = text[start:stop].endswith("\n") if stop > start else True
     if not new.endswith("\n") and (stop < len(text) or (ended and start < stop)):
         new += newline

@@ -114,7 +114,10 @@ def check_cell(cell: CheckRequest) -> CheckResult:
 
 
 def _grammar_only(language: str) -> Diagnostic:
-    message = "Checked by a grammar, which takes some text that the compiler does not"
+    message = (
+        "Checked by a grammar, which takes some text that the compiler does not, and may lack rare"
+        " or new syntax"
+    )
     if language in _GRAMMAR_LIMITS:
         message += f": {_GRAMMAR_LIMITS[language]}"
     if language in _MISSING_PROGRAMS:

@@ -5,6 +5,7 @@ Each capture is a fault; its name selects the message and the exceptions in `_EX
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -30,6 +31,7 @@ _MESSAGES: Final = {
     "parameter": "A parameter is a name and a type, as in 'a: u8'",
     "undeclared": "Expected a type or 'var' before '{}'",
 }
+_MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
 # Queries take about a second a MiB on top of the parser's time.
 _MAX_BYTES: Final = 2 << 20
 _C: Final = """
@@ -178,10 +180,22 @@ def _is_in_trait(node: Node) -> bool:
     return body is not None and body.parent is not None and body.parent.type == "trait_item"
 
 
+def _is_address(node: Node) -> bool:
+    """Whether it is `&*a`, or the address of a label, as GNU C takes it."""
+    text = node.text or b""
+    name = text.removeprefix(b"&&").strip()
+    function = node
+    while function.parent is not None and function.type != "function_definition":
+        function = function.parent
+    label = rb"(?:^|[;{}:])\s*" + re.escape(name) + rb"\s*:"
+    is_label = re.search(label, function.text or b"") or _MACRO_NAME.fullmatch(name)
+    return b"*" in text[:2] or (is_label is not None)
+
+
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "reserved": _is_name,
     "untyped": _is_of_its_class,
     "brace": _is_on_line,
     "parameter": _is_in_trait,
-    "address": lambda node: b"*" in (node.text or b"")[:2],
+    "address": _is_address,
 }

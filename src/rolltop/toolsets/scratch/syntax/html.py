@@ -62,6 +62,7 @@ _TOKEN: Final = re.compile(
 _ATTRIBUTE: Final = re.compile(
     r"""([^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?)?""", re.DOTALL
 )
+_IMPLIED: Final = _words("html head body")  # their start tags may be left out
 _FOREIGN_ELEMENTS: Final = frozenset({"svg", "math"})
 
 
@@ -191,6 +192,8 @@ class _TagReader:
 
     def _end(self, name: str, at: int) -> None:
         if not self.count[name]:
+            if name in _IMPLIED:
+                return
             self._error(at, f"</{name[:40]}> closes nothing", "HTML_STRAY_END_TAG")
             return
         depth = len(self.opened) - 1

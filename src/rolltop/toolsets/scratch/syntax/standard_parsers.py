@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import platform
 import re
 import tomllib
 import warnings
@@ -27,7 +28,7 @@ def check_python(content: str, language: str) -> SyntaxResult:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            compile(content, "<cell>", "exec", flags, dont_inherit=True)
+            compile(content.removeprefix("\ufeff"), "<cell>", "exec", flags, dont_inherit=True)
         except SyntaxError as error:
             found.errors.append(_python_diagnostic(error, content))
         except (RecursionError, MemoryError):
@@ -43,13 +44,15 @@ def check_python(content: str, language: str) -> SyntaxResult:
 
 def _python_diagnostic(error: SyntaxError, content: str) -> Diagnostic:
     line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
-    return Diagnostic(error.msg, "PYTHON_SYNTAX", *position_of_line(content, line, column))
+    # A later version may take what this one does not.
+    message = f"{error.msg} (Python {'.'.join(platform.python_version_tuple()[:2])})"
+    return Diagnostic(message, "PYTHON_SYNTAX", *position_of_line(content, line, column))
 
 
 def check_toml(content: str, _language: str) -> SyntaxResult:
     """Parse a TOML text up to its first error."""
     try:
-        tomllib.loads(content)
+        tomllib.loads(content.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         return SyntaxResult(errors=[_toml_diagnostic(str(error), content)])
     except RecursionError:
@@ -70,7 +73,7 @@ def _toml_diagnostic(message: str, content: str) -> Diagnostic:
     line, column = position_at(content, len(content))
     if found.group(1):
         line, column = int(found.group(1)), int(found.group(2))
-    return Diagnostic(message[: found.start()], "TOML_SYNTAX", line, column)
+    return Diagnostic(f"{message[: found.start()]} (TOML 1.0)", "TOML_SYNTAX", line, column)
 
 
 def check_text(_content: str, language: str) -> SyntaxResult:

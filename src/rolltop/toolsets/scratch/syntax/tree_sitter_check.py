@@ -11,7 +11,7 @@ from typing import Final
 import tree_sitter
 from tree_sitter import Node, Tree
 
-from . import grammar_queries
+from . import grammar_gaps, grammar_queries
 from .results import Diagnostic, SyntaxResult, syntax_error
 
 
@@ -58,6 +58,14 @@ _CLOSED_STRING: Final = re.compile(
 
 def check(content: str, language: str) -> SyntaxResult:
     """Find syntax errors; of two grammars the one with fewer counts."""
+    found = _check(content, language)
+    if found.errors and (plain := grammar_gaps.rewrite(content, language)) != content:
+        other = _check(plain, language)
+        return found if other.errors else other
+    return found
+
+
+def _check(content: str, language: str) -> SyntaxResult:
     source = content.encode("utf-8", "replace")
     best: list[Diagnostic] | None = None
     for grammar in _GRAMMARS[language]:

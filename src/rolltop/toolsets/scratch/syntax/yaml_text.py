@@ -29,6 +29,8 @@ _UNPRINTABLE: Final = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff\ufeff]"
 )
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
+_TAB_AFTER_KEY: Final = re.compile(r"(?<=\S):\t")
+_NO_SPACE: Final = "must be followed by a valid YAML whitespace"
 _REPEATED: Final = "duplicate mapping key"
 _REPEATED_SOMEWHERE: Final = "A key is given twice; the last value counts"
 _UNUSABLE_KEYS: Final = (
@@ -42,8 +44,16 @@ def check(content: str, _language: str) -> SyntaxResult:
     refused = _find_unprintable(content)
     if refused is not None:
         return SyntaxResult(errors=[refused])
+    text = content.removeprefix("\ufeff")
     try:
-        return _read(content.removeprefix("\ufeff"))
+        try:
+            return _read(text)
+        except yaml_rs.YAMLDecodeError as error:
+            # YAML lets a tab stand between a key and its value; yaml-rs does not.
+            spaced = _TAB_AFTER_KEY.sub(": ", text)
+            if _NO_SPACE not in str(error) or spaced == text:
+                raise
+            return _read(spaced)
     except yaml_rs.YAMLDecodeError as error:
         return SyntaxResult(errors=[_diagnostic(error, content)])
 

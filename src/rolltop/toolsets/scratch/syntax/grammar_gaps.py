@@ -1,0 +1,65 @@
+"""Valid syntax that grammars do not have, rewritten to what they have; offsets never change.
+
+Only a text that does not parse is rewritten, and only to see whether it parses then.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Final
+
+_C: Final = (
+    # __init, __user: macros of a kernel's
+    (r"\b__(?!attribute__|func__|asm__|int\d|[us]\d|[lb]e\d|\w*_t\b)[a-z]\w*+(?!\s*\()", ""),
+    (r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", ""),
+    (r"\b\w*for_?each\w*(?=\s*\([^;{}]*\)\s*\{)", "while"),
+    (r"\bgoto\s*\*[^;]*", "goto x"),
+    (r"(?<=\bcase)([^:;?]*?)\.\.\.[^:;]*", r"\1"),
+    (r"\bunsigned\s*:\s*\d+\s*(?=;)|\bint\s*:\s*\d+\s*(?=;)", "int x"),
+    (r"\b_Atomic\s*(\(([^()]*)\))", r"\2"),
+    (r"\b_BitInt\s*\([^()]*\)", "int"),
+    (r"\bauto(?=\s+\w+\s*=)", "int"),
+    (r"\b_(?:Thread_local|Noreturn)\b|\b_Alignas\s*\([^()]*\)", ""),
+    (r"(\benum\s+\w+)\s*:\s*\w[\w\s]*(?=\{)", r"\1"),
+)
+_CPP: Final = (
+    (r"\[\[[^\[\]]*\]\]", ""),
+    (r"\b(?:extern\s+)?template\s+(?=(?:class|struct|union)\s+[\w:]+\s*<[^;{}]*>\s*;)", ""),
+    (r"\bif\s+!?\s*consteval\b", "if (1)"),
+    (r"\b\w+\s*\.\.\.\s*\[[^\[\]]*\]", "int"),
+    (r"(?<=[\w\s]:)(\s*\d+)\s*(?:=[^;{}]*|\{[^;{}]*\})(?=;)", r"\1"),  # a bit-field's value
+    (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
+    (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
+)
+_REWRITINGS: Final = {
+    "c": _C,
+    "h": (*_C, *_CPP),
+    "cpp": (*_C[:5], *_CPP),
+    "hpp": (*_C[:5], *_CPP),
+    "cs": (
+        (r"\?(?=[.\[][\w.\[\]?!]*\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
+        (r"\ballows\s+ref\s+struct\b", "class"),
+        (r"\b(?:ref|out|in)\s+(?=\w+\s*[,)])", ""),
+        (r"^#[!:].*", ""),
+        (r"\bextension\s*(?:<[^<>()]*>)?\s*\([^()]*\)(?=\s*\{)", "class E"),
+    ),
+    "java": ((r"\bimport\s+module\b", "import"), (r"\b(sup|th)(?:er|is)(?=\s*\()", r"\1__")),
+    "php": ((r"\(void\)", ""), (r"(?<=__halt_compiler\(\);).*", "")),
+    "rs": ((r"\bsafe\s+(?=fn\b|static\b)", ""),),
+}
+
+
+def rewrite(content: str, language: str) -> str:
+    """Return the text without what the language's grammar lacks; most often as it is."""
+    for pattern, instead in _REWRITINGS.get(language, ()):
+        flags = re.DOTALL if "halt_compiler" in pattern else re.MULTILINE
+        content = re.sub(pattern, partial(_pad, instead), content, flags=flags)
+    return content
+
+
+def _pad(instead: str, found: re.Match[str]) -> str:
+    """Return what stands in place of a match, as long as it and with its line breaks."""
+    text = found.expand(instead)
+    rest = found.group()[len(text) :]
+    return text + re.sub(r"[^\n]", " ", rest) if len(text) <= len(found.group()) else found.group()
