@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import accounts, logging
+from rolltop.core import accounts, audit, logging
 from rolltop.core.db import SYSTEM
 from tests.web.visitor import HOST, Site, Visitor
 
@@ -106,6 +106,9 @@ def test_the_log_says_who_logged_in_and_who_was_refused(site: Site, tmp_path: Pa
     assert f"token_id={token_id}" in lines[-1]
     for secret in ("guessed-secret", plain, link.partition("=")[2]):
         assert secret not in log.read_text()
+    kept = site.app.database.read_sync(SYSTEM, audit.list_events, 10)
+    entered = ("default@localhost", "login", "the page, from 127.0.0.1")
+    assert [(event.actor, event.action, event.subject) for event in kept] == [entered] * 2
 
 
 def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site]) -> None:

@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "token create": ("rolltop.cli.tokens", "Make an access token and print it once."),
     "token list": ("rolltop.cli.tokens", "List a user's tokens."),
     "token revoke": ("rolltop.cli.tokens", "Make a token worthless."),
+    "audit": ("rolltop.cli.audit", "List what was done to users and tokens, and who logged in."),
     "notes export": ("rolltop.cli.note_files", "Write all notes as plain files."),
     "notes import": ("rolltop.cli.note_files", "Bring notes from plain files or Simplenote."),
     "notes login": ("rolltop.cli.notes", "Connect a Simplenote account by a mailed code."),

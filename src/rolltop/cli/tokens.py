@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.cli.users import format_time, open_store, require_user
+from rolltop.cli.users import format_time, open_store, record, require_user
 from rolltop.core.errors import Conflict, InvalidConfig, NotFound
 from rolltop.core.lazy_imports import lazy
 
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
             for line in options.format_table(_token_rows(database, arguments.email)):
                 options.print_line(line)
         else:
-            token = database.write_sync(db.SYSTEM, _revoke_token, arguments.email, arguments.token)
+            token = database.write_sync(db.SYSTEM, _revoke_token, arguments)
             options.print_line(f"Revoked {token.name} ({token.id}).")
     return 0
 
@@ -105,7 +105,7 @@ def _create(
 
     def create(tx: Tx) -> tuple[str, AccessToken]:
         user = require_user(tx, arguments.email)
-        return accounts.create_token(
+        made = accounts.create_token(
             tx,
             user.id,
             arguments.name,
@@ -114,6 +114,8 @@ def _create(
             project=arguments.bound_project,
             workspace_names=arguments.workspace_names,
         )
+        record(tx, arguments, _describe(user.email, made[1]))
+        return made
 
     plain, token = database.write_sync(db.SYSTEM, create)
     lasts = f"expires {format_time(token.expires_at)} UTC" if token.expires_at else "never expires"
@@ -156,9 +158,13 @@ def _token_state(token: AccessToken, now: datetime) -> str:
     return "read-only" if token.read_only else "valid"
 
 
-def _revoke_token(tx: Tx, email: str, name_or_id: str) -> AccessToken:
+def _describe(email: str, token: AccessToken) -> str:
+    return f"{email}: {token.name} ({token.id})"
+
+
+def _revoke_token(tx: Tx, arguments: Namespace) -> AccessToken:
     """Return the token, revoked; a name will do where only one valid token has it."""
-    user = require_user(tx, email)
+    user, name_or_id = require_user(tx, arguments.email), arguments.token
     valid = [t for t in accounts.list_tokens(tx, user.id) if t.revoked_at is None]
     named = [token for token in valid if token.name == name_or_id]
     if len(named) > 1:
@@ -169,4 +175,6 @@ def _revoke_token(tx: Tx, email: str, name_or_id: str) -> AccessToken:
             f"{user.email} has no token {name_or_id!r}",
             hint=f"`rolltop token list {user.email}` shows the tokens.",
         )
-    return accounts.revoke_token(tx, user.id, named[0].id if named else name_or_id)
+    token = accounts.revoke_token(tx, user.id, named[0].id if named else name_or_id)
+    record(tx, arguments, _describe(user.email, token))
+    return token

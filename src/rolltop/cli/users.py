@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from datetime import datetime
 
-    from rolltop.core import accounts, db
+    from rolltop.core import accounts, audit, db
     from rolltop.core.accounts import User
     from rolltop.core.db import Database, Tx, encryption
 else:
     accounts = lazy("rolltop.core.accounts")
+    audit = lazy("rolltop.core.audit")
     db = lazy("rolltop.core.db")
     encryption = lazy("rolltop.core.db.encryption")
 
@@ -39,10 +41,10 @@ def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the accounts raise."""
     with open_store(arguments) as database:
         if arguments.command == "user add":
-            user = database.write_sync(db.SYSTEM, accounts.add_user, arguments.email, arguments.id)
+            user = database.write_sync(db.SYSTEM, _add, arguments)
             options.print_line(f"Added {user.email}.")
         elif arguments.command == "user delete":
-            return _delete(database, arguments.email, sure=arguments.yes)
+            return _delete(database, arguments)
         else:
             users = database.read_sync(db.SYSTEM, accounts.list_users)
             rows = [
@@ -84,11 +86,31 @@ def format_time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
-def _delete(database: Database, email: str, *, sure: bool) -> int:
-    user = database.read_sync(db.SYSTEM, require_user, email)
-    if not confirm(user.email, "all that is kept for this user", sure=sure):
+def record(tx: Tx, arguments: Namespace, subject: str) -> None:
+    """Note in the audit log, with the transaction, what a command does."""
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container's user has no name
+        name = "unknown"
+    audit.record(tx, f"{name} (command line)", arguments.command, subject)
+
+
+def _add(tx: Tx, arguments: Namespace) -> User:
+    user = accounts.add_user(tx, arguments.email, arguments.id)
+    record(tx, arguments, user.email)
+    return user
+
+
+def _delete(database: Database, arguments: Namespace) -> int:
+    user = database.read_sync(db.SYSTEM, require_user, arguments.email)
+    if not confirm(user.email, "all that is kept for this user", sure=arguments.yes):
         return 1
-    counts = database.write_sync(db.SYSTEM, accounts.delete_user, user.id)
+
+    def delete(tx: Tx) -> Mapping[str, int]:
+        record(tx, arguments, user.email)
+        return accounts.delete_user(tx, user.id)
+
+    counts = database.write_sync(db.SYSTEM, delete)
     options.print_line(f"Deleted {user.email}{describe_rows(counts)}.")
     return 0
 

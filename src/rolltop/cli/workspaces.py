@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.cli.users import confirm, describe_rows, format_time, open_store, require_user
+from rolltop.cli.users import (
+    confirm,
+    describe_rows,
+    format_time,
+    open_store,
+    record,
+    require_user,
+)
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import EDITOR, ROLES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from rolltop.core import accounts, db, workspaces
     from rolltop.core.db import Database, Tx
@@ -43,7 +51,7 @@ def run(arguments: Namespace) -> int:
     """Do what was asked and say so. Raises what the store or the workspaces raise."""
     with open_store(arguments) as database:
         if arguments.command == "workspace delete":
-            return _delete(database, arguments.name, sure=arguments.yes)
+            return _delete(database, arguments)
         if arguments.command == "workspace list":
             rows = [
                 (space.name, space.id, format_time(space.created_at), str(count))
@@ -63,13 +71,16 @@ def _change(tx: Tx, arguments: Namespace) -> str:
     if arguments.command == "workspace create":
         owner = require_user(tx, arguments.owner)
         made = workspaces.create_workspace(tx, arguments.name, owner.id)
+        record(tx, arguments, f"{made.name}: {owner.email}")
         return f"Made {made.name}, owned by {owner.email}."
     space = workspaces.find_workspace(tx, arguments.name)
     user = require_user(tx, arguments.email)
     if arguments.command == "workspace invite":
         workspaces.set_member(tx, space.id, user.id, arguments.role)
+        record(tx, arguments, f"{space.name}: {user.email} as {arguments.role}")
         return f"{user.email} is {arguments.role} of {space.name}."
     workspaces.remove_member(tx, space.id, user.id)
+    record(tx, arguments, f"{space.name}: {user.email}")
     return f"{user.email} has left {space.name}."
 
 
@@ -77,11 +88,16 @@ def _list_members(tx: Tx, name: str) -> list[WorkspaceMember]:
     return workspaces.list_members(tx, workspaces.find_workspace(tx, name).id)
 
 
-def _delete(database: Database, name: str, *, sure: bool) -> int:
-    space: Workspace = database.read_sync(db.SYSTEM, workspaces.find_workspace, name)
-    if not confirm(f"the workspace {space.name}", "all that is kept in it", sure=sure):
+def _delete(database: Database, arguments: Namespace) -> int:
+    space: Workspace = database.read_sync(db.SYSTEM, workspaces.find_workspace, arguments.name)
+    if not confirm(f"the workspace {space.name}", "all that is kept in it", sure=arguments.yes):
         return 1
-    counts = database.write_sync(db.SYSTEM, accounts.delete_owner, space.id)
+
+    def delete(tx: Tx) -> Mapping[str, int]:
+        record(tx, arguments, space.name)
+        return accounts.delete_owner(tx, space.id)
+
+    counts = database.write_sync(db.SYSTEM, delete)
     options.print_line(f"Deleted {space.name}{describe_rows(counts)}.")
     return 0
 

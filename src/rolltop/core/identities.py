@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from rolltop.core import accounts
+from rolltop.core import accounts, audit
 from rolltop.core.accounts import User
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import identities
@@ -39,6 +39,7 @@ def link_user(tx: Tx, issuer: str, subject: str, email: str, *, create: bool) ->
     user = accounts.find_user_by_email(tx, email)
     if user is None and create:
         user = accounts.add_user(tx, email)
+        audit.record(tx, issuer, "user add", user.email)
     if user is None:
         return None
     tx.execute(

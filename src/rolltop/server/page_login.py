@@ -6,13 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rolltop.core import accounts, logging, page_sessions
+from rolltop.core import accounts, audit, logging, page_sessions
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import READ, WRITE, Principal
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
     from rolltop.server.auth import Authenticator
     from rolltop.server.identity import LocalUser
 
@@ -55,7 +56,7 @@ class PageLogin:
             user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
         if not user_id:
             logging.event("login refused", level="warn", by="link", address=address)
-        return user_id and await self._open(user_id)
+        return user_id and await self._open(user_id, address)
 
     async def use_token(self, token: str, address: str) -> str | None:
         """Return the secret of the session that a bearer token begins; None if it is unknown.
@@ -63,7 +64,7 @@ class PageLogin:
         Raises RateLimited if too many wrong ones came from the address.
         """
         if self._authentication.is_bearer_token(token):
-            return await self._open((await self._user.principal(ACTOR)).user_id)
+            return await self._open((await self._user.principal(ACTOR)).user_id, address)
         found = None
         try:
             with suppress(NotFound):
@@ -71,7 +72,7 @@ class PageLogin:
         finally:
             if found is None:
                 logging.event("login refused", level="warn", by="token", address=address)
-        return found and await self._open(found.token.user_id, found.token.id)
+        return found and await self._open(found.token.user_id, address, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:
         """Return whose session it is, with what the token it began with may do; None if over.
@@ -100,10 +101,14 @@ class PageLogin:
         """End a session."""
         await self._database.write(SYSTEM, page_sessions.close_session, secret, self._bearer_token)
 
-    async def _open(self, user_id: str, token_id: str | None = None) -> str:
+    async def _open(self, user_id: str, address: str, token_id: str | None = None) -> str:
         guard = "" if token_id else self._bearer_token
-        session = await self._database.write(
-            SYSTEM, page_sessions.open_session, user_id, token_id, guard=guard
-        )
+
+        def open_session(tx: Tx) -> str:
+            user = accounts.find_user_by_id(tx, user_id)
+            audit.record(tx, user.email if user else user_id, "login", f"the page, from {address}")
+            return page_sessions.open_session(tx, user_id, token_id, guard=guard)
+
+        session = await self._database.write(SYSTEM, open_session)
         logging.event("logged in", user_id=user_id, token_id=token_id or "")
         return session

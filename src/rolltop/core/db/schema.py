@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, MetaData, String, Table, false
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    false,
+)
 
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
 from rolltop.core.principal import MAX_PROJECT_LENGTH
@@ -99,4 +109,15 @@ page_sessions: Final = Table(
     Column("token_id", Identifier, ForeignKey("access_tokens.id", ondelete="CASCADE"), index=True),
     Column("is_link", Boolean, nullable=False),  # a login that is still to be used, once
     Column("expires_at", UTCDateTime, nullable=False),
+)
+
+audit_events: Final = Table(
+    "audit_events",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("at", UTCDateTime, nullable=False),
+    Column("actor", String(300), nullable=False),
+    Column("action", String(40), nullable=False),
+    # Names as they were: users, tokens and workspaces that are gone stay told of.
+    Column("subject", String(1000), nullable=False),
 )

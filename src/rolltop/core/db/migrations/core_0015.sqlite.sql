@@ -217,3 +217,12 @@ CREATE TABLE identities (
 );
 
 CREATE INDEX ix_identities_user_id ON identities (user_id);
+
+CREATE TABLE audit_events (
+	number INTEGER NOT NULL,
+	at VARCHAR(27) NOT NULL,
+	actor VARCHAR(300) NOT NULL,
+	action VARCHAR(40) NOT NULL,
+	subject VARCHAR(1000) NOT NULL,
+	CONSTRAINT pk_audit_events PRIMARY KEY (number)
+);

@@ -273,3 +273,12 @@ CREATE POLICY words ON words_of_search_whole_parts FOR SELECT USING (true);
 ALTER TABLE words_of_search_whole_parts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE words_of_search_whole_parts FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE audit_events (
+	number BIGSERIAL NOT NULL,
+	at TIMESTAMP WITH TIME ZONE NOT NULL,
+	actor VARCHAR(300) NOT NULL,
+	action VARCHAR(40) NOT NULL,
+	subject VARCHAR(1000) NOT NULL,
+	CONSTRAINT pk_audit_events PRIMARY KEY (number)
+);

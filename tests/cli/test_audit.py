@@ -1,0 +1,87 @@
+"""`rolltop audit`: what was done to users, tokens and workspaces."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING
+
+from rolltop.core import audit
+from rolltop.core.db import SYSTEM
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.db import Database
+    from tests.cli.conftest import Shell
+    from tests.databases import Clock
+
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+
+
+def events(shell: Shell, *options: str) -> list[list[str]]:
+    """Return who did what to whom, the newest last."""
+    _title, *lines = shell("audit", *options).out.splitlines()
+    return [[part.strip() for part in line.split("  ") if part.strip()][1:] for line in lines]
+
+
+def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed(
+    shell: Shell,
+) -> None:
+    for email in (ADA, BOB):
+        shell("user", "add", email)
+    assert shell("user", "add", ADA).code == 1
+    created = shell("token", "create", ADA, "--name", "laptop")
+    secret = created.out.splitlines()[-1]
+    shell("workspace", "create", "team", "--owner", ADA)
+    shell("workspace", "invite", "team", BOB, "--role", "viewer")
+    assert shell("workspace", "leave", "team", ADA).code == 1
+    shell("workspace", "leave", "team", BOB)
+    shell("token", "revoke", ADA, "laptop")
+    assert shell("token", "revoke", ADA, "laptop").code == 1
+    shell("workspace", "delete", "team", "--yes")
+    shell("user", "delete", BOB, "--yes")
+    who = f"{getpass.getuser()} (command line)"
+    token = created.out.partition("(")[2].partition(")")[0]
+    assert events(shell) == [
+        [who, *did]
+        for did in (
+            ("user add", ADA),
+            ("user add", BOB),
+            ("token create", f"{ADA}: laptop ({token})"),
+            ("workspace create", f"team: {ADA}"),
+            ("workspace invite", f"team: {BOB} as viewer"),
+            ("workspace leave", f"team: {BOB}"),
+            ("token revoke", f"{ADA}: laptop ({token})"),
+            ("workspace delete", "team"),
+            ("user delete", BOB),
+        )
+    ]
+    assert secret not in shell("audit").out
+    assert events(shell, "--last", "1") == [[who, "user delete", BOB]]
+
+
+def test_whoever_has_no_name_here_is_told_all_the_same(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unnamed() -> str:
+        raise KeyError("getpwuid(): uid not found: 4711")
+
+    monkeypatch.setattr(getpass, "getuser", unnamed)
+    assert shell("user", "add", ADA).code == 0
+    assert events(shell) == [["unknown (command line)", "user add", ADA]]
+
+
+def test_events_are_kept_for_400_days_and_long_names_are_cut(
+    database: Database, clock: Clock
+) -> None:
+    def subjects() -> list[str]:
+        found = database.read_sync(SYSTEM, audit.list_events, 10)
+        return [event.subject[:5] for event in found]
+
+    for subject in ("first", "second" * 1000):
+        database.write_sync(SYSTEM, audit.record, "root", "user add", subject)
+        clock.advance(days=399)
+    assert subjects() == ["secon", "first"]
+    database.write_sync(SYSTEM, audit.record, "root" * 1000, "user add", "third")
+    assert subjects() == ["third", "secon"]
