@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolltop.core.context import CallContext
-from rolltop.core.fair_turns import FairTurns
 from rolltop.core.principal import Principal
+from rolltop.core.thread_pool import FairTurns
 from tests.desks import make_desk
 
 if TYPE_CHECKING:

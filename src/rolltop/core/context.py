@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from keyword import iskeyword
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from rolltop.core import logging
-from rolltop.core.fair_turns import FairTurns
 from rolltop.core.lazy_imports import lazy
-from rolltop.core.thread_pool import ThreadPool
+from rolltop.core.thread_pool import FairTurns, Pool, ThreadPool, Turn
 
 if TYPE_CHECKING:
     from rolltop.core import idempotency
@@ -199,7 +198,7 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one read transaction on a worker thread."""
-        async with self.app.turns.turn(self.principal.caller_id, "store") as turn:
+        async with self._turn("store") as turn:
             held = turn.hold(function)
             return await self.app.database.read(self.principal, held, *args, **kwargs)
 
@@ -207,7 +206,7 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
-        async with self.app.turns.turn(self.principal.caller_id, "store") as turn:
+        async with self._turn("store") as turn:
             held = turn.hold(function)
             return await self.app.database.write(self.principal, held, *args, **kwargs)
 
@@ -235,5 +234,10 @@ class CallContext:
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""
-        async with self.app.turns.turn(self.principal.caller_id, "work") as turn:
+        async with self._turn("work") as turn:
             return await self.app.run_in_thread(turn.hold(function), *args, **kwargs)
+
+    def _turn(self, pool: Pool) -> AbstractAsyncContextManager[Turn]:
+        principal = self.principal
+        caller = principal.token_id or principal.member_id or principal.user_id
+        return self.app.turns.turn(caller, pool)

@@ -94,11 +94,6 @@ class Principal:
         """The id of the user who calls."""
         return self.member_id or self.user_id
 
-    @property
-    def caller_id(self) -> str:
-        """What limits are counted by: the id of the token, else of the user who calls."""
-        return self.token_id or self.actor_id
-
     def during(self, tool: str) -> Principal:
         """Return the principal of one call of a tool, which is an operation."""
         operation = uuid.UUID(bytes=os.urandom(16), version=4)

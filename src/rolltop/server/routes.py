@@ -181,7 +181,7 @@ class HttpApp:
             self._limits.count(caller.caller)
             await _send_denial(scope, send, caller)
             return
-        token = caller.caller_id if caller else ""
+        token = (caller.token_id or caller.actor_id) if caller else ""
         self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.
