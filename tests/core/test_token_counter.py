@@ -7,6 +7,8 @@ import hashlib
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -169,3 +171,30 @@ def test_threads_may_count_at_once() -> None:
 def test_importing_the_module_loads_no_tokenizer() -> None:
     program = "import sys, rolltop.core.token_counter; sys.exit('splintr' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_other_threads_run_while_a_long_text_is_counted() -> None:
+    token_counter.count("")
+    turns, is_over = [0], threading.Event()
+
+    def take_turns() -> None:
+        while not is_over.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # nobody has to give way, so that only who waits lets others run
+    other = threading.Thread(target=take_turns)
+    other.start()
+    try:
+        before = turns[0]
+        for number in range(20):  # another text each time: what was counted before takes no time
+            token_counter.count(f"字{number}を数" * 50_000)
+            if turns[0] > before:
+                break
+        after = turns[0]
+    finally:
+        sys.setswitchinterval(interval)
+        is_over.set()
+        other.join()
+    assert after > before

@@ -10,7 +10,7 @@ encodings always begin a new word whatever stands around the place; the sum is t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -23,6 +23,9 @@ ENCODINGS: Final[tuple[TokenEncoding, ...]] = get_args(TokenEncoding)
 
 CHUNK_CODE_POINTS: Final = 1 << 20
 """Code points counted in one go."""
+
+_SHORT_CODE_POINTS: Final = 1 << 14
+"""The same of a text that may spell special tokens: no other thread runs meanwhile."""
 
 _CODE_POINTS_PER_TOKEN: Final = 8
 """More than most texts have."""
@@ -54,11 +57,11 @@ def prefix_length(text: str, tokens: int, encoding: TokenEncoding = "cl100k_base
     text = _SURROGATE.sub("\ufffd", text)
     engine = _engine(encoding)
     size = tokens * _CODE_POINTS_PER_TOKEN
-    while len(ids := engine.encode_ordinary(text[:size])) <= tokens and size < len(text):
+    while len(ids := _encode(engine, text[:size])) <= tokens and size < len(text):
         size *= 2
     if len(ids) <= tokens:
         return len(text)
-    end = len(engine.decode_bytes(ids[:tokens]).decode("utf-8", "ignore"))
+    end = len(engine.decode_bytes(list(ids[:tokens])).decode("utf-8", "ignore"))
     while count(text[:end], encoding) > tokens:  # the last word is another where it ends early
         end -= 1
     return end
@@ -94,7 +97,16 @@ def _count_chunk(engine: AnyTokenizer, piece: str) -> int:
 
 
 def _encoded_length(engine: AnyTokenizer, piece: str) -> int:
-    """Return the piece's tokens; the packed form (4 bytes each) reads special tokens as such."""
+    size = _SHORT_CODE_POINTS if "<|" in piece else len(piece)
+    return sum(len(_encode(engine, part)) for part in _chunks(piece, size))
+
+
+def _encode(engine: AnyTokenizer, piece: str) -> Sequence[int]:
+    """Return the piece's tokens.
+
+    Only a batch lets other threads run meanwhile, and it reads special tokens as such.
+    """
     if "<|" in piece:
-        return len(engine.encode_ordinary(piece))
-    return len(engine.encode_flat(piece)) // 4
+        return engine.encode_ordinary(piece)
+    packed, _ = engine.encode_batch_flat([piece])
+    return memoryview(packed).cast("I")
