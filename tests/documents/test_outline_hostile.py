@@ -55,6 +55,15 @@ def test_thirty_thousand_headings_are_all_sections() -> None:
     assert found[-1].end_line == 60_000
 
 
+def test_of_very_many_headings_the_deepest_are_left_out() -> None:
+    found = parse_outline("# a\n## b\n### c\n" * 20_000, "markdown")
+    assert (len(found.sections), max(section.level for section in found.sections)) == (40_000, 2)
+    assert not found.is_divided
+    divided = parse_outline("# a\n" * 50_001, "markdown")
+    assert divided.is_divided
+    assert len(divided.sections) < 1_000
+
+
 def test_many_headings_below_one_huge_title_stay_small() -> None:
     found = parse_outline("# " + "x" * 1_000_000 + "\n" + "## y\n" * 10_000, "markdown").sections
     assert sum(len(title) for section in found for title in section.title_path) < 4_000_000

@@ -43,6 +43,9 @@ VERSION: Final = 7
 Raise it with every change that gives some file another text or outline.
 """
 
+MAX_SECTIONS: Final = 50_000
+"""Of a text with more, the deepest are left out; one that is left with too many is divided."""
+
 _SCANNERS: Final[dict[FileType, Callable[[str], Iterator[Heading]]]] = {
     "markdown": markdown.headings,
     "notebook": markdown.headings,  # of the rendered cells
@@ -70,8 +73,19 @@ def parse_outline(text: str, kind: FileType) -> Outline:
     lines = line_count(text)
     scanner = _SCANNERS.get(kind)
     headings = scanner(text) if scanner is not None else source.headings(text, kind)
-    sections = build_sections(headings, lines)
-    if sections or kind not in _DIVIDED_TYPES:
+    sections = _without_deepest(build_sections(headings, lines))
+    if 0 < len(sections) <= MAX_SECTIONS or (not sections and kind not in _DIVIDED_TYPES):
         return Outline(kind, sections, lines)
     parts = build_sections(plain.equal_parts(text), lines)
     return Outline(kind, parts, lines, is_divided=bool(parts))
+
+
+def _without_deepest(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    """Leave out the deepest sections, level by level, while there are too many."""
+    while len(sections) > MAX_SECTIONS:
+        deepest = max(section.level for section in sections)
+        rest = tuple(section for section in sections if section.level < deepest)
+        if not rest:
+            break
+        sections = rest
+    return sections

@@ -109,3 +109,9 @@ def test_every_word_is_in_some_unit_and_units_are_within_the_file(
         whole = "\n".join(text.split("\n")[unit.line - 1 : unit.end_line])
         assert all(above <= start < end for start, end in unit.spans)
         assert all(text[start:end].rstrip() in whole for start, end in unit.spans)
+
+
+def test_many_sections_below_long_titles_stay_small() -> None:
+    titles = "".join(f"{'#' * level} {'word ' * 58}\n" for level in range(1, 6))
+    found = split_chunks("a.md", titles + "###### a\n" * 10_000)
+    assert sum(len(chunk.titles) for chunk in found) < 10_000_000
