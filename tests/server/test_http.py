@@ -445,8 +445,9 @@ def test_a_unix_socket_serves_its_owner_too(tmp_path: Path) -> None:
     with HttpServer(tmp_path, http__socket=path, http__shutdown_timeout="30s") as again:
         waiting = in_flight(again, MODERN)
         again.process.send_signal(signal.SIGTERM)
-        while path.exists():
+        while is_listening(again):
             pass
+        assert not path.exists()
         # The next one is up before this one has ended its calls.
         with HttpServer(tmp_path, http__socket=path) as heir:
             assert waiting.sock
