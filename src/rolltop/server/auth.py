@@ -22,9 +22,10 @@ from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
 from rolltop.server.rate_limits import CallLimits, WrongTokens
 
 if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+
     from rolltop.core import accounts, identities, workspaces
     from rolltop.core.accounts import Access, AccessToken, User
-    from rolltop.server.asgi_responses import RequestHeaders
     from rolltop.server.identity import LocalUser
 else:
     accounts = lazy("rolltop.core.accounts")
@@ -116,7 +117,7 @@ class Authenticator:
             )
 
     async def authenticate(
-        self, headers: RequestHeaders, address: str
+        self, headers: Headers, address: str
     ) -> Principal | AuthFailure | None:
         """Return the principal of the token's owner; None if no token is needed nor given.
 
@@ -130,7 +131,7 @@ class Authenticator:
         """
         if self._off:
             return None
-        given = headers.all("authorization")
+        given = headers.getlist("authorization")
         if len(given) > 1:
             return AuthFailure(
                 400, "Send one Authorization header", 'Bearer error="invalid_request"'
@@ -145,7 +146,7 @@ class Authenticator:
         return self._foreign_workspace(headers)
 
     async def _find_holder(
-        self, token: str, headers: RequestHeaders, address: str
+        self, token: str, headers: Headers, address: str
     ) -> Principal | AuthFailure:
         """Return whose the token is. Raises RateLimited and Unavailable."""
         workspace = _workspace(headers)
@@ -200,7 +201,7 @@ class Authenticator:
             return False
         return True
 
-    def _foreign_workspace(self, headers: RequestHeaders) -> AuthFailure | None:
+    def _foreign_workspace(self, headers: Headers) -> AuthFailure | None:
         """Return why a request without a token of its own cannot name that workspace."""
         named = _workspace(headers)
         if named in {"", self._workspace}:
@@ -337,5 +338,5 @@ def is_same_secret(given: str, own: str) -> bool:
     return bool(own) and hmac.compare_digest(given.encode("utf-8", "replace"), own.encode())
 
 
-def _workspace(headers: RequestHeaders) -> str:
-    return "".join(headers.all(_WORKSPACE_HEADER)[:1]).strip().lower()
+def _workspace(headers: Headers) -> str:
+    return headers.get(_WORKSPACE_HEADER, "").strip().lower()

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import Settings
-from rolltop.server.asgi_responses import RequestHeaders
 from rolltop.server.connections import MAX_HEADERS
 from rolltop.server.request_body import CLOSE_HEADERS, Rejection, send_rejection
 
@@ -50,15 +50,14 @@ class HostCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a welcome request through, and answer any other."""
-        headers = RequestHeaders(scope)
-        origins = headers.all("origin")
-        refusal = _check_framing(scope, headers) or self._foreign_host(scope, headers.all("host"))
-        allowed = map(partial(self._is_allowed_origin, headers.all("host")), origins)
-        if refusal is None and not all(allowed):
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        refusal = _check_framing(scope, headers) or self._foreign_host(scope, hosts)
+        if refusal is None and not all(map(partial(self._is_allowed_origin, hosts), origins)):
             text = "Pages of that Origin may not call this server; http.allowed_origins may list it"
             refusal = Rejection.with_message(403, text)
         if refusal is not None:
-            await send_rejection(scope, send, refusal)
+            await send_rejection(scope, receive, send, refusal)
         elif not origins:
             await self._app(scope, receive, send)
         elif _is_preflight(scope["method"], headers):
@@ -114,10 +113,10 @@ class HostCheck:
         return whole and parts.scheme in _WEB_SCHEMES and is_loopback(host)
 
 
-def _check_framing(scope: Scope, headers: RequestHeaders) -> Rejection | None:
+def _check_framing(scope: Scope, headers: Headers) -> Rejection | None:
     """Return why the request may be part of another one: two say where its body ends."""
-    encodings = headers.all("transfer-encoding")
-    if encodings and (headers.all("content-length") or scope["http_version"] == "1.0"):
+    encodings = headers.getlist("transfer-encoding")
+    if encodings and (headers.getlist("content-length") or scope["http_version"] == "1.0"):
         text = "Send Content-Length or Transfer-Encoding (not in HTTP/1.0), never both"
         return Rejection.with_message(400, text, CLOSE_HEADERS)
     if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
@@ -126,15 +125,15 @@ def _check_framing(scope: Scope, headers: RequestHeaders) -> Rejection | None:
     return None
 
 
-def _is_preflight(method: str, headers: RequestHeaders) -> bool:
+def _is_preflight(method: str, headers: Headers) -> bool:
     """Whether a browser asks if it may send a request."""
-    return method == "OPTIONS" and bool(headers.all("access-control-request-method"))
+    return method == "OPTIONS" and "access-control-request-method" in headers
 
 
-async def _answer_preflight(headers: RequestHeaders, send: Send) -> None:
+async def _answer_preflight(headers: Headers, send: Send) -> None:
     """Tell a browser what pages of the origin, which is an allowed one, may send."""
-    pairs = {"access-control-allow-origin": headers.all("origin")[0], **_PREFLIGHT_HEADERS}
-    if headers.all(_PRIVATE_NETWORK) == ["true"]:
+    pairs = {"access-control-allow-origin": headers["origin"], **_PREFLIGHT_HEADERS}
+    if headers.get(_PRIVATE_NETWORK) == "true":
         pairs["access-control-allow-private-network"] = "true"
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in pairs.items()]
     await send({"type": "http.response.start", "status": 204, "headers": encoded})

@@ -16,8 +16,9 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from starlette.datastructures import Headers
 
-from rolltop.server.asgi_responses import RequestHeaders, client_address
+from rolltop.server.asgi_responses import client_address
 from rolltop.server.auth import AuthFailure, is_same_secret
 from rolltop.server.host_check import is_loopback
 
@@ -82,14 +83,14 @@ class Metrics:
 
     def check_reader(self, scope: Scope) -> AuthFailure | None:
         """Return why who asks may not read it: it needs its own token, or to be on this machine."""
-        headers = RequestHeaders(scope)
+        headers = Headers(scope=scope)
         if self._token:
-            scheme, _, given = "".join(headers.all("authorization")[:1]).partition(" ")
+            scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() == "bearer" and is_same_secret(given.strip(), self._token):
                 return None
             return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
-        host = urlsplit(f"//{''.join(headers.all('host')[:1])}").hostname or ""
-        is_proxied = any(headers.all(name) for name in _PROXY_HEADERS) or not is_loopback(host)
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        is_proxied = any(name in headers for name in _PROXY_HEADERS) or not is_loopback(host)
         if is_proxied or not is_loopback(client_address(scope)):
             text = "Without http.metrics_token only this machine may read /metrics"
             return AuthFailure(403, text, "Bearer")

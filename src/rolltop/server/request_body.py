@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from mcp_types import JSONRPCMessage
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from rolltop.server import jsonrpc
-from rolltop.server.asgi_responses import RequestHeaders, log_refusal, send_json_bytes
+from rolltop.server.asgi_responses import log_refusal
 from rolltop.server.json_scanner import JsonScanner, LimitExceeded
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 
@@ -25,24 +26,22 @@ _JSON: Final = "application/json"
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why a request is not served: the status, the JSON to answer with, more headers."""
+    """The answer to a request that is not served, and why it is not, for the log."""
 
-    status: int
-    body: bytes
+    response: Response
     reason: str
-    headers: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def with_message(
         cls, status: int, text: str, headers: dict[str, str] | None = None
     ) -> Rejection:
         """Return one that answers with `{"error": text}`."""
-        return cls(status, json.dumps({"error": text}).encode(), text, headers or {})
+        return cls(JSONResponse({"error": text}, status, headers), text)
 
     @classmethod
     def from_refusal(cls, refusal: jsonrpc.JsonRpcRefusal) -> Rejection:
         """Return one that answers with a JSON-RPC error."""
-        return cls(400, refusal.body(), f"code {refusal.code}")
+        return cls(Response(refusal.body(), 400, media_type=_JSON), f"code {refusal.code}")
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class RequestBodies:
     ) -> AsyncGenerator[RequestMessage | Rejection]:
         """Read the request's body in its turn; its bytes count until the request is served."""
         body = _ArrivingBody()
-        refused = _check_media_type(RequestHeaders(scope))
+        refused = _check_media_type(Headers(scope=scope))
         try:
             if refused is not None:
                 yield refused
@@ -119,7 +118,7 @@ class RequestBodies:
         self, scope: Scope, receive: Receive, body: _ArrivingBody
     ) -> Rejection | None:
         """Take the whole body; what is refused for its contents is still taken to its end."""
-        declared = "".join(RequestHeaders(scope).all("content-length")[:1])
+        declared = Headers(scope=scope).get("content-length", "")
         too_large = f"A request may have at most {self._max_body} bytes (http.max_body)"
         if declared.isdecimal() and int(declared) > self._max_body:
             return Rejection.with_message(413, too_large, CLOSE_HEADERS)
@@ -169,18 +168,20 @@ class _ArrivingBody:
             return [jsonrpc.body_refusal(bytes(self.head), failure)]
 
 
-def _check_media_type(headers: RequestHeaders) -> Rejection | None:
+def _check_media_type(headers: Headers) -> Rejection | None:
     """Return why a body is not even read: it is not JSON, or it is packed."""
-    types = headers.all("content-type")
+    types = headers.getlist("content-type")
     if len(types) != 1 or types[0].partition(";")[0].strip().lower() != _JSON:
         return Rejection.with_message(415, f"Send {_JSON} as Content-Type")
-    if any(coding.strip().lower() != "identity" for coding in headers.all("content-encoding")):
+    if any(coding.strip().lower() != "identity" for coding in headers.getlist("content-encoding")):
         text = "Send the body without Content-Encoding"
         return Rejection.with_message(415, text, {"accept-encoding": "identity"})
     return None
 
 
-async def send_rejection(scope: Scope, send: Send, rejection: Rejection) -> None:
+async def send_rejection(
+    scope: Scope, receive: Receive, send: Send, rejection: Rejection
+) -> None:
     """Answer a request that is not served, and log why."""
-    log_refusal(scope, rejection.status, rejection.reason)
-    await send_json_bytes(send, rejection.status, rejection.body, rejection.headers)
+    log_refusal(scope, rejection.response.status_code, rejection.reason)
+    await rejection.response(scope, receive, send)

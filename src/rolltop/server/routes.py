@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
 
 from rolltop.core import logging
 from rolltop.core.errors import IncompatibleStore, RateLimited, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
-from rolltop.server.asgi_responses import (
-    RequestHeaders,
-    client_address,
-    replay_body,
-    send_error,
-    send_json,
-)
+from rolltop.server.asgi_responses import client_address, replay_body
 from rolltop.server.auth import Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
@@ -118,13 +115,16 @@ class HttpApp:
             # Whoever asks again at once would cost more by its refusals than by its calls.
             await asyncio.sleep(0 if self.is_draining else _REFUSAL_DELAY)
             headers = {"retry-after": str(failure.retry_after)}
-            await send_rejection(scope, send, Rejection.with_message(429, failure.message, headers))
+            refused = Rejection.with_message(429, failure.message, headers)
+            await send_rejection(scope, receive, send, refused)
         except (Unavailable, IncompatibleStore):
-            await send_error(send, 503, "The store is out of reach", _RETRY_HEADERS)
+            response = _error(503, "The store is out of reach", _RETRY_HEADERS)
+            await response(scope, receive, send)
         except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
             reference = logging.fault(failure)
             if not started:
-                await send_error(send, 500, f"Something failed here (reference {reference})")
+                response = _error(500, f"Something failed here (reference {reference})")
+                await response(scope, receive, send)
         finally:
             self._serving -= 1
             if not self._serving:
@@ -136,18 +136,24 @@ class HttpApp:
             await self._mcp(self._protocol, scope, receive, send)
         elif path not in self._own_paths:
             await self._show_page(scope, receive, send)
-        elif method not in {"GET", "HEAD"}:
-            await send_error(send, 405, "Use GET", {"allow": "GET, HEAD"})
-        elif path in _METADATA_PATHS and self._authentication.issuer is not None:
-            await send_json(send, 200, self._authentication.issuer.metadata())
-        elif path == "/metrics":
-            await _send_metrics(self._metrics, scope, send)
-        elif path == "/health":
-            await send_json(send, 200, {"status": "ok"})
+        elif path == "/metrics" and (denied := self._metrics.check_reader(scope)) is not None:
+            await send_rejection(scope, receive, send, _denial(denied))
         else:
-            await self._ready(send)
+            response = await self._answer(path, method)
+            await response(scope, receive, send)
 
-    async def _ready(self, send: Send) -> None:
+    async def _answer(self, path: str, method: str) -> Response:
+        """Return the answer of one of the server's own paths."""
+        if method not in {"GET", "HEAD"}:
+            return _error(405, "Use GET", {"allow": "GET, HEAD"})
+        if path in _METADATA_PATHS and self._authentication.issuer is not None:
+            return JSONResponse(self._authentication.issuer.metadata())
+        if path == "/metrics":
+            headers = {"content-type": self._metrics.content_type, "cache-control": "no-store"}
+            return Response(self._metrics.render(), headers=headers)
+        return JSONResponse({"status": "ok"}) if path == "/health" else await self._ready()
+
+    async def _ready(self) -> Response:
         reason = "the server is stopping" if self.is_draining else ""
         try:
             async with asyncio.timeout(_PING_TIMEOUT):
@@ -155,14 +161,13 @@ class HttpApp:
         except (Unavailable, IncompatibleStore, TimeoutError):
             reason = reason or "the store is out of reach"
         if reason:
-            await send_json(send, 503, {"status": "unavailable", "reason": reason}, _RETRY_HEADERS)
-        else:
-            await send_json(send, 200, {"status": "ok"})
+            return JSONResponse({"status": "unavailable", "reason": reason}, 503, _RETRY_HEADERS)
+        return JSONResponse({"status": "ok"})
 
     async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the page for people, which is loaded at its first use."""
         if self._desk.is_stopping:
-            await send_error(send, 503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+            await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
             return
         if self._page is None:
             make = await self._desk.run_in_thread(lambda: web.WebPage)
@@ -172,26 +177,25 @@ class HttpApp:
     async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a message to the SDK if the server is up, the caller known and the message one."""
         if self._desk.is_stopping:
-            await send_error(send, 503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+            await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
             return
-        caller = await self._authentication.authenticate(
-            RequestHeaders(scope), client_address(scope)
-        )
+        headers = Headers(scope=scope)
+        caller = await self._authentication.authenticate(headers, client_address(scope))
         if isinstance(caller, AuthFailure):
             self._limits.count(caller.caller)
-            await _send_denial(scope, send, caller)
+            await send_rejection(scope, receive, send, _denial(caller))
             return
         token = (caller.token_id or caller.actor_id) if caller else ""
         self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.
-            await send_error(send, 405, "Use POST", {"allow": "POST"})
+            await _error(405, "Use POST", {"allow": "POST"})(scope, receive, send)
             return
         async with self._bodies.message(scope, receive, self._body_turn(scope, token)) as read:
             if isinstance(read, Rejection):
-                await send_rejection(scope, send, read)
+                await send_rejection(scope, receive, send, read)
             elif denied := self._authentication.check_permission(caller, read.message):
-                await _send_denial(scope, send, denied)
+                await send_rejection(scope, receive, send, _denial(denied))
             else:
                 scope[PRINCIPAL_KEY] = caller
                 is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
@@ -200,7 +204,7 @@ class HttpApp:
 
     def _body_turn(self, scope: Scope, token: str) -> AbstractAsyncContextManager[object]:
         """Return what is held while a body is read: with a token, a large one takes a turn."""
-        length = "".join(RequestHeaders(scope).all("content-length"))
+        length = "".join(Headers(scope=scope).getlist("content-length"))
         if not token or (length.isdecimal() and int(length) <= MAX_INLINE_BYTES):
             return nullcontext()
         return self._desk.turns.turn(token, "body")
@@ -217,11 +221,11 @@ class HttpApp:
         # The SDK knows the type in small letters only.
         others = [pair for pair in scope["headers"] if pair[0] != _CONTENT_TYPE]
         scope["headers"] = [*others, (_CONTENT_TYPE, _JSON.encode())]
-        modern = _is_modern(RequestHeaders(scope))
+        modern = _is_modern(Headers(scope=scope))
         if read.body is None:
             body = jsonrpc.strip_params(read.message, modern=modern)
             if isinstance(body, jsonrpc.JsonRpcRefusal):
-                await send_rejection(scope, send, Rejection.from_refusal(body))
+                await send_rejection(scope, receive, send, Rejection.from_refusal(body))
                 return
             scope[PARAMS_KEY] = getattr(read.message, "params", None) or {}
         else:
@@ -231,24 +235,16 @@ class HttpApp:
         await protocol(scope, replay_body(body, receive), send)
 
 
-def _is_modern(headers: RequestHeaders) -> bool:
+def _is_modern(headers: Headers) -> bool:
     """Whether the SDK takes the request for one of the era without a handshake, by its header."""
-    versions = headers.all("mcp-protocol-version")
-    return bool(versions) and versions[0] not in HANDSHAKE_PROTOCOL_VERSIONS
+    version = headers.get("mcp-protocol-version")
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
-async def _send_metrics(metrics: Metrics, scope: Scope, send: Send) -> None:
-    denied = metrics.check_reader(scope)
-    if denied is not None:
-        await _send_denial(scope, send, denied)
-        return
-    headers = [(b"content-type", metrics.content_type.encode()), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": metrics.render()})
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": message}, status, headers)
 
 
-async def _send_denial(scope: Scope, send: Send, denied: AuthFailure) -> None:
+def _denial(denied: AuthFailure) -> Rejection:
     headers = {"www-authenticate": denied.challenge}
-    await send_rejection(
-        scope, send, Rejection.with_message(denied.status, denied.message, headers)
-    )
+    return Rejection.with_message(denied.status, denied.message, headers)
