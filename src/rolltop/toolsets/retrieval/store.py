@@ -6,6 +6,7 @@ with an index, and reading files in worker processes.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -19,7 +20,7 @@ from rolltop.core import logging
 from rolltop.core.db import sqlite
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.errors import Unavailable
-from rolltop.core.worker_process import WorkerDied, WorkerPool
+from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 
 if TYPE_CHECKING:
     from rolltop.workspace import FileStat
@@ -191,15 +192,13 @@ def scatter(work: Sequence[_Item]) -> list[_Item]:
     return [one for start in starts for one in work[start : start + together]]
 
 
-def batches(
-    work: Iterable[_Item], size: Callable[[_Item], int], most_bytes: int, most: int
-) -> Iterator[list[_Item]]:
-    """Split work into batches of about `most_bytes` and at most `most` items."""
-    batch: list[_Item] = []
+def batches(work: Iterable[FileStat], most_bytes: int, most: int) -> Iterator[list[FileStat]]:
+    """Split files into batches of about `most_bytes` and at most `most` files."""
+    batch: list[FileStat] = []
     total = 0
     for one in work:
         batch.append(one)
-        total += size(one)
+        total += one.size
         if total >= most_bytes or len(batch) >= most:
             yield batch
             batch, total = [], 0
@@ -518,48 +517,104 @@ class RowComparison:
             self.stale[entry.relative] = entry
 
 
-TFile = TypeVar("TFile")
-TResult = TypeVar("TResult")
+TFile = TypeVar("TFile", bound=IndexFile)
 
 
-def cpu_seconds_for(batch: Iterable[TFile], size: Callable[[TFile], int]) -> float:
-    """Compute the CPU limit for reading files of these sizes in bytes."""
-    return CPU_SECONDS + _CPU_SECONDS_PER_MIB * sum(map(size, batch)) / (1 << 20)
+class IndexWorkers:
+    """Worker processes that read files into an index and tidy it; `serve_index` is their program."""
 
+    def __init__(self, factory: str, arguments: tuple[object, ...], max_workers: int = 1) -> None:
+        """Start none yet; `factory` names the function that returns `serve_index(…)`."""
+        self._pool: Final = WorkerPool(
+            Worker(factory, arguments, nice=NICE, skip_init=PACKAGE),
+            max_workers=max_workers,
+            max_idle=max_workers,
+        )
+        self.has_read = False
+        """Whether one was asked to read since they were last stopped."""
 
-def ask_worker(pool: WorkerPool, request: object, cpu_seconds: float) -> Any:  # noqa: ANN401  # as the pool's
-    """Send a request to a worker process.
+    def read(
+        self,
+        batch: Sequence[FileStat],
+        request: Callable[[Sequence[FileStat]], object],
+        skip: Callable[[FileStat], None],
+    ) -> Iterator[Any]:
+        """Send the request for a batch and yield the answer; one for each file if that kills it.
 
-    Raises WorkerDied, Busy if no process is available, and Busy or Unusable from the worker.
-    """
-    try:
-        answer = pool.call(request, _TIMEOUT, cpu_seconds)
-    except Unavailable:
-        raise Busy from None
-    if isinstance(answer, Busy | Unusable):
-        raise answer
-    return answer
+        `skip` notes a file that kills the process by itself. Files that were read are skipped when
+        they are asked for again.
 
+        Raises:
+            Busy: no process is available, or another process is writing.
+            Unusable: no process starts, or the index cannot be used.
 
-def read_apart(
-    batch: Sequence[TFile],
-    read: Callable[[Sequence[TFile]], TResult],
-    skip: Callable[[TFile], TResult],
-) -> Iterator[TResult]:
-    """Yield `read(batch)`; if that kills the worker, the results of each file alone.
+        """
+        self.has_read = True
+        size = sum(entry.size for entry in batch)
+        try:
+            answer = self._ask(request(batch), CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20))
+        except WorkerDied as died:
+            if died.at_start:
+                raise Unusable from died
+            if len(batch) > 1:
+                for one in batch:
+                    yield from self.read([one], request, skip)
+                return
+            logging.event("file not indexed", level="warn", reason="its process ended")
+            skip(batch[0])
+        else:
+            yield answer
 
-    `skip` makes the result of a file that kills the worker by itself. `read` skips what it has read
-    already. Raises as `read`, and Unusable if no process starts.
-    """
-    try:
-        result = read(batch)
-    except WorkerDied as died:
-        if died.at_start:
-            raise Unusable from died
-        if len(batch) > 1:
-            for one in batch:
-                yield from read_apart([one], read, skip)
+    def tidy(self, index: IndexFile) -> None:
+        """Reclaim disk space, in a worker process if one has read. Raises as `read`."""
+        if not self.has_read:
+            index.tidy()
             return
-        logging.event("file not indexed", level="warn", reason="its process ended")
-        result = skip(batch[0])
-    yield result
+        self.stop()  # and with it go the 100 MB that reading took
+        with suppress(WorkerDied):  # it is as it was
+            self._ask(None, math.inf)
+
+    def stop(self) -> None:
+        """End the processes, whatever they are doing; the next request starts others."""
+        self.has_read = False
+        self._pool.stop()
+
+    def close(self) -> None:
+        """Kill the processes and take no more requests."""
+        self._pool.close()
+
+    def _ask(self, request: object, cpu_seconds: float) -> Any:  # noqa: ANN401  # as the program's
+        try:
+            answer = self._pool.call(request, _TIMEOUT, cpu_seconds)
+        except Unavailable:
+            raise Busy from None
+        if isinstance(answer, Busy | Unusable):
+            raise answer
+        return answer
+
+
+def serve_index(
+    open_index: Callable[[], TFile], read: Callable[[TFile, Any], object]
+) -> Callable[[Any], object]:
+    """Create the request handler of an index's worker process.
+
+    A request is one for `read`, or None to tidy the index. Busy and Unusable are returned as
+    values; an unusable index is opened anew for the next request.
+    """
+    opened: list[TFile] = []
+
+    def answer(request: object) -> object:
+        try:
+            if not opened:
+                opened.append(open_index())
+            if request is not None:
+                return read(opened[0], request)
+            opened[0].tidy()
+        except Busy:
+            return Busy()
+        except Unusable as problem:
+            opened.clear()
+            return type(problem)()
+        return None
+
+    return answer

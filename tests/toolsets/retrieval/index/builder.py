@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.toolsets.retrieval.index import trigram_build, trigram_index
-from rolltop.toolsets.retrieval.index.trigram_build import TrigramReader
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import file_stat
 from tests.toolsets.retrieval.index.indexed import Indexed
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
     from rolltop.workspace import FileStat, Root, Roots
 
 
-def quick_reader(roots: Roots, folder: Path) -> TrigramReader:
+def quick_reader(roots: Roots, folder: Path) -> object:
     """Return what reads files into the index, 40 ms after they changed."""
     file_stat.RACY_NS = 40_000_000  # pyright: ignore[reportConstantRedefinition,reportAttributeAccessIssue]
-    return TrigramReader(roots, folder)
+    return trigram_build.reader(roots, folder)
 
 
-def hostile_reader(roots: Roots, folder: Path) -> TrigramReader:
+def hostile_reader(roots: Roots, folder: Path) -> object:
     """Return what reads files so, one kind of which hangs in C code and one ends the process."""
     read = trigram_build.read
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,23 +9,13 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rolltop.core.errors import Unavailable
 from rolltop.core.thread_pool import ThreadPool
-from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
-from rolltop.toolsets.retrieval.store import (
-    NICE,
-    PACKAGE,
-    Busy,
-    Unusable,
-    ask_worker,
-    batches,
-    cpu_seconds_for,
-    read_apart,
-)
+from rolltop.toolsets.retrieval.store import Busy, IndexWorkers, batches, serve_index
 from rolltop.workspace import FileStat, Root, Roots
 
 _BATCH_BYTES: Final = 2 << 20
@@ -50,21 +39,17 @@ class ChunkIndexBuilder:
         self._root: Final = root
         self.index: Final = index
         where = str(root.path), str(folder), name
-        self._pool: Final = WorkerPool(
-            Worker(FACTORY, where, nice=NICE, skip_init=PACKAGE),
-            max_workers=MAX_PROCESSES,
-            max_idle=MAX_PROCESSES,
-        )
+        self._workers: Final = IndexWorkers(FACTORY, where, MAX_PROCESSES)
         self._threads: Final = ThreadPool(MAX_PROCESSES, "chunks")
-        self._has_read = False
 
     def run(self, entries: Sequence[FileStat]) -> Iterator[None]:
         """Index files in batches, yielding after each. Raises Busy or Unusable.
 
         Batches in progress are completed if the caller stops iterating.
         """
-        many = batches(entries, _size_of, _BATCH_BYTES, BATCH_FILES)
-        if not self._has_read and sum(map(_size_of, entries)) <= MIN_WORKER_BYTES:
+        many = batches(entries, _BATCH_BYTES, BATCH_FILES)
+        size = sum(entry.size for entry in entries)
+        if not self._workers.has_read and size <= MIN_WORKER_BYTES:
             for batch in many:
                 index_files(self._roots, self._root, self.index, batch)
                 yield
@@ -85,52 +70,32 @@ class ChunkIndexBuilder:
             wait(begun)
 
     def tidy(self) -> None:
-        """Reclaim disk space, in the worker process if one was used. Raises Busy or Unusable."""
-        if not self._has_read:
-            self.index.tidy()
-            return
-        with suppress(WorkerDied):  # it is as it was
-            ask_worker(self._pool, None, math.inf)
+        """Reclaim disk space. Raises Busy or Unusable."""
+        self._workers.tidy(self.index)
 
     def close(self) -> None:
         """Kill the worker processes."""
-        self._pool.close()
+        self._workers.close()
         self._threads.close(0)
 
     def _index_files(self, batch: Sequence[FileStat]) -> None:
         """Index a batch in a worker; record a file that kills it as empty. Raises as `run`."""
 
-        def read(some: Sequence[FileStat]) -> None:
-            self._has_read = True
-            ask_worker(self._pool, some, cpu_seconds_for(some, _size_of))
-
         def skip(entry: FileStat) -> None:
             self.index.put([index_file(entry.relative, entry[1:5], "")])
 
-        for _ in read_apart(batch, read, skip):
+        for _ in self._workers.read(batch, list, skip):
             pass
 
 
-def reader(
-    top: str, folder: str, name: str
-) -> Callable[[Sequence[FileStat] | None], Busy | Unusable | None]:
-    """Create the worker process's request handler; it returns Busy or Unusable as values."""
+def reader(top: str, folder: str, name: str) -> Callable[[Any], object]:
+    """Create the worker process's request handler."""
     roots = Roots.open({"root": top}, base=Path(top))
-    opened: list[ChunkIndex] = []
 
-    def answer(batch: Sequence[FileStat] | None) -> Busy | Unusable | None:
-        try:
-            if not opened:
-                opened.append(ChunkIndex(Path(folder), name))
-            if batch is None:
-                opened[0].tidy()
-            else:
-                index_files(roots, roots.named[0], opened[0], batch)
-        except (Busy, Unusable) as problem:
-            return type(problem)()
-        return None
+    def read(index: ChunkIndex, batch: Sequence[FileStat]) -> None:
+        index_files(roots, roots.named[0], index, batch)
 
-    return answer
+    return serve_index(lambda: ChunkIndex(Path(folder), name), read)
 
 
 def index_files(roots: Roots, root: Root, index: ChunkIndex, batch: Sequence[FileStat]) -> None:
@@ -158,7 +123,3 @@ def _read(roots: Roots, root: Root, entry: FileStat) -> IndexedFile | None:
     except Unreadable:
         stamp, text = entry[1:5], ""
     return index_file(entry.relative, stamp, text) if is_stable(stamp) else None
-
-
-def _size_of(entry: FileStat) -> int:
-    return entry.size

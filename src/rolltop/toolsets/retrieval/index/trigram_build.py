@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
-from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
 from rolltop.toolsets.retrieval.index.trigram import indexed_text
 from rolltop.toolsets.retrieval.index.trigram_file import (
     BINARY,
@@ -21,16 +18,10 @@ from rolltop.toolsets.retrieval.index.trigram_file import (
 )
 from rolltop.toolsets.retrieval.store import (
     MAX_INTEGER,
-    NICE,
-    PACKAGE,
-    Busy,
-    Damaged,
     Growth,
-    Unusable,
-    ask_worker,
+    IndexWorkers,
     batches,
-    cpu_seconds_for,
-    read_apart,
+    serve_index,
 )
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary
 from rolltop.workspace.file_stat import is_open_for_writing, is_stable_state, state_of
@@ -38,7 +29,7 @@ from rolltop.workspace.safe_open import UTF16_BOMS
 
 # Bytes to be read from which on a worker does it, out of this process's way.
 MIN_WORKER_BYTES: Final = 8 << 20
-FACTORY: Final = "rolltop.toolsets.retrieval.index.trigram_build:TrigramReader"
+FACTORY: Final = f"{__name__}:reader"
 _WRITTEN_BYTES: Final = 2 << 20
 WRITTEN_FILES: Final = 1000
 _ASKED_BYTES: Final = 16 << 20
@@ -56,32 +47,17 @@ Request = tuple[str, "list[FileStat]"]
 Refused = dict["FileStat", bool]
 
 
-class TrigramReader:
-    """Reads batches of files into the index; the program of a worker process."""
+def reader(roots: Roots, folder: Path) -> Callable[[Any], object]:
+    """Create the worker process's request handler."""
 
-    def __init__(self, roots: Roots, folder: Path) -> None:
-        self._roots: Final = roots
-        self._folder: Final = folder
-        self._file: TrigramFile | None = None
+    def read_request(file: TrigramFile, request: Request) -> Refused:
+        name, batch = request
+        root = roots.find_root(name)
+        if root is None:
+            return dict.fromkeys(batch, False)
+        return read_into(file, roots, root, batch, lambda: False)
 
-    def __call__(self, request: Request | None) -> Refused | Busy | Damaged | Unusable:
-        """Read files into the index, or tidy it without any; return the result or the problem."""
-        try:
-            if self._file is None:
-                self._file = TrigramFile(self._folder)
-            if request is None:
-                self._file.tidy()
-                return {}
-            name, batch = request
-            root = self._roots.find_root(name)
-            if root is None:
-                return dict.fromkeys(batch, False)
-            return read_into(self._file, self._roots, root, batch, lambda: False)
-        except Busy as problem:
-            return problem
-        except Unusable as problem:
-            self._file = None
-            return type(problem)()
+    return serve_index(lambda: TrigramFile(folder), read_request)
 
 
 def read_into(
@@ -96,7 +72,7 @@ def read_into(
     Files already read by another process are skipped. Raises Busy, Damaged or Unusable.
     """
     refused: Refused = {}
-    for some in batches(batch, _size_of, _WRITTEN_BYTES, WRITTEN_FILES):
+    for some in batches(batch, _WRITTEN_BYTES, WRITTEN_FILES):
         if stopped():
             break
         lacking = file.lacking(str(root.path), some)
@@ -142,22 +118,14 @@ def read(roots: Roots, root: Root, entry: FileStat) -> FileEntry | bool:
     return FileEntry(entry.relative, state[:4], TEXT, indexed_text(data))
 
 
-def _size_of(entry: FileStat) -> int:
-    return entry.size
-
-
 class TrigramBuild:
     """Readers for the roots of one process. Any number of threads may ask; one is served."""
 
     def __init__(self, roots: Roots, folder: Path) -> None:
         self._roots: Final = roots
         self._lock: Final = Lock()
-        self._pool: Final = WorkerPool(
-            Worker(FACTORY, (roots, folder), nice=NICE, skip_init=PACKAGE)
-        )
+        self._workers: Final = IndexWorkers(FACTORY, (roots, folder))
         self._growth: Final = Growth()
-        # Whether a process has read since the last time that none was there.
-        self._has_read = False
 
     def read(
         self,
@@ -179,9 +147,7 @@ class TrigramBuild:
         """
         with self._lock:
             if many:
-                refused: Refused = {}
-                for some in batches(batch, _size_of, _ASKED_BYTES, _ASKED_FILES):
-                    refused |= self._read_by_worker(file, root, some)
+                refused = self._read_by_worker(file, root, batch)
             else:
                 refused = read_into(file, self._roots, root, batch, stopped)
             self._growth.add(sum(entry.size for entry in batch))
@@ -190,34 +156,23 @@ class TrigramBuild:
     def tidy(self, file: TrigramFile, whole: Callable[[], int]) -> None:
         """Reclaim disk space if much was read. Raises Damaged."""
         with self._lock:
-            self._growth.tidy(whole, lambda: self._tidy(file))
+            self._growth.tidy(whole, lambda: self._workers.tidy(file))
 
     def stop_worker(self) -> None:
         """End the process, even while it reads: there is nothing more to read for now."""
-        self._has_read = False
-        self._pool.stop()
-
-    def _tidy(self, file: TrigramFile) -> None:
-        """Tidy the index, by another process if one has read. Raises as `read`."""
-        if not self._has_read:
-            file.tidy()
-            return
-        self.stop_worker()  # and with it go the 100 MB that reading took
-        with suppress(WorkerDied):  # it is as it was
-            ask_worker(self._pool, None, math.inf)
+        self._workers.stop()
 
     def _read_by_worker(self, file: TrigramFile, root: Root, batch: list[FileStat]) -> Refused:
         """Have files read; one that ends the process is noted as unread. Raises as `read`."""
 
-        def read(some: Sequence[FileStat]) -> Refused:
-            self._has_read = True
-            return ask_worker(self._pool, (root.name, list(some)), cpu_seconds_for(some, _size_of))
+        def request(some: Sequence[FileStat]) -> Request:
+            return root.name, list(some)
 
-        def skip(entry: FileStat) -> Refused:
+        def skip(entry: FileStat) -> None:
             file.put(str(root.path), [FileEntry(entry.relative, entry[1:5], UNREAD, "")])
-            return {}
 
         refused: Refused = {}
-        for some in read_apart(batch, read, skip):
-            refused |= some
+        for some in batches(batch, _ASKED_BYTES, _ASKED_FILES):
+            for answer in self._workers.read(some, request, skip):
+                refused |= answer
         return refused

@@ -247,7 +247,7 @@ class _RootIndex:
             for entry in self._refused.keys() - set(self._comparison.stale.values()):
                 del self._refused[entry]
         many = sum(entry.size for entry in stale) >= MIN_WORKER_BYTES
-        for batch in batches(scatter(stale), lambda one: one.size, _BATCH_BYTES, _BATCH_FILES):
+        for batch in batches(scatter(stale), _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
             self._refuse(build.read(file, self._root, batch, stopped, many=many))
