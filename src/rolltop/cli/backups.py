@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options, users
-from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.errors import NotFound
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
@@ -58,13 +58,12 @@ def _restore(arguments: Namespace) -> int:
     database_url: str = settings["database_url"]
     path = url.parse_url(database_url).path
     if path is not None and not arguments.yes and bootstrap.store_exists(path):
-        if not options.is_terminal():
-            raise InvalidArgument(
-                "Nobody is here to confirm that the store is to be replaced",
-                hint="Add --yes to replace it without being asked.",
-            )
-        question = f"Replace the store by what {arguments.file} holds? [y/N] "
-        if input(question).strip().lower() not in {"y", "yes"}:
+        agreed = options.confirm(
+            f"Replace the store by what {arguments.file} holds?",
+            "that the store is to be replaced",
+            "Add --yes to replace it without being asked.",
+        )
+        if not agreed:
             options.print_line("Nothing was replaced.")
             return 1
     kept = restore.restore_backup(

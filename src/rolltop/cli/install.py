@@ -190,15 +190,10 @@ def _change(client: Client, state: str, edit: Callable[[str], str], *, sure: boo
         return 0
     for line in _diff(client.path, before or "", after):
         options.print_line(line)
-    if not sure:
-        if not options.is_terminal():
-            raise InvalidArgument(
-                f"Nobody is here to confirm the change of {client.path}",
-                hint="Add --yes to change it without being asked.",
-            )
-        if input("Write this? [y/N] ").strip().lower() not in {"y", "yes"}:
-            options.print_line("Nothing was changed.")
-            return 1
+    hint = "Add --yes to change it without being asked."
+    if not (sure or options.confirm("Write this?", f"the change of {client.path}", hint)):
+        options.print_line("Nothing was changed.")
+        return 1
     if _read(path) != before:
         raise InvalidConfig(f"{client.path} was changed meanwhile", hint="Start again.")
     copy = _write(path, after)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rolltop.core import settings
-from rolltop.core.errors import InvalidConfig
+from rolltop.core.errors import InvalidArgument, InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
@@ -188,6 +188,13 @@ def paint(text: str, color: str) -> str:
 def is_terminal() -> bool:
     """Whether a person can answer questions here."""
     return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+
+
+def confirm(question: str, purpose: str, hint: str) -> bool:
+    """Whether a person says yes. Raises InvalidArgument, with the hint, where nobody is there."""
+    if not is_terminal():
+        raise InvalidArgument(f"Nobody is here to confirm {purpose}", hint=hint)
+    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def _option_values(arguments: Namespace) -> Iterator[tuple[str, str]]:

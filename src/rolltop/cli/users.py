@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
-from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.errors import NotFound
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
@@ -122,13 +122,11 @@ def confirm(name: str, contents: str, *, sure: bool) -> bool:
     """
     if sure:
         return True
-    if not options.is_terminal():
-        raise InvalidArgument(
-            f"Nobody is here to confirm that {name} is to be deleted",
-            hint="Add --yes to delete without being asked.",
-        )
-    question = f"Delete {name} and {contents}? [y/N] "
-    agreed = input(question).strip().lower() in {"y", "yes"}
+    agreed = options.confirm(
+        f"Delete {name} and {contents}?",
+        f"that {name} is to be deleted",
+        "Add --yes to delete without being asked.",
+    )
     if not agreed:
         options.print_line("Nothing was deleted.")
     return agreed

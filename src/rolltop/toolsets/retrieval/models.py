@@ -87,7 +87,6 @@ class SearchResults:
     `more` tells whether more lines match than requested. `resume(i)` is the position after hit i,
     as opaque JSON values: a truncated page ends after any hit. It is a function because it may list
     all remaining files, and most answers need no cursor. `files` and `bytes` were searched.
-    `suggestion`: for no hits, a spelling that occurs.
     """
 
     hits: tuple[SearchMatch, ...]
@@ -96,7 +95,6 @@ class SearchResults:
     files: int
     bytes: int
     skipped: SkipCounts
-    suggestion: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
@@ -362,27 +363,18 @@ def scan(
 def find_matching_files(
     root: Root, query: Query, entries: Sequence[FileStat], deadline: float
 ) -> set[FileStat]:
-    """List the files with a matching line.
+    """List the files that may have a matching line: as many as there are before the deadline.
 
-    Includes binary files, and files that were not searched before the deadline (monotonic clock).
+    Includes binary and unreadable files.
 
     Raises:
         InvalidArgument, Unavailable: as `RipgrepRun.result`.
 
     """
     found: set[FileStat] = set()
-    for batch in split_batches(entries):
-        if time.monotonic() >= deadline:
-            found.update(batch)
-            continue
-        run = _BatchRun(str(root.path), batch, parse_query(query))
-        try:
-            result = run.result(deadline)
-        except DeadlineExceeded:
-            found.update(batch)
-        else:
-            found.update(result.matched)
-            found.update(result.unread)
+    with suppress(DeadlineExceeded):
+        for batch in scan(str(root.path), entries, parse_query(query), deadline):
+            found.update(batch.matched, batch.unread)
     return found
 
 
