@@ -52,11 +52,6 @@ def test_a_narrowed_model_answers_nearly_the_same() -> None:
         assert cosine == pytest.approx(1, abs=0.03)
 
 
-def test_a_model_with_nothing_to_narrow_stays_as_it_is() -> None:
-    made = fuse_quantized_weights(MODEL.read_bytes())
-    assert fuse_quantized_weights(made) is made
-
-
 def test_the_model_takes_at_most_110_megabytes() -> None:
     made = subprocess.run(
         [sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True

