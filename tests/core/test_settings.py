@@ -13,7 +13,6 @@ from rolltop.core.settings import CORE_SETTINGS, Setting, Settings, load
 DECLARED = (
     *CORE_SETTINGS,
     Setting("reader.roots", "paths", (), "Folders.", untrusted="inside"),
-    Setting("reader.share", "number", 0.5, "A share.", minimum=0, maximum=1),
     Setting(
         "scratch.age", "duration", 86_400, "An age.", minimum=60, maximum=315_360_000, unit="h"
     ),
@@ -114,7 +113,6 @@ def test_an_empty_variable_is_not_set(places: Places) -> None:
     ("key", "text", "value"),
     [
         ("threads", "4", 4),
-        ("reader.share", "0.25", 0.25),
         ("read_only", "Yes", True),
         ("read_only", "off", False),
         ("call_timeout", "90s", 90),
@@ -148,8 +146,6 @@ def test_text_becomes_the_settings_kind(places: Places, key: str, text: str, val
         ("threads", "0"),
         ("threads", "1e3"),
         ("threads", "four"),
-        ("reader.share", "nan"),
-        ("reader.share", "2"),
         ("read_only", "maybe"),
         ("call_timeout", "-5s"),
         ("call_timeout", "1.5s"),
@@ -202,7 +198,7 @@ def test_bounds_are_said_as_a_person_writes_them(places: Places) -> None:
         'toolsets = "tasks"',
         "toolsets = [1]",
         'retrieval.roots = "docs"',
-        "reader.share = nan",
+        "threads = nan",
         "log_file_path = 1979-05-27",
         'notes.place = ""',
         "notes.place = 80",
@@ -218,7 +214,7 @@ def test_toml_values_are_not_coerced(places: Places, line: str) -> None:
 def test_toml_of_every_kind(places: Places) -> None:
     places.user_file(
         'call_timeout = "2m"\nstatement_timeout = 7\ntoolsets = ["tasks"]\nread_only = true\n'
-        '[http]\nmax_body = "1MiB"\nport = 1\n[scratch]\nage = 3\n[reader]\nshare = 1\n'
+        '[http]\nmax_body = "1MiB"\nport = 1\n[scratch]\nage = 3\n[reader]\n'
         'roots = ["a", "/b"]\n[retrieval]\nallow_hidden = true\n[retrieval.roots]\ndocs = "d"\n'
     )
     settings = places.load()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import InvalidConfig
-from rolltop.core.settings import CORE_SETTINGS, Setting, load
+from rolltop.core.settings import CORE_SETTINGS, load
 from tests.campaign import examples
 
 KEYS = [setting.key for setting in CORE_SETTINGS]
@@ -93,9 +93,10 @@ def test_no_project_file_raises_a_limit_or_leaves_its_directory(
         for name, written in (("rolltop.toml", toml), (".env", dotenv)):
             content = "\n".join(written).encode("utf-8", "surrogatepass") + raw
             (project / name).write_bytes(content)
-        declared = (*CORE_SETTINGS, Setting("http.rate", "number", 1.0, "A rate."))
-        read = load(declared, environment={}, working_directory=project, user_directory=NOWHERE)
-    for setting in declared:
+        read = load(
+            CORE_SETTINGS, environment={}, working_directory=project, user_directory=NOWHERE
+        )
+    for setting in CORE_SETTINGS:
         if read.source(setting.key) != "default":
             assert setting.untrusted != "no"
         if setting.untrusted == "down":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -20,6 +21,8 @@ Codex cuts results in the middle at 10 KiB, Claude Code warns at 10,000 tokens.
 """
 UNKNOWN_HOST_RESULT_TOKENS: Final = 9_000
 _DEFAULT_RESULT_TOKENS: Final = 20_000
+_limit: Final = partial(Setting, minimum=1, untrusted="down")
+"""What a project's file may lower."""
 LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
 
 
@@ -106,37 +109,31 @@ _STORE: Final = (
         "The workspace whose things are worked on; empty is the user's own. Not used where callers"
         " bring tokens.",
     ),
-    Setting(
+    _limit(
         "statement_timeout",
         "duration",
         30,
         "How long one statement of the database may take.",
-        minimum=1,
         maximum=_DATABASES_COUNT,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "lock_timeout",
         "duration",
         10,
         "How long a write waits for another to finish.",
-        minimum=1,
         maximum=_DATABASES_COUNT,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "threads",
         "integer",
         16,
         "How many calls work at once; also the number of database connections.",
-        minimum=1,
         maximum=256,
-        untrusted="down",
     ),
 )
 
 _ANSWERS: Final = (
-    Setting(
+    _limit(
         "max_result_tokens",
         "integer",
         _DEFAULT_RESULT_TOKENS,
@@ -148,7 +145,6 @@ _ANSWERS: Final = (
         ),
         minimum=200,
         unlimited=0,
-        untrusted="down",
     ),
     Setting(
         "output",
@@ -157,13 +153,11 @@ _ANSWERS: Final = (
         "Which half of an answer hosts get: structured content, text, or both.",
         choices=("both", "text", "structured"),
     ),
-    Setting(
+    _limit(
         "call_timeout",
         "duration",
         60,
         "How long one call may take.",
-        minimum=1,
-        untrusted="down",
     ),
 )
 
@@ -324,106 +318,85 @@ _HTTP: Final = (
         "Where spans of requests are sent: an OTLP collector, as http://127.0.0.1:4318. Needs the"
         " extra `traces`.",
     ),
-    Setting(
+    _limit(
         "http.max_body",
         "size",
         32 << 20,
         "The largest request.",
         minimum=1024,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.max_bodies",
         "size",
         256 << 20,
         "The largest that all requests on their way or being served may be together.",
         minimum=1024,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.max_connections",
         "integer",
         2000,
         "How many connections there may be; never more than half of the process's descriptors.",
-        minimum=1,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.max_client_connections",
         "integer",
         200,
         "How many connections one address may have; behind a proxy all come from its address.",
-        minimum=1,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.rate_limit",
         "integer",
         600,
         "How many requests a minute one token may send to each process.",
-        minimum=1,
         unlimited=0,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.max_concurrent_calls",
         "integer",
         20,
         "How many requests of one token each process serves at once; streams of changes count for"
         " themselves.",
-        minimum=1,
         unlimited=0,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.wrong_token_limit",
         "integer",
         30,
         "How many wrong tokens a minute one address may bring; behind a proxy all come from its"
         " address.",
-        minimum=1,
         unlimited=0,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.header_timeout",
         "duration",
         10,
         "How long the headers of a request may take.",
-        minimum=1,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.body_timeout",
         "duration",
         30,
         "How long a body may stall or lag behind 500 bytes/s, or an answer that nobody takes.",
-        minimum=1,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.idle_timeout",
         "duration",
         75,
         "How long a connection is kept for the next request.",
-        minimum=1,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.drain_seconds",
         "duration",
         2,
         "How long after SIGTERM calls are still served while /ready answers 503.",
         minimum=0,
-        untrusted="down",
     ),
-    Setting(
+    _limit(
         "http.shutdown_timeout",
         "duration",
         5,
         "How long calls in flight may go on once the server stops.",
-        minimum=1,
-        untrusted="down",
     ),
 )
 

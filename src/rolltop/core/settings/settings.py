@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +13,6 @@ DEFAULT_SOURCE: Final = "default"
 SettingKind = Literal[
     "text",
     "integer",
-    "number",
     "flag",
     "duration",
     "size",
@@ -42,7 +40,6 @@ PREFIX: Final = "ROLLTOP_"
 _KIND_DESCRIPTIONS: Final[dict[SettingKind, str]] = {
     "text": "a text",
     "integer": "a whole number",
-    "number": "a number",
     "flag": "on or off",
     "duration": "a whole number with s, m, h or d (90s, 5m)",
     "size": "a number of bytes, or one with KiB, MiB or GiB (32MiB)",
@@ -52,7 +49,7 @@ _KIND_DESCRIPTIONS: Final[dict[SettingKind, str]] = {
     "table": "names, each once and none . or .., with their paths (name = path)",
     "url": "a URL with http:// or https:// and a host, without a query",
 }
-_MAX_VALUES: Final[dict[SettingKind, float]] = {
+_MAX_VALUES: Final[dict[SettingKind, int]] = {
     "integer": 1_000_000_000,
     "duration": 3650 * 86400,
     "size": 1 << 50,
@@ -79,8 +76,8 @@ class Setting:
     kind: SettingKind
     default: Any
     help: str
-    minimum: float | None = None
-    maximum: float | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     choices: tuple[str, ...] = ()
     secret: bool = False
     environment: tuple[str, ...] = ()
@@ -99,9 +96,9 @@ class Setting:
         return PREFIX + self.key.upper().replace(".", "_")
 
     @property
-    def max_value(self) -> float:
+    def max_value(self) -> int:
         """The largest number it may be."""
-        return _MAX_VALUES.get(self.kind, math.inf) if self.maximum is None else self.maximum
+        return _MAX_VALUES[self.kind] if self.maximum is None else self.maximum
 
     @property
     def allowed_values(self) -> str:
@@ -111,14 +108,11 @@ class Setting:
             return f"any of {listed}" if self.kind == "list" else f"one of {listed}"
         bounds = [_KIND_DESCRIPTIONS[self.kind]]
         if self.minimum is not None:
-            bounds.append(f"at least {self._format_bound(self.minimum)}")
-        if self.max_value < math.inf:
-            bounds.append(f"at most {self._format_bound(self.max_value)}")
+            bounds.append(f"at least {values.format_value(self, self.minimum)}")
+        if self.kind in _MAX_VALUES:
+            bounds.append(f"at most {values.format_value(self, self.max_value)}")
         said = ", ".join(bounds)
         return said if self.unlimited is None else f"{said}, or {self.unlimited} for no limit"
-
-    def _format_bound(self, bound: float) -> str:
-        return f"{bound:g}" if self.kind == "number" else values.format_value(self, int(bound))
 
 
 @dataclass(frozen=True)

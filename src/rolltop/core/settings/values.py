@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -68,10 +67,10 @@ def from_toml(setting: Setting, value: object, base: Path) -> object:
         return table([(name, _one_text(entry)) for name, entry in entries.items()], base)
     if isinstance(value, bool):
         return _check_bounds(setting, _require(kind == "flag", value))
-    if isinstance(value, int | float):
+    if isinstance(value, int):
         return _check_bounds(setting, _number(setting, value))
     text = _one_text(value)
-    if kind in {"integer", "number", "flag"}:
+    if kind in {"integer", "flag"}:
         raise ValueNotAllowed
     return from_text(setting, text, base)
 
@@ -136,11 +135,9 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(_one_text(item) for item in cast("list[object]", value))
 
 
-def _number(setting: Setting, value: float) -> object:
+def _number(setting: Setting, value: int) -> int:
     """Return a TOML number as the setting's kind."""
-    if setting.kind == "number" and math.isfinite(value):
-        return float(value)
-    if setting.kind not in {"integer", "duration", "size"} or isinstance(value, float):
+    if setting.kind not in {"integer", "duration", "size"}:
         raise ValueNotAllowed
     return value * _SECONDS[setting.unit] if setting.kind == "duration" else value
 
@@ -151,10 +148,8 @@ def _check_bounds(setting: Setting, value: Any) -> object:  # noqa: ANN401  # of
         items = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
         spelled = tuple(_choice(setting, str(item)) for item in items)
         return spelled if isinstance(value, tuple) else spelled[0]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if setting.unlimited is not None and value == setting.unlimited:
-            return value
-        least = -math.inf if setting.minimum is None else setting.minimum
+    if isinstance(value, int) and not isinstance(value, bool) and value != setting.unlimited:
+        least = value if setting.minimum is None else setting.minimum
         if not least <= value <= setting.max_value:
             raise ValueNotAllowed
     return value
@@ -174,16 +169,6 @@ def _whole(text: str, _setting: Setting, _base: Path) -> int:
     if not _INTEGER.fullmatch(text.strip()):
         raise ValueNotAllowed
     return int(text)
-
-
-def _real(text: str, _setting: Setting, _base: Path) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueNotAllowed from None
-    if not math.isfinite(value):
-        raise ValueNotAllowed
-    return value
 
 
 def _flag(text: str, _setting: Setting, _base: Path) -> bool:
@@ -246,7 +231,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 _TEXT_READERS: Final[dict[SettingKind, Callable[[str, Setting, Path], object]]] = {
     "text": lambda text, _setting, _base: text,
     "integer": _whole,
-    "number": _real,
     "flag": _flag,
     "duration": _duration,
     "size": _size,
