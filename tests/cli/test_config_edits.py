@@ -130,11 +130,11 @@ def test_a_table_is_appended_and_removing_it_gives_the_text_back(
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    changed = toml_tables.set_table(text, "mcp_servers", KEY, ENTRY)
+    changed = toml_tables.set_member(text, "mcp_servers", KEY, ENTRY)
     servers = before.get("mcp_servers", {})
     assert tomllib.loads(changed) == {**before, "mcp_servers": {**servers, KEY: ENTRY}}
-    assert toml_tables.remove_table(changed, "mcp_servers", KEY) == text
-    less = toml_tables.set_table(changed, "mcp_servers", KEY, {"command": "y"})
+    assert toml_tables.remove_member(changed, "mcp_servers", KEY) == text
+    less = toml_tables.set_member(changed, "mcp_servers", KEY, {"command": "y"})
     assert tomllib.loads(less)["mcp_servers"][KEY] == {"command": "y"}
 
 
@@ -152,9 +152,9 @@ def test_large_configurations_are_parsed_a_few_times_only(monkeypatch: pytest.Mo
         "k{} = [\n[1],\n[2],\n]\n",
     ):
         text = "".join(unit.format(at) for at in range(300))
-        changed = toml_tables.set_table(text, "mcp_servers", KEY, ENTRY)
+        changed = toml_tables.set_member(text, "mcp_servers", KEY, ENTRY)
         parsed.clear()
-        assert toml_tables.remove_table(changed, "mcp_servers", KEY) == text
+        assert toml_tables.remove_member(changed, "mcp_servers", KEY) == text
         assert sum(parsed) < 3 * len(changed)
 
 
@@ -162,8 +162,8 @@ def test_what_follows_a_table_stays_with_its_comments() -> None:
     text = (
         '[mcp_servers.rolltop]\ncommand = "x"\n\n[mcp_servers.rolltop.env]\nA = "1"\n\n# b\n[b]\n'
     )
-    assert toml_tables.remove_table(text, "mcp_servers", KEY) == "\n# b\n[b]\n"
-    changed = toml_tables.set_table(text, "mcp_servers", KEY, {"command": "y"})
+    assert toml_tables.remove_member(text, "mcp_servers", KEY) == "\n# b\n[b]\n"
+    changed = toml_tables.set_member(text, "mcp_servers", KEY, {"command": "y"})
     assert changed == '[mcp_servers.rolltop]\ncommand = "y"\n\n# b\n[b]\n'
 
 
@@ -179,4 +179,4 @@ def test_what_follows_a_table_stays_with_its_comments() -> None:
 )
 def test_toml_that_cannot_be_edited_is_refused(text: str) -> None:
     with pytest.raises(toml_tables.TomlError):
-        toml_tables.set_table(text, "mcp_servers", KEY, ENTRY)
+        toml_tables.set_member(text, "mcp_servers", KEY, ENTRY)

@@ -19,7 +19,7 @@ from rolltop.core.errors import InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rolltop.cli import toml_tables
 else:
@@ -85,27 +85,11 @@ class Client:
         """Return the configuration with this entry. Raises InvalidConfig."""
         if self.find_entry(text) == entry:
             return text
-        wanted = self._parse(text)
-        servers = wanted.setdefault(self.table, {})
-        if isinstance(servers, dict):
-            servers[SERVER_NAME] = dict(entry)
-        edit = toml_tables.set_table if self._is_toml else jsonc.set_member
-        return self._edit(lambda: edit(text, self.table, SERVER_NAME, entry), wanted)
+        return self._set_member(text, SERVER_NAME, dict(entry))
 
     def remove_entry(self, text: str) -> str:
         """Return the configuration without that entry. Raises InvalidConfig."""
-        if self.find_entry(text) is None:
-            return text
-        wanted = self._parse(text)
-        servers = wanted.get(self.table)
-        if isinstance(servers, dict):
-            cast("dict[str, Any]", servers).pop(SERVER_NAME, None)
-        edit = toml_tables.remove_table if self._is_toml else jsonc.remove_member
-        return self._edit(lambda: edit(text, self.table, SERVER_NAME), wanted)
-
-    @property
-    def _is_toml(self) -> bool:
-        return self.path.suffix == _TOML
+        return text if self.find_entry(text) is None else self._set_member(text, SERVER_NAME, None)
 
     def _parse(self, text: str) -> dict[str, Any]:
         try:
@@ -116,15 +100,27 @@ class Client:
             raise self._refusal("is no object")
         return cast("dict[str, Any]", document)
 
-    def _edit(self, edit: Callable[[], str], wanted: dict[str, Any]) -> str:
-        """Return the edited text, if it says what is wanted and nothing else changed."""
+    def _set_member(self, text: str, name: str, value: object) -> str:
+        """Return the text with a member of the table, None for without, and nothing else changed.
+
+        Raises InvalidConfig.
+        """
+        wanted = self._parse(text)
+        form = toml_tables if self.path.suffix == _TOML else jsonc
         try:
-            text = edit()
+            if value is None:
+                text = form.remove_member(text, self.table, name)
+            else:
+                text = form.set_member(text, self.table, name, value)
         except ValueError as error:
             raise self._refusal(str(error)) from None
-        if _without_empty_table(self._parse(text), self.table) != _without_empty_table(
-            wanted, self.table
-        ):
+        changed = self._parse(text)
+        members = wanted.setdefault(self.table, {})
+        if value is None:
+            members.pop(name, None)
+        else:
+            members[name] = value
+        if _without_empty_table(changed, self.table) != _without_empty_table(wanted, self.table):
             raise self._refusal("is written in a way that this command cannot edit")
         return text
 
@@ -191,15 +187,9 @@ class ClientHooks(Client):
         return [group for group in left if group is not None]
 
     def _set_groups(self, text: str, event: str, groups: Sequence[object]) -> str:
-        wanted = self._parse(text)
-        table: dict[str, Any] = wanted.setdefault(self.table, {})
-        if table.get(event, []) == groups:
+        if self._parse(text).get(self.table, {}).get(event, []) == groups:
             return text
-        table[event] = groups
-        if groups:
-            return self._edit(lambda: jsonc.set_member(text, self.table, event, groups), wanted)
-        del table[event]
-        return self._edit(lambda: jsonc.remove_member(text, self.table, event), wanted)
+        return self._set_member(text, event, groups or None)
 
 
 def _without_command(group: object, ours: re.Pattern[str]) -> object | None:

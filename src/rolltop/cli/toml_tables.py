@@ -33,7 +33,7 @@ def parse(text: str) -> dict[str, Any]:
         raise TomlError(f"cannot be parsed ({error})") from None
 
 
-def set_table(text: str, table: str, key: str, value: Mapping[str, object]) -> str:
+def set_member(text: str, table: str, key: str, value: Any) -> str:
     """Set the table `[table.key]`, at the end if it is new. Raises TomlError."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join(_render(f"{table}.{_key(key)}", value))
@@ -45,13 +45,13 @@ def set_table(text: str, table: str, key: str, value: Mapping[str, object]) -> s
     return text + newline * 2 + block
 
 
-def remove_table(text: str, table: str, key: str) -> str:
+def remove_member(text: str, table: str, key: str) -> str:
     """Remove the table `[table.key]` with those below it. Raises TomlError."""
     if key not in cast("dict[str, Any]", parse(text).get(table, {})):
         return text
     start, end = _find(text, table, key)
     before, after = text[:start], text[end:]
-    if not after:  # as `set_table` appends it to a last line without an end
+    if not after:  # as `set_member` appends it to a last line without an end
         return _LAST_LINE_ENDS.sub("", before)
     return _BLANK_LINE.sub("", before) + after.removeprefix("\r").removeprefix("\n")
 
