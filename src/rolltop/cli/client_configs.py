@@ -100,7 +100,7 @@ class Client:
             raise self._refusal("is no object")
         return cast("dict[str, Any]", document)
 
-    def _set_member(self, text: str, name: str, value: object) -> str:
+    def _set_member(self, text: str, name: str, value: Any) -> str:  # noqa: ANN401  # as JSON has it
         """Return the text with a member of the table, None for without, and nothing else changed.
 
         Raises InvalidConfig.

@@ -33,7 +33,7 @@ def parse(text: str) -> dict[str, Any]:
         raise TomlError(f"cannot be parsed ({error})") from None
 
 
-def set_member(text: str, table: str, key: str, value: Any) -> str:
+def set_member(text: str, table: str, key: str, value: Mapping[str, object]) -> str:
     """Set the table `[table.key]`, at the end if it is new. Raises TomlError."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join(_render(f"{table}.{_key(key)}", value))

@@ -116,9 +116,7 @@ class Authenticator:
                 hint="`rolltop token create EMAIL` makes one.",
             )
 
-    async def authenticate(
-        self, headers: Headers, address: str
-    ) -> Principal | AuthFailure | None:
+    async def authenticate(self, headers: Headers, address: str) -> Principal | AuthFailure | None:
         """Return the principal of the token's owner; None if no token is needed nor given.
 
         The header Rolltop-Workspace names one of the token's workspaces; without it, it is for the

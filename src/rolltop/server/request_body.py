@@ -179,9 +179,7 @@ def _check_media_type(headers: Headers) -> Rejection | None:
     return None
 
 
-async def send_rejection(
-    scope: Scope, receive: Receive, send: Send, rejection: Rejection
-) -> None:
+async def send_rejection(scope: Scope, receive: Receive, send: Send, rejection: Rejection) -> None:
     """Answer a request that is not served, and log why."""
     log_refusal(scope, rejection.response.status_code, rejection.reason)
     await rejection.response(scope, receive, send)

@@ -521,7 +521,7 @@ TFile = TypeVar("TFile", bound=IndexFile)
 
 
 class IndexWorkers:
-    """Worker processes that read files into an index and tidy it; `serve_index` is their program."""
+    """Worker processes that read files into an index and tidy it, by `serve_index`."""
 
     def __init__(self, factory: str, arguments: tuple[object, ...], max_workers: int = 1) -> None:
         """Start none yet; `factory` names the function that returns `serve_index(…)`."""
@@ -552,7 +552,9 @@ class IndexWorkers:
         self.has_read = True
         size = sum(entry.size for entry in batch)
         try:
-            answer = self._ask(request(batch), CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20))
+            answer = self._ask(
+                request(batch), CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20)
+            )
         except WorkerDied as died:
             if died.at_start:
                 raise Unusable from died
