@@ -325,7 +325,7 @@ def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
 
     monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
     monkeypatch.setattr(chunk_index_builder, "FACTORY", f"{__name__}:hostile_reader")
-    monkeypatch.setattr("rolltop.toolsets.retrieval.store.CPU_SECONDS", 0.5)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.index.workers.CPU_SECONDS", 0.5)
     monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     monkeypatch.setattr(worker_process, "WorkerProcess", start)
     kept.code.joinpath("quagga.py").write_text(HOSTILE.format(kind))

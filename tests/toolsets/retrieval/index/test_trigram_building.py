@@ -59,7 +59,7 @@ def test_a_file_that_ends_its_process_is_not_read_until_it_changes_and_is_found(
     code: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(trigram_build, "FACTORY", f"{builder.__name__}:hostile_reader")
-    monkeypatch.setattr("rolltop.toolsets.retrieval.store.CPU_SECONDS", 0.5)
+    monkeypatch.setattr("rolltop.toolsets.retrieval.index.workers.CPU_SECONDS", 0.5)
     monkeypatch.setattr(trigram_build, "read", None)  # nothing is read here
     indexed = Indexed(code.parent / "kept", code)
     for number in range(10):

@@ -15,7 +15,8 @@ from rolltop.core.errors import Unavailable
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
-from rolltop.toolsets.retrieval.store import Busy, IndexWorkers, batches, serve_index
+from rolltop.toolsets.retrieval.index.workers import IndexWorkers, serve_index
+from rolltop.toolsets.retrieval.store import Busy, batches
 from rolltop.workspace import FileStat, Root, Roots
 
 _BATCH_BYTES: Final = 2 << 20

@@ -16,12 +16,11 @@ from rolltop.toolsets.retrieval.index.trigram_file import (
     FileEntry,
     TrigramFile,
 )
+from rolltop.toolsets.retrieval.index.workers import IndexWorkers, serve_index
 from rolltop.toolsets.retrieval.store import (
     MAX_INTEGER,
     Growth,
-    IndexWorkers,
     batches,
-    serve_index,
 )
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary
 from rolltop.workspace.file_stat import is_open_for_writing, is_stable_state, state_of

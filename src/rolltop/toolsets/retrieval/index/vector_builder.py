@@ -21,7 +21,7 @@ from rolltop.toolsets.retrieval.index.vectors import (
     pack_vectors,
     text_to_embed,
 )
-from rolltop.toolsets.retrieval.store import NICE, PACKAGE
+from rolltop.toolsets.retrieval.index.workers import NICE, PACKAGE
 from rolltop.workspace import FileStat, Root, Roots
 
 # Vectors made before any search needs them: seconds to minutes of one core.
