@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolltop.toolsets.scratch.syntax import CheckRequest
 from rolltop.toolsets.scratch.syntax.checker import check_cell
-from rolltop.toolsets.scratch.syntax.json_text import find_positions, is_array, is_object
+from rolltop.toolsets.scratch.syntax.json_text import check, is_array, is_object
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -101,7 +101,11 @@ def test_a_number_of_any_size_is_one(language: str, number: str) -> None:
 def test_every_value_is_found_where_it_stands(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     wanted = paths(value)
-    offsets = find_positions(text, [path for path, _ in wanted]).offsets
+    (document,) = check(text, "json").documents
+    places = document.find_positions([path for path, _ in wanted])
+    lines = text.split("\n")
     for path, member in wanted:
-        assert json.JSONDecoder().raw_decode(text, offsets[path])[0] == member
+        line, column = places[path]
+        offset = sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+        assert json.JSONDecoder().raw_decode(text, offset)[0] == member
     assert check_cell(CheckRequest("json", text)).valid

@@ -6,12 +6,13 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from decimal import MAX_EMAX, Context, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from itertools import islice
+from typing import Any, Final, TypeGuard
 
+from .positions import DataValue, Event, find_positions, walk
 from .results import (
     MAX_DIAGNOSTICS,
     DataDocument,
@@ -21,14 +22,11 @@ from .results import (
     position_at,
 )
 
-if TYPE_CHECKING:
-    from .results import LineColumn, Path
-
 MAX_DEPTH: Final = 1000
 _NESTING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{},:"]+', re.DOTALL)
+_KINDS: Final = {"[": "sequence", "{": "mapping", "]": "end", "}": "end"}
 _CONSTANTS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
-_PATH: Final = "path"
 
 _MAX_DIGITS: Final = 4000  # Python refuses to write longer ones out
 _MAX_BITS: Final = 13_000
@@ -74,22 +72,30 @@ def _parse(content: str) -> SyntaxResult:
         return SyntaxResult(errors=[found])
     finally:
         sys.setrecursionlimit(allowed)
+    is_unique = "duplicate" not in remarks
+    find = partial(find_positions, content, _values, 0, paths_are_unique=is_unique)
     warnings = _find_warnings(content) if remarks else []
-    return SyntaxResult(
-        warnings=warnings, documents=[DataDocument(value, partial(_find_positions, content))]
-    )
+    return SyntaxResult(warnings=warnings, documents=[DataDocument(value, find)])
 
 
-def _find_positions(content: str, paths: Sequence[Path]) -> Mapping[Path, LineColumn]:
-    """Find the position of the value at each path; a path that is missing is left out."""
-    found = find_positions(content, paths).offsets
-    return {path: position_at(content, offset) for path, offset in found.items()}
+def _values(content: str) -> Iterator[DataValue]:
+    return walk(_events(content), lambda key: json.loads(key) if "\\" in key else key[1:-1])
+
+
+def _events(content: str) -> Iterator[Event]:
+    yield "document", 0, None
+    for token in _TOKEN.finditer(content):
+        yield _KINDS.get(token.group(), "scalar"), token.start(), token.group()
 
 
 def _find_warnings(content: str) -> list[Diagnostic]:
-    found = find_positions(content, [])
-    warnings = [duplicate_key(key, position_at(content, at)) for key, at in found.duplicates]
-    for name, at in found.constants[: MAX_DIAGNOSTICS - len(warnings)]:
+    repeated = (value for value in _values(content) if value.repeats)
+    warnings = [
+        duplicate_key(value.path[-1], position_at(content, value.key_at or 0))
+        for value in islice(repeated, MAX_DIAGNOSTICS)
+    ]
+    constants = ((name, at) for _kind, at, name in _events(content) if name in _CONSTANTS)
+    for name, at in islice(constants, MAX_DIAGNOSTICS - len(warnings)):
         message = f"{name} is not JSON; most other readers refuse it"
         warnings.append(Diagnostic(message, "JSON_NOT_A_NUMBER", *position_at(content, at)))
     return warnings
@@ -112,95 +118,6 @@ def _too_deep_at(content: str) -> int | None:
 
 def _capitalize(message: str) -> str:
     return message[:1].upper() + message[1:]
-
-
-@dataclass(slots=True)
-class JsonPositions:
-    """Offsets of the values asked for, of repeated keys, and of numbers JSON does not have."""
-
-    offsets: dict[Path, int] = field(default_factory=dict["Path", int])
-    duplicates: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-    constants: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-
-
-@dataclass(slots=True)
-class _Frame:
-    """An open array or object: the wanted paths below it, the position in it, its keys."""
-
-    wanted: dict[Any, Any] | None
-    index: int | None = None
-    key: str | None = None
-    keys: set[str] = field(default_factory=set[str])
-    expects_key: bool = False
-
-
-def find_positions(text: str, paths: Sequence[Path]) -> JsonPositions:
-    """Find positions in one pass over a text; if a key repeats, its last value counts."""
-    found = JsonPositions()
-    open_frames: list[_Frame] = []
-    root = _trie(paths)
-    for token in _TOKEN.finditer(text):
-        first = text[token.start()]
-        frame = open_frames[-1] if open_frames else None
-        if first in "]}":
-            open_frames.pop()
-        elif first == ",":
-            _next_member(frame)
-        elif first == ":":
-            continue
-        elif frame is not None and frame.expects_key:
-            _read_key(frame, token, found)
-        else:
-            wanted = root if frame is None else _child(frame)
-            _read_value(token, wanted, found)
-            if first == "[":
-                open_frames.append(_Frame(wanted, index=0))
-            elif first == "{":
-                open_frames.append(_Frame(wanted, expects_key=True))
-    return found
-
-
-def _trie(paths: Sequence[Path]) -> dict[Any, Any]:
-    """Turn paths into nested dicts; a path that ends at a node is in it."""
-    root: dict[Any, Any] = {}
-    for path in paths:
-        node = root
-        for step in path:
-            node = node.setdefault((step,), {})
-        node[_PATH] = path
-    return root
-
-
-def _child(frame: _Frame) -> dict[Any, Any] | None:
-    if frame.wanted is None:
-        return None
-    step = frame.key if frame.index is None else frame.index
-    return frame.wanted.get((step,))
-
-
-def _next_member(frame: _Frame | None) -> None:
-    if frame is None:
-        return
-    if frame.index is None:
-        frame.expects_key = True
-    else:
-        frame.index += 1
-
-
-def _read_key(frame: _Frame, token: re.Match[str], found: JsonPositions) -> None:
-    written = token.group()
-    key = json.loads(written) if "\\" in written else written[1:-1]
-    if key in frame.keys and len(found.duplicates) < MAX_DIAGNOSTICS:
-        found.duplicates.append((key, token.start()))
-    frame.keys.add(key)
-    frame.key, frame.expects_key = key, False
-
-
-def _read_value(token: re.Match[str], wanted: dict[Any, Any] | None, found: JsonPositions) -> None:
-    if wanted is not None and _PATH in wanted:
-        found.offsets[wanted[_PATH]] = token.start()
-    if token.group() in _CONSTANTS and len(found.constants) < MAX_DIAGNOSTICS:
-        found.constants.append((token.group(), token.start()))
 
 
 def is_object(value: object) -> TypeGuard[dict[Any, Any]]:

@@ -1,8 +1,14 @@
-"""YAML 1.2 by yaml-rs; positions of values by libyaml's events."""
+"""YAML 1.2 by yaml-rs; positions of values by libyaml's events.
+
+libyaml refuses some rare texts that are valid YAML 1.2; their values have the position 1, 1.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -10,6 +16,7 @@ import yaml
 import yaml_rs
 
 from .json_text import clamp_float, clamp_integer, is_array, is_object
+from .positions import DataValue, Event, find_positions, walk
 from .results import (
     MAX_DIAGNOSTICS,
     DataDocument,
@@ -19,7 +26,6 @@ from .results import (
     position_at,
     position_of_line,
 )
-from .yaml_positions import YamlPositions, key_text, walk
 
 # A document of our own in front makes the parser return a list of all documents, always.
 _PREAMBLE: Final = "--- 0\n...\n"
@@ -31,6 +37,20 @@ _UNPRINTABLE: Final = re.compile(
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
 _TAB_AFTER_KEY: Final = re.compile(r"(?<=\S):\t")
 _NO_SPACE: Final = "must be followed by a valid YAML whitespace"
+_TAGS: Final = "tag:yaml.org,2002:"
+_TYPED_SCALAR: Final = re.compile(
+    r"~|null|Null|NULL|true|True|TRUE|false|False|FALSE|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    r"|[-+]?\.?[0-9][\w.+-]*"
+)
+_KINDS: Final = {
+    yaml.DocumentStartEvent: "document",
+    yaml.MappingStartEvent: "mapping",
+    yaml.SequenceStartEvent: "sequence",
+    yaml.MappingEndEvent: "end",
+    yaml.SequenceEndEvent: "end",
+    yaml.ScalarEvent: "scalar",
+    yaml.AliasEvent: "scalar",
+}
 _REPEATED: Final = "duplicate mapping key"
 _REPEATED_SOMEWHERE: Final = "A key is given twice; the last value counts"
 _UNUSABLE_KEYS: Final = (
@@ -69,10 +89,9 @@ def _read(text: str) -> SyntaxResult:
                 raise
             syntax.warnings = _find_duplicate_keys(text)
             values = _load(text, yaml_rs.DuplicateKeyPolicy.LastWins)
-        positions = YamlPositions(text, paths_are_unique=not syntax.warnings)
+        find = partial(find_positions, text, _values, paths_are_unique=not syntax.warnings)
         syntax.documents = [
-            DataDocument(_as_json(value), positions.finder_for(at))
-            for at, value in enumerate(values)
+            DataDocument(_as_json(value), partial(find, at)) for at, value in enumerate(values)
         ]
     except TypeError:  # it is YAML, but Python cannot hold every key of it
         syntax.remarks = [Diagnostic(_UNUSABLE_KEYS, "SCHEMA_NOT_APPLIED")]
@@ -81,7 +100,7 @@ def _read(text: str) -> SyntaxResult:
 
 def _find_duplicate_keys(text: str) -> list[Diagnostic]:
     """Find repeated keys. Raises TypeError if keys differ that Python takes for one: 1 and true."""
-    repeated = (value for value in walk(text) if value.repeats)
+    repeated = (value for value in walk(_events(text), _key_of) if value.repeats)
     try:
         found = [
             duplicate_key(value.path[-1], position_at(text, value.key_at or 0))
@@ -92,6 +111,39 @@ def _find_duplicate_keys(text: str) -> list[Diagnostic]:
     if not found:
         raise TypeError("keys that Python cannot tell apart")
     return found
+
+
+def _values(text: str) -> Iterator[DataValue]:
+    """Yield the values in order, as far as libyaml reads the text."""
+    with suppress(yaml.YAMLError):
+        yield from walk(_events(text), _key_of)
+
+
+def _events(text: str) -> Iterator[Event]:
+    event: Any  # PyYAML's events are untyped
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        kind = _KINDS.get(event.__class__)
+        if kind:
+            yield kind, event.start_mark.index, event
+
+
+def _key_of(event: Any) -> str:  # noqa: ANN401  # as above
+    """Render a key as JSON can have it; what a plain scalar means is left to yaml-rs."""
+    if isinstance(event, yaml.AliasEvent):
+        return ""
+    text: str = event.value
+    if event.style or (event.tag or "").startswith(_TAGS) or not _TYPED_SCALAR.fullmatch(text):
+        return text or "null" if not event.style else text
+    return _key_text(yaml_rs.loads(text, parse_datetime=False))
+
+
+def _key_text(key: object) -> str:
+    """Render a key as JSON can have it. Raises TypeError for a collection."""
+    if isinstance(key, tuple | frozenset):
+        raise TypeError("a key is a collection")
+    if key is None or isinstance(key, bool):
+        return "null" if key is None else str(key).lower()
+    return str(clamp_integer(key)) if isinstance(key, int) else str(key)
 
 
 def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> list[Any]:
@@ -144,12 +196,12 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401  # any document
                 merged = {name: one for source in reversed(sources) for name, one in source.items()}
                 members = {**merged, **members}
             else:
-                members[key_text(key)] = converted
+                members[_key_text(key)] = converted
         return members
     if is_array(value):
         return [_as_json(member) for member in value]
     if isinstance(value, set):
-        return {key_text(member): None for member in cast("set[Any]", value)}
+        return {_key_text(member): None for member in cast("set[Any]", value)}
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, float):
