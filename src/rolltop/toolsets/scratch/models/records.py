@@ -60,18 +60,6 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class CellSummary:
-    """A cell without anything long."""
-
-    cell_id: str
-    index: int
-    language: str
-    version: int
-    tokens: int
-    tags: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Cell:
     """A stored cell; `content`, `json_schema` and `metadata` are None if not read."""
 

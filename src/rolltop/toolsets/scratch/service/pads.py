@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final
 
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
@@ -21,7 +21,6 @@ from rolltop.toolsets.scratch.models import (
 from rolltop.toolsets.scratch.models.records import (
     Cell,
     CellSelection,
-    CellSummary,
     Draft,
     Edit,
     Pad,
@@ -43,8 +42,6 @@ from rolltop.toolsets.scratch.service.cell_input import (
 )
 from rolltop.toolsets.scratch.service.text_edits import apply_edits
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-
-P = TypeVar("P", "CellSummary", "Cell")
 
 # The kinds of documents in the full-text index.
 PAD_KIND: Final = "scratch_pad"
@@ -304,7 +301,7 @@ def find_ids(
     pad_id = (
         _only_id("scratch_id", scratch_id, candidates) or scratch_id + _NO_ID[len(scratch_id) :]
     )
-    known = cell_rows.cell_summaries(tx, pad_id) if candidates and cell_ids else ()
+    known = cell_rows.outlines(tx, pad_id) if candidates and cell_ids else ()
     found: list[str] = []
     for given in cell_ids:
         some = [cell.cell_id for cell in known if cell.cell_id.startswith(given)]
@@ -371,7 +368,7 @@ def lock_pad(tx: Tx, scratch_id: str, if_version: int | None = None) -> Pad:
     return pad
 
 
-def select_cells(cells: Sequence[P], selection: CellSelection) -> list[P]:
+def select_cells(cells: Sequence[Cell], selection: CellSelection) -> list[Cell]:
     """Select cells in the order asked for, each once.
 
     Ids and indices name cells; with both, a cell must be among both. Raises NotFound for an
@@ -547,7 +544,7 @@ def _index_cells(
 def index_pad_with_cells(tx: Tx, pad: Pad) -> None:
     """Index a pad and all its cells, in batches."""
     _index_pad(tx, pad)
-    ids = [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
+    ids = [cell.cell_id for cell in cell_rows.outlines(tx, pad.scratch_id)]
     for some in batches(ids, _INDEX_BATCH_SIZE):
         _index_cells(tx, pad, cell_rows.get_cells(tx, pad.scratch_id, some))
 
@@ -556,7 +553,7 @@ def update_filters(tx: Tx, pad: Pad) -> None:
     """Update the filters of a pad's documents and those of its cells."""
     indexer.update_filters(tx, PAD_KIND, [pad.scratch_id], _filters(pad, pad.tags))
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for cell in cell_rows.cell_summaries(tx, pad.scratch_id):
+    for cell in cell_rows.outlines(tx, pad.scratch_id):
         alike[cell.tags].append(cell.cell_id)
     for tags, ids in alike.items():
         indexer.update_filters(tx, CELL_KIND, ids, _filters(pad, (*pad.tags, *tags)))
@@ -570,9 +567,7 @@ def unindex_cells(tx: Tx, cell_ids: Sequence[str]) -> None:
 def unindex_pad(tx: Tx, pad: Pad) -> None:
     """Remove a pad and its cells from the index."""
     indexer.drop(tx, PAD_KIND, [pad.scratch_id])
-    indexer.drop(
-        tx, CELL_KIND, [cell.cell_id for cell in cell_rows.cell_summaries(tx, pad.scratch_id)]
-    )
+    indexer.drop(tx, CELL_KIND, [cell.cell_id for cell in cell_rows.outlines(tx, pad.scratch_id)])
 
 
 def _filters(pad: Pad, tags: Iterable[str]) -> dict[str, str | Sequence[str]]:

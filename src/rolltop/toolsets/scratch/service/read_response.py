@@ -18,7 +18,7 @@ from rolltop.core.db import Tx
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
-from rolltop.toolsets.scratch.models.records import Cell, CellSelection, CellSummary, Pad
+from rolltop.toolsets.scratch.models.records import Cell, CellSelection, Pad
 from rolltop.toolsets.scratch.service import cursors
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
@@ -65,7 +65,7 @@ class PadView:
     pad: Pad
     metadata: JsonObject | None
     cell_tags: list[str]
-    selected: list[CellSummary]
+    selected: list[Cell]
     first: int
     cells: list[Cell]
     at: datetime
@@ -94,8 +94,8 @@ def read_pad(tx: Tx, scratch_id: str, selection: CellSelection, request: ReadReq
     Raises NotFound, UNAUTHORIZED, INVALID_INDEX.
     """
     pad = get_pad(tx, scratch_id, selection.namespaces)
-    summaries = cell_rows.cell_summaries(tx, scratch_id)
-    selected = select_cells(summaries, selection)
+    outlines = cell_rows.outlines(tx, scratch_id)
+    selected = select_cells(outlines, selection)
     first = cursors.resume_index([cell.cell_id for cell in selected], request.position)
     ids: list[str] = []
     tokens = 0
@@ -103,13 +103,10 @@ def read_pad(tx: Tx, scratch_id: str, selection: CellSelection, request: ReadReq
         if ids and request.budget and tokens > request.budget * _MARGIN:
             break
         ids.append(cell.cell_id)
-        tokens += cell.tokens
+        tokens += cell.stats.tokens
     metadata = _read_metadata(tx, pad) if request.with_metadata and request.with_header else None
-    tags = sorted({tag for cell in summaries for tag in cell.tags})
-    if ids == [cell.cell_id for cell in summaries]:
-        loaded = cell_rows.get_all_cells(tx, scratch_id)
-    else:
-        loaded = cell_rows.get_cells(tx, scratch_id, ids)
+    tags = sorted({tag for cell in outlines for tag in cell.tags})
+    loaded = cell_rows.get_cells(tx, scratch_id, ids)
     return PadView(pad, metadata, tags, selected, first, loaded, tx.now)
 
 

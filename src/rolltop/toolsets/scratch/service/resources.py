@@ -82,7 +82,7 @@ def _find_cell_ids(tx: Tx, prefix: str) -> list[str]:
     found = (
         cell.cell_id
         for pad in _newest_pads(tx, _MAX_PADS_WITH_CELLS)
-        for cell in cell_rows.cell_summaries(tx, pad.scratch_id)
+        for cell in cell_rows.outlines(tx, pad.scratch_id)
         if cell.cell_id.startswith(prefix)
     )
     return list(islice(found, _MAX_COMPLETIONS))

@@ -16,7 +16,6 @@ from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, JsonObject, sc
 from rolltop.toolsets.scratch.models.records import (
     Cell,
     CellSelection,
-    CellSummary,
     Draft,
     SchemaEntry,
     ValidationSummary,
@@ -150,7 +149,7 @@ def uses_schema(cell: Draft | Cell) -> bool:
     return cell.language in STRUCTURED_LANGUAGES and cell.json_schema is not None
 
 
-def attach_cell(result: JsonObject, cell: Cell | CellSummary) -> JsonObject:
+def attach_cell(result: JsonObject, cell: Cell) -> JsonObject:
     """Put the cell's index and id in front of its result."""
     return {"cell_index": cell.index, "cell_id": cell.cell_id, **result}
 

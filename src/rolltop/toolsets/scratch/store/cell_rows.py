@@ -13,7 +13,6 @@ from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.types import Identifier
 from rolltop.toolsets.scratch.models.records import (
     Cell,
-    CellSummary,
     Draft,
     Pad,
     TextStats,
@@ -31,14 +30,7 @@ _LONG_COLUMNS: Final = (cells.c.json_schema, cells.c.metadata)
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _PAD: Final = bindparam("pad", type_=Identifier)
 _IN_PAD: Final = (cells.c.user_id == _OWNER, cells.c.scratch_id == _PAD)
-_SUMMARY_COLUMNS: Final = (
-    *(cells.c.cell_id, cells.c.position, cells.c.language),
-    *(cells.c.version, cells.c.tokens, cells.c.tags),
-)
 _FAILED: Final = '{"valid":false,'  # how a ValidationSummary of errors begins as JSON
-_SUMMARIES: Final = CompiledStatement(
-    select(*_SUMMARY_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
-)
 _OUTLINES: Final = CompiledStatement(
     select(*_OUTLINE_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
 )
@@ -87,15 +79,6 @@ _MOVE: Final = CompiledStatement(
     .where(*_IN_PAD, cells.c.cell_id == _CELL)
     .values(position=bindparam("new_position"))
 )
-
-
-def cell_summaries(tx: Tx, scratch_id: str) -> list[CellSummary]:
-    """List a pad's cells without anything long, in order."""
-    rows = _SUMMARIES.rows(tx, _parameters(tx, scratch_id))
-    return [
-        CellSummary(cell_id, at, language, version, tokens, tuple(tags))
-        for cell_id, at, language, version, tokens, tags in rows
-    ]
 
 
 def outlines(tx: Tx, scratch_id: str) -> list[Cell]:
@@ -228,7 +211,7 @@ def move_cell(tx: Tx, cell: Cell, position: int) -> Cell:
 def reorder(tx: Tx, scratch_id: str, first: Iterable[str]) -> int:
     """Number a pad's cells from 0, of two at one place those of `first` first; return how many."""
     before = frozenset(first)
-    found = cell_summaries(tx, scratch_id)
+    found = outlines(tx, scratch_id)
     found.sort(key=lambda cell: (cell.index, cell.cell_id not in before))
     for position, cell in enumerate(found):
         if cell.index != position:
