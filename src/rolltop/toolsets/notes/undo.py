@@ -14,7 +14,12 @@ from rolltop.core.journal.undo import CHANGED, GONE, UndoConflict, text_of
 from rolltop.core.text.merge import merge_texts
 from rolltop.toolsets.notes.clients.note_object import base_object
 from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, BackendState, Content, NewNote, Note
-from rolltop.toolsets.notes.store.notebooks import Notebook, find_account
+from rolltop.toolsets.notes.store.notebooks import (
+    Notebook,
+    content_of,
+    content_values,
+    find_account,
+)
 
 Fields = dict[str, Any]
 
@@ -68,15 +73,7 @@ class _Undo:
         if self._find() is not None:
             return  # the backend had it still
         account = self._before["account"]
-        content = Content(
-            text=self._before["content"],
-            tags=tuple(self._before["tags"]),
-            trash=bool(self._before["trash"]),
-            modified=self._tx.now.timestamp(),
-            created=self._before["created"],
-            system_tags=tuple(self._before["system_tags"]),
-            extra=self._before["extra"],
-        )
+        content = content_of({**self._before, "modified": self._tx.now.timestamp()})
         state = BackendState("local" if account == LOCAL_ACCOUNT else "pending")
         new = NewNote(content, self._entry.ref, state)
         self._notebook(account).create([new], source="restore")
@@ -97,15 +94,7 @@ class _Undo:
                 if merged is None:
                     raise UndoConflict(self._entry.thing, CHANGED)
                 current[name] = merged
-        return replace(
-            note.content,
-            text=current["content"],
-            tags=tuple(current["tags"]),
-            trash=bool(current["trash"]),
-            created=current["created"],
-            system_tags=tuple(current["system_tags"]),
-            extra=current["extra"],
-        )
+        return content_of(current)
 
     def _find(self) -> Note | None:
         """Return the note as it is, in whichever account."""
@@ -139,13 +128,4 @@ def _unsent(note: Note) -> BackendState | None:
 
 
 def _fields_of(note: Note) -> Fields:
-    content = note.content
-    return {
-        "account": note.account,
-        "trash": content.trash,
-        "created": content.created,
-        "tags": list(content.tags),
-        "system_tags": list(content.system_tags),
-        "extra": dict(content.extra),
-        "content": content.text,
-    }
+    return {"account": note.account, **content_values(note.content)}

@@ -310,7 +310,7 @@ class Notebook:
             local_version=row["local_version"],
             server_version=row["server_version"],
             source=row["source"],
-            content=_content_of(row),
+            content=content_of(row),
             erased_at=row["gone_at"],
         )
 
@@ -326,8 +326,7 @@ class Notebook:
                 "source": version.source,
                 "size": len(version.content.text.encode()),
                 "gone_at": version.erased_at,
-                "content": version.content.text,
-                **_content_values(version.content),
+                **content_values(version.content),
             }
             for note_id, version in versions
         ]
@@ -528,6 +527,8 @@ def _title(text: str) -> str:
 
 
 def _note_values(note: Note) -> dict[str, Any]:
+    values = content_values(note.content)
+    del values["content"]  # of another table
     return {
         "number": note.number,
         "account": note.account,
@@ -537,13 +538,14 @@ def _note_values(note: Note) -> dict[str, Any]:
         "sync_state": note.backend.sync_state,
         "source": note.source,
         "title": _title(note.content.text),
-        **_content_values(note.content),
+        **values,
     }
 
 
-def _content_values(content: Content) -> dict[str, Any]:
-    """Columns of a note or a version for its content, the text apart."""
+def content_values(content: Content) -> dict[str, Any]:
+    """Return a content by the names of its columns."""
     return {
+        "content": content.text,
         "trash": content.trash,
         "modified": content.modified,
         "created": content.created,
@@ -565,14 +567,15 @@ def _note_of(row: Mapping[Any, Any]) -> Note:
         number=row["number"],
         account=row["account"],
         id=row["id"],
-        content=_content_of(row),
+        content=content_of(row),
         local_version=row["local_version"],
         source=row["source"],
         backend=BackendState(row["sync_state"], row["server_version"], row["base"]),
     )
 
 
-def _content_of(row: Mapping[Any, Any]) -> Content:
+def content_of(row: Mapping[Any, Any]) -> Content:
+    """Build a content from its columns and its text."""
     return Content(
         text=row["content"],
         tags=tuple(row["tags"]),
