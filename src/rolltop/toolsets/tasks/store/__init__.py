@@ -11,13 +11,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    Integer,
-    Select,
     String,
     Update,
     bindparam,
@@ -59,7 +56,6 @@ from rolltop.toolsets.tasks.store.tables import (
 Condition = ColumnElement[bool]
 _SEPARATOR: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
-_NOW: Final = bindparam("now", type_=UTCDateTime)
 _parent_alias: Final = tasks.alias("shown_parent")
 _shown_blocker_alias: Final = tasks.alias("shown_blocker")
 _blocker_alias: Final = tasks.alias("blocker")
@@ -126,8 +122,8 @@ def user_exists(tx: Tx, owner: str) -> bool:
 def get_task(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> Task | None:
     """Return the owner's task outside the trash, or in it; None if it is not there."""
     statement = _GET_DELETED if trash else _GET_TASK
-    found = _read_tasks(tx, statement, {"owner": owner, "wanted": task_id})
-    return found[0] if found else None
+    rows = statement.rows(tx, {"owner": owner, "wanted": task_id})
+    return next(iter(_tasks_of(tx, rows)), None)
 
 
 def get_for_update(tx: Tx, owner: str, task_id: str) -> Task | None:
@@ -147,25 +143,28 @@ def read_page(
     tx: Tx, owner: str, filters: TaskFilters, after: TaskSortKey | None, limit: int
 ) -> list[Task]:
     """Return up to `limit` of the owner's tasks after a place, newest first."""
-    given = _filter_values(tx, filters)
+    chosen = _SELECT_TASKS.where(*_filter_conditions(tx, owner, filters))
     if after is not None:
-        given |= {"after": after.id, "after_at": after.created_at}
-    values = {"owner": owner, "most": limit, **given}
-    return _read_tasks(tx, _page_statement(frozenset(given)), values)
+        place = tuple_(literal(after.created_at, UTCDateTime), literal(after.id, Identifier))
+        chosen = chosen.where(tuple_(tasks.c.created_at, tasks.c.id) < place)
+    rows = tx.execute(chosen.order_by(*NEWEST_FIRST).limit(limit), {"owner": owner})
+    return _tasks_of(tx, rows)
 
 
 def read_texts(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[tuple[str, str, str | None]]:
     """Yield id, title and description of the owner's tasks, newest first."""
-    given = _filter_values(tx, filters)
-    rows = tx.execute(_texts_statement(frozenset(given)), {"owner": owner, **given})
-    for row in rows.yield_per(_TEXTS_AT_ONCE):
+    texts = select(tasks.c.id, tasks.c.title, tasks.c.description).where(
+        *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
+    )
+    for row in tx.execute(texts.order_by(*NEWEST_FIRST)).yield_per(_TEXTS_AT_ONCE):
         yield row.id, row.title, row.description
 
 
 def read_tasks(tx: Tx, owner: str, task_ids: Sequence[str]) -> list[Task]:
     """Return those of the tasks that are visible, in the order of the ids."""
     values = {"owner": owner, "some": list(task_ids)}
-    found = {task.id: task for task in _read_tasks(tx, _SOME_TASKS, values)} if task_ids else {}
+    rows = _SOME_TASKS.rows(tx, values) if task_ids else ()
+    found = {task.id: task for task in _tasks_of(tx, rows)}
     return [found[task_id] for task_id in task_ids if task_id in found]
 
 
@@ -173,18 +172,24 @@ def best_ready_tasks(
     tx: Tx, owner: str, filters: TaskFilters = _NO_FILTERS, limit: int = 1
 ) -> list[Task]:
     """Return the owner's ready tasks that come first: the most urgent, due first, oldest."""
-    given = _filter_values(tx, filters)
-    values = {"owner": owner, "now": tx.now, "most": limit, **given}
-    return _read_tasks(tx, _best_ready_statement(frozenset(given)), values)
+    ready = (ready_index_condition, *_ready_conditions(owner, tx.now))
+    chosen = _SELECT_TASKS.where(*ready, *_filter_conditions(tx, owner, filters))
+    rows = tx.execute(chosen.order_by(*next_task_order).limit(limit), {"owner": owner})
+    return _tasks_of(tx, rows)
 
 
 def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[list[str], list[str]]:
     """Return the ids of the owner's pending tasks that were claimed, and of the blocked others."""
-    given = _filter_values(tx, filters)
-    rows = _open_statement(frozenset(given)).rows(tx, {"owner": owner, **given})
+    was_claimed = tasks.c.claimed_until.is_not(None)
+    open_tasks = select(tasks.c.id, was_claimed).where(
+        *(tasks.c.user_id == owner, ready_index_condition),
+        *_filter_conditions(tx, owner, filters),
+        was_claimed | _is_blocked(owner),
+    )
     begun, blocked = list[str](), list[str]()
-    for task_id, was_claimed in rows:
-        (begun if was_claimed else blocked).append(task_id)
+    for row in tx.execute(open_tasks.order_by(*next_task_order)):
+        task_id, is_begun = tuple(row)
+        (begun if is_begun else blocked).append(task_id)
     return begun, blocked
 
 
@@ -195,17 +200,14 @@ def with_evidence(
 
     With `to_reopen` those completed ones that are reopened where it changes.
     """
-    given = _filter_values(tx, filters)
-    has_evidence = text("evidence IS NOT NULL")
     mine = select(tasks.c.id).where(
-        *(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None), has_evidence),
-        *_filter_conditions(frozenset(given)),
+        *(*visible_conditions(owner), text("evidence IS NOT NULL")),
+        *_filter_conditions(tx, owner, filters),
     )
     if to_reopen:
         mine = mine.where(tasks.c.status == "completed", tasks.c.reopen_on_change)
     newest = mine.order_by(tasks.c.updated_at.desc()).limit(limit)
-    found = tx.execute(newest, {"owner": owner, **given}).scalars()
-    return read_tasks(tx, owner, list(found))
+    return read_tasks(tx, owner, list(tx.execute(newest).scalars()))
 
 
 def owners_to_reopen(tx: Tx) -> list[str]:
@@ -223,12 +225,17 @@ def count_waiting(
 
     The last value is the end of the lease that ends first.
     """
-    given = _filter_values(tx, filters)
-    statement = _waiting_statement(frozenset(given))
-    claimed, blocked, overdue, until = statement.rows(tx, {"owner": owner, "now": tx.now, **given})[
-        0
-    ]
-    return claimed or 0, blocked or 0, overdue or 0, until
+    claimed = _is_claimed(tx.now)
+    counted = (claimed, ~claimed & _is_blocked(owner), tasks.c.due_at < tx.now)
+    waiting = select(
+        *(func.coalesce(func.sum(case((one, 1), else_=0)), 0) for one in counted),
+        func.min(case((claimed, tasks.c.claimed_until))),
+    ).where(
+        *(tasks.c.user_id == owner, ready_index_condition),
+        *_filter_conditions(tx, owner, filters),
+    )
+    claims, blocks, overdue, until = tuple(tx.execute(waiting).one())
+    return claims, blocks, overdue, until
 
 
 def ids_between(tx: Tx, owner: str, first: str, last: str, limit: int, *, trash: bool) -> list[str]:
@@ -265,19 +272,17 @@ def visible_conditions(owner: str) -> tuple[Condition, ...]:
     return (tasks.c.user_id == owner, tasks.c.deleted_at.is_(None))
 
 
-def ready_conditions(
-    owner: str | ColumnElement[str], now: datetime | ColumnElement[datetime]
-) -> tuple[Condition, ...]:
+def _ready_conditions(owner: str, now: datetime) -> tuple[Condition, ...]:
     """Return the conditions of a ready task: pending, not claimed, waiting for no pending task."""
     return (tasks.c.status == "pending", ~_is_claimed(now), ~_is_blocked(owner))
 
 
-def _is_claimed(now: datetime | ColumnElement[datetime]) -> Condition:
+def _is_claimed(now: datetime) -> Condition:
     """Return the condition that a claim of a pending task runs."""
     return tasks.c.claimed_until.is_not(None) & (tasks.c.claimed_until > now)
 
 
-def _is_blocked(owner: str | ColumnElement[str]) -> Condition:
+def _is_blocked(owner: str) -> Condition:
     # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
     status = (
         select(_blocker_alias.c.status)
@@ -301,117 +306,29 @@ def _is_blocked(owner: str | ColumnElement[str]) -> Condition:
     )
 
 
-def _filter_values(tx: Tx, filters: TaskFilters) -> dict[str, Any]:
-    """Return the values of the filters that are given, by the names of their conditions."""
-    asked: dict[str, Any] = {
-        "status": filters.status,
-        "now": tx.now if filters.ready else None,
-        "parent": filters.parent_id,
-        "due": filters.due_before,
-        "tag": filters.tag,
-        "project": filters.project,
-        "own_project": filters.own_project,
-        "assignee": filters.assignee,
-        "others": list(filters.others) or None,
-        "changed_after": filters.changed_after,
-    }
-    if filters.all_tags:
-        asked |= {"all_tags": list(filters.all_tags), "tag_count": len(filters.all_tags)}
-    return {name: value for name, value in asked.items() if value is not None}
+def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Condition]:
+    """Yield the conditions of the filters that are given."""
+    for name in ("status", "parent_id", "project", "assignee"):
+        if (value := getattr(filters, name)) is not None:
+            yield tasks.c[name] == value
+    if filters.ready:
+        yield from _ready_conditions(owner, tx.now)
+    if filters.due_before is not None:
+        yield tasks.c.due_at < filters.due_before
+    if filters.changed_after is not None:
+        yield tasks.c.updated_at > filters.changed_after
+    for tag in filter(None, (filters.tag, *filters.all_tags)):
+        tagged = select(task_tags.c.task_id).where(task_tags.c.user_id == owner)
+        yield tasks.c.id.in_(tagged.where(task_tags.c.tag == tag))
+    if filters.own_project is not None:
+        yield or_(tasks.c.project == filters.own_project, tasks.c.project.is_(None))
+    if filters.others:
+        yield or_(tasks.c.assignee.is_(None), tasks.c.assignee.not_in(filters.others))
 
 
-def _filter_conditions(given: frozenset[str]) -> list[Condition]:
-    """Return the conditions that those values stand for."""
-    tagged = select(task_tags.c.task_id).where(
-        task_tags.c.user_id == _OWNER, task_tags.c.tag == bindparam("tag")
-    )
-    place = tuple_(bindparam("after_at", type_=UTCDateTime), bindparam("after", type_=Identifier))
-    others = bindparam("others", expanding=True, type_=String)
-    with_all_tags = (
-        select(task_tags.c.task_id)
-        .where(
-            task_tags.c.user_id == _OWNER,
-            task_tags.c.tag.in_(bindparam("all_tags", expanding=True, type_=task_tags.c.tag.type)),
-        )
-        .group_by(task_tags.c.task_id)
-        .having(func.count() == bindparam("tag_count", type_=Integer))
-    )
-    conditions: dict[str, tuple[Condition, ...]] = {
-        "status": (tasks.c.status == bindparam("status"),),
-        "now": ready_conditions(_OWNER, _NOW),
-        "parent": (tasks.c.parent_id == bindparam("parent"),),
-        "due": (tasks.c.due_at < bindparam("due"),),
-        "tag": (tasks.c.id.in_(tagged),),
-        "project": (tasks.c.project == bindparam("project"),),
-        "own_project": (
-            or_(tasks.c.project == bindparam("own_project"), tasks.c.project.is_(None)),
-        ),
-        "assignee": (tasks.c.assignee == bindparam("assignee"),),
-        "others": (or_(tasks.c.assignee.is_(None), tasks.c.assignee.not_in(others)),),
-        "changed_after": (tasks.c.updated_at > bindparam("changed_after", type_=UTCDateTime),),
-        "all_tags": (tasks.c.id.in_(with_all_tags),),
-        "after": (tuple_(tasks.c.created_at, tasks.c.id) < place,),
-    }
-    return [one for name, some in conditions.items() if name in given for one in some]
-
-
-@cache
-def _page_statement(given: frozenset[str]) -> CompiledStatement:
-    """Read a page of tasks by the filters that are given."""
-    most = bindparam("most", type_=Integer)
-    chosen = _SELECT_TASKS.where(*_filter_conditions(given))
-    return CompiledStatement(chosen.order_by(*NEWEST_FIRST).limit(most))
-
-
-@cache
-def _texts_statement(given: frozenset[str]) -> Select[Any, Any, Any]:
-    """Read the texts of all tasks by the filters that are given."""
-    return (
-        select(tasks.c.id, tasks.c.title, tasks.c.description)
-        .where(tasks.c.user_id == _OWNER, tasks.c.deleted_at.is_(None), *_filter_conditions(given))
-        .order_by(*NEWEST_FIRST)
-    )
-
-
-@cache
-def _best_ready_statement(given: frozenset[str]) -> CompiledStatement:
-    """Read the next tasks."""
-    ready = (ready_index_condition, *ready_conditions(_OWNER, _NOW), *_filter_conditions(given))
-    most = bindparam("most", type_=Integer)
-    return CompiledStatement(_SELECT_TASKS.where(*ready).order_by(*next_task_order).limit(most))
-
-
-@cache
-def _open_statement(given: frozenset[str]) -> CompiledStatement:
-    """Read which pending tasks were claimed or are blocked."""
-    was_claimed = tasks.c.claimed_until.is_not(None)
-    return CompiledStatement(
-        select(tasks.c.id, was_claimed)
-        .where(
-            *(tasks.c.user_id == _OWNER, ready_index_condition, *_filter_conditions(given)),
-            was_claimed | _is_blocked(_OWNER),
-        )
-        .order_by(*next_task_order)
-    )
-
-
-@cache
-def _waiting_statement(given: frozenset[str]) -> CompiledStatement:
-    """Count pending tasks that are not ready, by why."""
-    claimed = _is_claimed(_NOW)
-    counted = (claimed, ~claimed & _is_blocked(_OWNER), tasks.c.due_at < _NOW)
-    return CompiledStatement(
-        select(
-            *(func.sum(case((one, 1), else_=0)) for one in counted),
-            func.min(case((claimed, tasks.c.claimed_until))),
-        ).where(tasks.c.user_id == _OWNER, ready_index_condition, *_filter_conditions(given))
-    )
-
-
-def _read_tasks(tx: Tx, statement: CompiledStatement, values: Mapping[str, Any]) -> list[Task]:
-    """Return the tasks of a narrowed `_SELECT_TASKS`."""
-    named = (dict(zip(_COLUMN_NAMES, row, strict=True)) for row in statement.rows(tx, values))
-    return [_task_of_row(row, tx.now) for row in named]
+def _tasks_of(tx: Tx, rows: Iterable[Any]) -> list[Task]:
+    """Return the tasks of the rows of a narrowed `_SELECT_TASKS`."""
+    return [_task_of_row(dict(zip(_COLUMN_NAMES, row, strict=True)), tx.now) for row in rows]
 
 
 def _task_of_row(row: dict[str, Any], now: datetime) -> Task:
@@ -490,7 +407,7 @@ def claim_task(
     tx: Tx, owner: str, task_id: str, values: Mapping[str, Any], *, force: bool = False
 ) -> bool:
     """Claim a ready task; whether it was one. With `force` another's claim is no obstacle."""
-    ready = ready_conditions(owner, tx.now)
+    ready = _ready_conditions(owner, tx.now)
     if force:
         ready = (tasks.c.status == "pending", ~_is_blocked(owner))
     return _has_changed_row(tx, _update_statement(tx, owner, task_id, *ready).values(**values))
