@@ -6,9 +6,10 @@ A write that happened is never refused for its answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core import logging, pagination
 from rolltop.core.addresses import full_address, record_address
@@ -26,13 +27,21 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-W = TypeVar("W", bound="PadWrite | None")
 Results = list["JsonObject | None"]
 
 _LARGE_CHARACTERS: Final = 1 << 15  # longer texts are measured on a worker thread
 _MAX_ATTEMPTS: Final = 5  # how often an edit is validated again because another call overtook it
 _ENVELOPE_TOKENS: Final = 120  # what stands around a thing, with the call that continues
 _FINDINGS: Final = ("errors", "warnings")
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What an answer shows of a write beside the pad: results by cell, its one cell, an outcome."""
+
+    results: Sequence[JsonObject | None] = ()
+    one: bool = False
+    outcome: JsonObject = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -61,10 +70,7 @@ class PadWriter:
         drafts, results = await self.service.validation.check_drafts(self.call, drafts, entries)
         reads = self.service.pending_access_times(self.call.principal.user_id)
         fields = (change, entries, drafts, limits, reads)
-        written = await self.call.write_once(
-            partial(self._render, results), self._reading_back(pads.create_pad), pad_id, *fields
-        )
-        return self._answer(written, results)
+        return await self._write(_Shown(results), pads.create_pad, pad_id, *fields)
 
     async def update_pad(
         self,
@@ -83,14 +89,13 @@ class PadWriter:
                 "Call scratch_update again with what to change.",
             )
         (pad_id,) = await self.service.find_ids(self.call, scratch_id)
-        return self._answer(await self._write(pads.update_pad, pad_id, change, if_version))
+        return await self._write(_Shown(), pads.update_pad, pad_id, change, if_version)
 
     async def restore_pad(self, scratch_id: str) -> JsonObject:
         """Restore a pad from the trash."""
         (pad_id,) = await self.service.find_ids(self.call, scratch_id, trashed=True)
         reads = self.service.pending_access_times(self.call.principal.user_id)
-        written = await self._write(pads.restore_pad, pad_id, self.service.limits, reads)
-        return self._answer(written)
+        return await self._write(_Shown(), pads.restore_pad, pad_id, self.service.limits, reads)
 
     async def append_cell(
         self, scratch_id: str, cell: CellInput, if_version: int | None
@@ -98,15 +103,8 @@ class PadWriter:
         """Append a cell to a pad."""
         (pad_id,) = await self.service.find_ids(self.call, scratch_id)
         draft, results = await self._parse_cell(pad_id, cell)
-        written = await self.call.write_once(
-            partial(self._render, results, one=True),
-            self._reading_back(pads.append_cell),
-            pad_id,
-            draft,
-            if_version,
-            self.service.limits,
-        )
-        return self._answer(written, results, one=True)
+        fields = (draft, if_version, self.service.limits)
+        return await self._write(_Shown(results, one=True), pads.append_cell, pad_id, *fields)
 
     async def replace_cell(
         self,
@@ -125,10 +123,8 @@ class PadWriter:
         ids = await self.service.find_ids(self.call, scratch_id, [cell_id] if cell_id else [])
         pad_id, named = ids[0], ids[-1] if cell_id else None
         draft, results = await self._parse_cell(pad_id, cell)
-        written = await self._write(
-            pads.replace_cell, pad_id, named, position, draft, new_position, if_version
-        )
-        return self._answer(written, results, one=True)
+        fields = (named, position, draft, new_position, if_version)
+        return await self._write(_Shown(results, one=True), pads.replace_cell, pad_id, *fields)
 
     async def edit_cell(
         self, scratch_id: str, cell_id: str, given: Sequence[EditInput], if_version: int | None
@@ -140,28 +136,26 @@ class PadWriter:
         """
         pad_id, named = await self.service.find_ids(self.call, scratch_id, [cell_id])
         edits, limits = cell_input.parse_edits(given), self.service.limits
-        results: Results = []
         for _ in range(_MAX_ATTEMPTS):
             cell = await self.call.read(pads.get_cell, pad_id, named, if_version)
             # Edits can make a long text of a short one.
             edited = await self.call.run_in_thread(pads.edit_draft, cell, edits, limits)
             draft, results = await self._validate_draft(pad_id, edited)
-            written = await self._write(pads.put_edited_cell, pad_id, named, draft, cell.version)
-            if written is not None:
-                break
-        else:
-            results = []
-            written = await self._write(pads.edit_cell, pad_id, named, edits, if_version, limits)
-        return self._answer(written, results, one=True)
+            shown, fields = _Shown(results, one=True), (named, draft, cell.version)
+            with suppress(pads.CellOvertaken):
+                return await self._write(shown, pads.put_edited_cell, pad_id, *fields)
+        fallback = (named, edits, if_version, limits)
+        return await self._write(_Shown(one=True), pads.edit_cell, pad_id, *fallback)
 
     async def delete_cell(
         self, scratch_id: str, cell_id: str, if_version: int | None
     ) -> JsonObject:
         """Delete a cell."""
         pad_id, named = await self.service.find_ids(self.call, scratch_id, [cell_id])
-        written = await self._write(pads.delete_cell, pad_id, named, if_version)
+        shown = _Shown(outcome={"cell_id": named, "deleted": True})
+        answer = await self._write(shown, pads.delete_cell, pad_id, named, if_version)
         self.call.app.notify_changed(self.call.principal, full_address("cell", named))
-        return self._answer(written, outcome={"cell_id": named, "deleted": True})
+        return answer
 
     async def _parse_cell(self, scratch_id: str, cell: CellInput) -> tuple[Draft, Results]:
         """Check a cell that is to be stored, and validate it if it asks for that."""
@@ -188,39 +182,15 @@ class PadWriter:
         return await self.call.run_in_thread(function, *args, **kwargs)
 
     async def _write(
-        self, write: Callable[Concatenate[Tx, P], W], *args: P.args, **kwargs: P.kwargs
-    ) -> W:
-        return await self.call.write(self._reading_back(write), *args, **kwargs)
-
-    def _reading_back(
-        self, write: Callable[Concatenate[Tx, P], W]
-    ) -> Callable[Concatenate[Tx, P], W]:
-        """Return a write that reads the pad back in its transaction if all of it is answered."""
-        settings = self.call.app.settings
-        with_cells = settings["names"] == "seed"
-        if not (with_cells or self.verbose or settings["scratch.write_answers"] == "full"):
-            return write
-
-        def write_and_read(tx: Tx, *args: P.args, **kwargs: P.kwargs) -> W:
-            written = write(tx, *args, **kwargs)
-            if written is None:
-                return written
-            whole = read_whole(tx, written.pad, with_cells=with_cells)
-            if not with_cells:
-                whole["cells"] = [_cell_data(cell) for cell in written.cells]
-            return cast("W", replace(written, whole=whole))
-
-        return write_and_read
-
-    def _answer(
         self,
-        written: PadWrite,
-        results: Results | None = None,
-        *,
-        one: bool = False,
-        outcome: JsonObject | None = None,
+        shown: _Shown,
+        write: Callable[Concatenate[Tx, P], PadWrite],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> JsonObject:
-        """Notify listeners and log evictions, then render the write's answer."""
+        """Write, notify listeners and log evictions, then render the write's answer."""
+        render = partial(self._render, shown)
+        written = await self.call.write_once(render, self._reading_back(write), *args, **kwargs)
         app, caller = self.call.app, self.call.principal
         notify_pad(self.call, written.pad.scratch_id)
         for cell in written.cells:
@@ -229,25 +199,35 @@ class PadWriter:
             log_evicted(
                 app.settings["scratch.eviction_policy"], caller.user_id, len(written.evicted)
             )
-        return self._render(results, written, one=one, outcome=outcome)
+        return render(written)
 
-    def _render(
-        self,
-        results: Results | None,
-        written: PadWrite,
-        *,
-        one: bool = False,
-        outcome: JsonObject | None = None,
-    ) -> JsonObject:
+    def _reading_back(
+        self, write: Callable[Concatenate[Tx, P], PadWrite]
+    ) -> Callable[Concatenate[Tx, P], PadWrite]:
+        """Return a write that reads the pad back in its transaction if all of it is answered."""
+        settings = self.call.app.settings
+        with_cells = settings["names"] == "seed"
+        if not (with_cells or self.verbose or settings["scratch.write_answers"] == "full"):
+            return write
+
+        def write_and_read(tx: Tx, *args: P.args, **kwargs: P.kwargs) -> PadWrite:
+            written = write(tx, *args, **kwargs)
+            whole = read_whole(tx, written.pad, with_cells=with_cells)
+            if not with_cells:
+                whole["cells"] = [_cell_data(cell) for cell in written.cells]
+            return replace(written, whole=whole)
+
+        return write_and_read
+
+    def _render(self, shown: _Shown, written: PadWrite) -> JsonObject:
         """Render a write's answer around its outcome."""
         located = [
             validation_runner.attach_cell(result, cell)
-            for result, cell in zip(results or (), written.cells, strict=False)
+            for result, cell in zip(shown.results, written.cells, strict=False)
             if result is not None
         ]
-        if one:
-            outcome = {"cell_id": written.cells[0].cell_id}
-        return _fit_answer(written, outcome or {}, located, self.call.budget)
+        outcome = {"cell_id": written.cells[0].cell_id} if shown.one else shown.outcome
+        return _fit_answer(written, outcome, located, self.call.budget)
 
 
 def log_evicted(policy: str, user_id: str, count: int) -> None:

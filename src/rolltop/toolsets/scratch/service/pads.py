@@ -54,6 +54,10 @@ _NO_ID: Final = str(uuid.UUID(int=0))
 _MAX_POSITION: Final = 1 << 31  # no database counts cells further than that
 
 
+class CellOvertaken(Exception):
+    """Another call wrote the cell between a read and a write."""
+
+
 def create_pad(
     tx: Tx,
     scratch_id: str | None,
@@ -216,13 +220,13 @@ def edit_draft(cell: Cell, edits: Sequence[Edit], limits: PadLimits) -> Draft:
     )
 
 
-def put_edited_cell(
-    tx: Tx, scratch_id: str, cell_id: str, draft: Draft, version: int
-) -> PadWrite | None:
-    """Write an edited cell; None if the cell is no longer at that version."""
+def put_edited_cell(tx: Tx, scratch_id: str, cell_id: str, draft: Draft, version: int) -> PadWrite:
+    """Write an edited cell. Raises CellOvertaken if the cell is no longer at that version."""
     pad = lock_pad(tx, scratch_id)
     cell = _find_cell(tx, scratch_id, cell_id)
-    return _update_cell(tx, pad, cell, draft) if cell.version == version else None
+    if cell.version != version:
+        raise CellOvertaken
+    return _update_cell(tx, pad, cell, draft)
 
 
 def edit_cell(
