@@ -6,8 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.context import AppContext
-from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL
-from rolltop.core.settings import Settings
+from rolltop.core.expiry import FIRST_PURGE_DELAY, PURGE_INTERVAL, purge_expired
 from rolltop.core.tools import Job
 from rolltop.toolsets.scratch.models import SERVICE
 
@@ -19,13 +18,14 @@ _EMBED_INTERVAL: Final = 2.0
 
 
 def _service(app: AppContext) -> ScratchService:
-    service: ScratchService = app.load_service(SERVICE)
-    return service
+    return app.load_service(SERVICE)
 
 
 async def purge_trash(app: AppContext) -> None:
     """Delete what went into any user's trash 30 days ago or earlier."""
-    await _service(app).purge_trash()
+    from rolltop.toolsets.scratch.store import pad_rows  # noqa: PLC0415  # loads SQLAlchemy
+
+    await purge_expired(app, "pads in the trash", pad_rows.purge_trash)
 
 
 async def write_access_times(app: AppContext) -> None:
@@ -50,13 +50,9 @@ def close(app: AppContext) -> None:
         _service(app).close()
 
 
-def _eviction_interval(settings: Settings) -> float:
-    return settings["scratch.preempt_interval"]
-
-
 JOBS: Final = (
     Job("scratch.purge_trash", PURGE_INTERVAL, purge_trash, FIRST_PURGE_DELAY),
     Job("scratch.note_accesses", _ACCESS_WRITE_INTERVAL, write_access_times),
-    Job("scratch.sweep", _eviction_interval, evict_idle_pads),
+    Job("scratch.sweep", lambda settings: settings["scratch.preempt_interval"], evict_idle_pads),
     Job("scratch.embed", _EMBED_INTERVAL, embed),
 )

@@ -57,8 +57,7 @@ Edits = Annotated[
 
 
 def _service(call: CallContext) -> ScratchService:
-    service: ScratchService = call.app.load_service(SERVICE)
-    return service
+    return call.app.load_service(SERVICE)
 
 
 def _writer(call: CallContext, *, verbose: bool) -> PadWriter:

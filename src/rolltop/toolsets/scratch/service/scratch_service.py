@@ -14,7 +14,6 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.cursor import filtered_kind
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument, RolltopError
-from rolltop.core.expiry import purge_expired
 from rolltop.core.fulltext import FoundText, TextQuery
 from rolltop.core.journal.history import Entry
 from rolltop.core.pagination import Page, TextPage, format_timestamp
@@ -351,10 +350,6 @@ class ScratchService:
         else:
             entry = await call.read(pads.get_schema, pad_id, named)
         return answer(entry)
-
-    async def purge_trash(self) -> None:
-        """Delete what went into any user's trash 30 days ago or earlier."""
-        await purge_expired(self._app, "pads in the trash", pad_rows.purge_trash)
 
     async def evict_idle_pads(self) -> None:
         """Evict every user's pads that were idle for longer than the setting allows."""

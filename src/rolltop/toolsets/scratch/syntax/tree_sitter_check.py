@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -14,29 +14,20 @@ from tree_sitter import Node, Tree
 from . import grammar_gaps, grammar_queries
 from .results import Diagnostic, SyntaxResult, syntax_error
 
-
-def _c_language() -> object:
-    return import_module("tree_sitter_c").language()
-
-
-def _cpp_language() -> object:
-    return import_module("tree_sitter_cpp").language()
-
-
-# The ways to read a language, tried in this order; each is imported when first needed.
-_GRAMMARS: Final[dict[str, tuple[Callable[[], object], ...]]] = {
-    "py": (lambda: import_module("tree_sitter_python").language(),),
-    "rs": (lambda: import_module("tree_sitter_rust").language(),),
-    "c": (_c_language,),
-    "h": (_c_language, _cpp_language),
-    "cpp": (_cpp_language,),
-    "hpp": (_cpp_language,),
-    "sh": (lambda: import_module("tree_sitter_bash").language(),),
-    "java": (lambda: import_module("tree_sitter_java").language(),),
-    "go": (lambda: import_module("tree_sitter_go").language(),),
-    "rb": (lambda: import_module("tree_sitter_ruby").language(),),
-    "php": (lambda: import_module("tree_sitter_php").language_php(),),
-    "cs": (lambda: import_module("tree_sitter_c_sharp").language(),),
+# The grammars of a language, tried in this order; each is imported when first needed.
+_GRAMMARS: Final = {
+    "py": ("python",),
+    "rs": ("rust",),
+    "c": ("c",),
+    "h": ("c", "cpp"),
+    "cpp": ("cpp",),
+    "hpp": ("cpp",),
+    "sh": ("bash",),
+    "java": ("java",),
+    "go": ("go",),
+    "rb": ("ruby",),
+    "php": ("php",),
+    "cs": ("c_sharp",),
 }
 _MAX_DIAGNOSTICS: Final = 10
 _OPENERS: Final = {"(": ")", "[": "]", "{": "}"}
@@ -133,8 +124,10 @@ def _unbalanced_block(content: str) -> Diagnostic | None:
 
 
 @cache
-def _parser(grammar: Callable[[], object]) -> tree_sitter.Parser:
-    return tree_sitter.Parser(tree_sitter.Language(grammar()))
+def _parser(grammar: str) -> tree_sitter.Parser:
+    module = import_module(f"tree_sitter_{grammar}")
+    language: object = module.language_php() if grammar == "php" else module.language()
+    return tree_sitter.Parser(tree_sitter.Language(language))
 
 
 def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:
