@@ -15,7 +15,7 @@ from rolltop.core import token_counter
 from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.input_checks import task_filters
-from rolltop.toolsets.tasks.models import FilterInput, TaskSortKey
+from rolltop.toolsets.tasks.models import FilterInput
 from tests.contracts.statements import watched
 from tests.desks import make_desk
 from tests.toolsets.tasks.caller import Caller
@@ -268,7 +268,7 @@ def test_every_page_is_read_along_an_index_in_its_order(
     """A page then costs the same at any depth: nothing is sorted, nothing read through."""
 
     def plan(tx: Tx) -> list[str]:
-        after = TaskSortKey(tx.now, "00000000-0000-4000-8000-000000000000")
+        after = (tx.now, "00000000-0000-4000-8000-000000000000")
         with watched() as statements:
             wanted = replace(
                 task_filters(filters, lambda text, _name: text), own_project=filters.project

@@ -336,7 +336,7 @@ class Histories(RuleBasedStateMachine):
             shown += [task.id for task in found]
             if not more:
                 break
-            cursor = cursors.encode(filters.cursor_kind(), [found[-1].sort_key.text])
+            cursor = cursors.encode(filters.cursor_kind(), [found[-1].place])
         assert shown == expected
 
     @invariant()

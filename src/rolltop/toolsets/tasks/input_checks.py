@@ -24,7 +24,6 @@ from rolltop.toolsets.tasks.models import (
     FilterInput,
     TaskFilters,
     TaskInput,
-    TaskSortKey,
 )
 
 if TYPE_CHECKING:
@@ -186,12 +185,12 @@ def task_filters(filters: FilterInput, find_id: FindId) -> TaskFilters:
     )
 
 
-def sort_key(text: str, kind: str) -> TaskSortKey:
-    """Return the sort key in a cursor. Raises InvalidArgument (INVALID_CURSOR)."""
+def place(text: str, kind: str) -> tuple[datetime, str]:
+    """Return the place in a cursor: a task's moment and id. Raises InvalidArgument."""
     values = cursors.decode(kind, text)
     try:
         (packed,) = values
-        return TaskSortKey.parse(packed)
+        return cursors.unpack_moment(packed)
     except (ValueError, TypeError, OverflowError):
         raise cursors.invalid_cursor("INVALID_CURSOR") from None
 

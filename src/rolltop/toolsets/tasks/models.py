@@ -203,24 +203,6 @@ class CommentPart:
 
 
 @dataclass(frozen=True)
-class TaskSortKey:
-    """A task's place in a list: newest first by creation, then by id."""
-
-    created_at: datetime
-    id: str
-
-    @property
-    def text(self) -> str:
-        """The place in 32 characters: a cursor stands twice in an answer, and costs tokens."""
-        return cursor.pack_moment(self.created_at, self.id)
-
-    @classmethod
-    def parse(cls, text: str) -> TaskSortKey:
-        """Return the place that `packed` gave. Raises ValueError or OverflowError."""
-        return cls(*cursor.unpack_moment(text))
-
-
-@dataclass(frozen=True)
 class Task:
     """One task as its owner sees it now; what is in the trash shows neither here nor in it.
 
@@ -277,9 +259,9 @@ class Task:
         return cls(**values)
 
     @property
-    def sort_key(self) -> TaskSortKey:
-        """Where the task stands in a list."""
-        return TaskSortKey(self.created_at, self.id)
+    def place(self) -> str:
+        """Where the task stands in a list that is newest first, for a cursor."""
+        return cursor.pack_moment(self.created_at, self.id)
 
     @property
     def data(self) -> JsonObject:

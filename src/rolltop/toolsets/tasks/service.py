@@ -164,7 +164,7 @@ class TaskService:
         """
         owner, wanted = self._filters(tx, filters, user_id)
         kind = filters.cursor_kind(user_id)
-        after = None if cursor is None else input_checks.sort_key(cursor, kind)
+        after = None if cursor is None else input_checks.place(cursor, kind)
         found = store.read_page(tx, owner, wanted, after, limit + 1)
         if not found and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)

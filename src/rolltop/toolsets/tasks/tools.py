@@ -200,7 +200,7 @@ async def list_tasks(
     found, more = await call.read(_service(call).list_tasks, filters, user_id, call.cursor, limit)
 
     def cursor_after(index: int) -> str:
-        return cursors.encode(kind, [found[index].sort_key.text])
+        return cursors.encode(kind, [found[index].place])
 
     items = [task.data for task in await proofs.mark_tasks(call, found)]
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)

@@ -43,7 +43,6 @@ from rolltop.toolsets.tasks.models import (
     ClaimAccess,
     Task,
     TaskFilters,
-    TaskSortKey,
 )
 from rolltop.toolsets.tasks.store.tables import (
     next_task_order,
@@ -140,12 +139,12 @@ def get_for_update(tx: Tx, owner: str, task_id: str) -> Task | None:
 
 
 def read_page(
-    tx: Tx, owner: str, filters: TaskFilters, after: TaskSortKey | None, limit: int
+    tx: Tx, owner: str, filters: TaskFilters, after: tuple[datetime, str] | None, limit: int
 ) -> list[Task]:
     """Return up to `limit` of the owner's tasks after a place, newest first."""
     chosen = _SELECT_TASKS.where(*_filter_conditions(tx, owner, filters))
     if after is not None:
-        place = tuple_(literal(after.created_at, UTCDateTime), literal(after.id, Identifier))
+        place = tuple_(literal(after[0], UTCDateTime), literal(after[1], Identifier))
         chosen = chosen.where(tuple_(tasks.c.created_at, tasks.c.id) < place)
     rows = tx.execute(chosen.order_by(*NEWEST_FIRST).limit(limit), {"owner": owner})
     return _tasks_of(tx, rows)
@@ -328,12 +327,12 @@ def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Con
 
 def _tasks_of(tx: Tx, rows: Iterable[Any]) -> list[Task]:
     """Return the tasks of the rows of a narrowed `_SELECT_TASKS`."""
-    return [_task_of_row(dict(zip(_COLUMN_NAMES, row, strict=True)), tx.now) for row in rows]
-
-
-def _task_of_row(row: dict[str, Any], now: datetime) -> Task:
-    tags, blockers = (_split_values(row[name]) for name in ("tags", "blocked_by"))
-    return Task.of_row(row, tags, (str(uuid.UUID(text)) for text in blockers), now)
+    found: list[Task] = []
+    for values in rows:
+        row = dict(zip(_COLUMN_NAMES, values, strict=True))
+        tags, blockers = (_split_values(row[name]) for name in ("tags", "blocked_by"))
+        found.append(Task.of_row(row, tags, (str(uuid.UUID(one)) for one in blockers), tx.now))
+    return found
 
 
 def _split_values(joined: str | None) -> list[str]:
