@@ -51,7 +51,7 @@ from rolltop.toolsets.tasks.models import (
     hash_token,
     parse_id,
 )
-from rolltop.toolsets.tasks.store import comments, graph, titles
+from rolltop.toolsets.tasks.store import comments, graph, overview
 
 if TYPE_CHECKING:
     from rolltop.toolsets.tasks import ranking
@@ -322,14 +322,14 @@ class TaskService:
 
         No project stands for all.
         """
-        return titles.read_titles(tx, tx.scope.user_id, task_ids, project)
+        return overview.read_titles(tx, tx.scope.user_id, task_ids, project)
 
     def find_linking(self, tx: Tx, address: str) -> list[str]:
         """List the caller's tasks with a link to a thing, or to a place in it.
 
         The address has the whole id of a record, and no version and lines.
         """
-        linking = titles.read_links(tx, tx.scope.user_id, addresses.shorten_address(address))
+        linking = overview.read_links(tx, tx.scope.user_id, addresses.shorten_address(address))
         return [
             task_id
             for task_id, links in linking
@@ -560,7 +560,7 @@ class TaskService:
     def matching_ids(self, tx: Tx, prefix: str) -> list[str]:
         """Return ids of the caller's newest tasks whose id or title begins so, in any case."""
         start = prefix.strip().casefold()
-        newest = titles.newest_titles(tx, tx.scope.user_id, _MAX_TITLES_READ)
+        newest = overview.newest_titles(tx, tx.scope.user_id, _MAX_TITLES_READ)
         found = (
             task_id
             for task_id, title in newest
