@@ -48,13 +48,12 @@ class IndexPage:
     """A page of the list of notes, newest changes first.
 
     `current` is the cursor of the whole list when the page was made; `mark` continues the list.
-    `unreadable` counts notes of a form that this program doesn't know: they are left alone.
+    Notes of a form that this program doesn't know are left out: they are left alone.
     """
 
     notes: tuple[RemoteNote, ...]
     current: str
     mark: str | None = None
-    unreadable: int = 0
 
 
 @dataclass(frozen=True)
