@@ -14,7 +14,6 @@ import pytest
 from rolltop.core.dispatch import dispatch
 from rolltop.documents.extractors import pdf, read_document
 from rolltop.toolsets.reader import document_cache, store
-from rolltop.toolsets.reader.document_cache import FileIdentity
 from rolltop.toolsets.reader.service import ReaderService
 from rolltop.workspace import file_stat
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
@@ -77,12 +76,15 @@ class TestNeverStale:
         self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = shelf.put("a.md", "# One\n")
-        coarse = FileIdentity(str(path.resolve()), 6, 0, 0, 0)
 
-        def unchanged(*_file: object) -> tuple[FileIdentity, bool]:
-            return coarse, False
+        def coarse(_status: object) -> tuple[int, ...]:
+            return (6, 0, 0, 0, 0)
 
-        monkeypatch.setattr(document_cache, "_identity", unchanged)
+        def is_young(_state: object) -> bool:
+            return False
+
+        monkeypatch.setattr(document_cache, "state_of", coarse)
+        monkeypatch.setattr(document_cache, "is_stable_state", is_young)
         assert text_of(shelf, "a.md") == "# One\n"
         path.write_text("# Two\n")
         assert text_of(shelf, "a.md") == "# Two\n"

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from rolltop.core import token_counter
 from rolltop.core.context import AppContext, CallContext
@@ -40,7 +40,7 @@ from rolltop.toolsets.reader.summary import SAMPLE_CHARACTERS, Material, analyze
 from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.encoding import decode
 from rolltop.workspace.errors import path_unreadable
-from rolltop.workspace.file_stat import is_stable
+from rolltop.workspace.file_stat import StatState, is_stable_state, state_of
 from rolltop.workspace.suggestions import suggest_paths
 
 _READ_BYTES: Final = 1 << 20
@@ -56,26 +56,18 @@ _LAYOUT: Final = 1
 """Version of the JSON that `dump_outline` writes."""
 
 
-class FileIdentity(NamedTuple):
-    """What tells one state of a file from another without reading it."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-
 @dataclass
 class OpenDocument:
     """A document as read from one open file, with its outline and counts.
 
-    `stable` says that any later change shows in the file's times, `content` is a hash of its name
+    `path` is the file's real one, `stable` says that any later change shows in its `state`,
+    `content` is a hash of its name
     and bytes, `starts` the offset of each line, `costs` the tokens of each section with its
     children. Without `has_text` only the outline and the counts are known.
     """
 
-    identity: FileIdentity
+    path: str
+    state: StatState
     stable: bool
     content: str
     document: ParsedDocument
@@ -87,11 +79,6 @@ class OpenDocument:
         default_factory=dict[tuple[str | None, str, int, int], "JsonObject | None"]
     )
     """Answers by address, style, bound and budget."""
-
-    @property
-    def path(self) -> str:
-        """The file's real path."""
-        return self.identity.path
 
     @property
     def text(self) -> str:
@@ -130,7 +117,7 @@ class _FileBytes:
     """The bytes of one open file; `unchanged` says that it stayed the same while it was read."""
 
     data: bytes
-    identity: FileIdentity
+    state: StatState
     stable: bool
     unchanged: bool
     content: str
@@ -188,18 +175,19 @@ class DocumentCache:
         located = self._locate(path)
         try:
             with self._app.roots.open_regular(located) as file:
-                identity, stable = _identity(file, str(located.path))
-                cached = self._find(identity.path)
+                state = state_of(os.fstat(file.fileno()))
+                stable = is_stable_state(state)
+                cached = self._find(str(located.path))
                 if cached and with_text and not cached.has_text:
                     cached = None
-                if cached and cached.stable and cached.identity == identity:
+                if cached and cached.stable and cached.state == state:
                     return cached
                 limit = self._app.settings["reader.max_file_bytes"]
-                raw = _read_bytes(file, identity, located.path, limit)
+                raw = _read_bytes(file, state, located.path, limit)
         except OSError:  # of the disk or a network file system
             raise path_unreadable(path, "cannot be read") from None
         if cached and raw.unchanged and cached.content == raw.content:
-            cached.identity, cached.stable = identity, stable
+            cached.state, cached.stable = state, stable
             return cached
         return raw
 
@@ -242,7 +230,8 @@ class DocumentCache:
             document, total, costs = load_outline(stored, raw.data if has_text else None)
             starts = line_starts(document.text)
         opened = OpenDocument(
-            raw.identity, raw.stable, raw.content, document, starts, total, costs, has_text
+            *(str(raw.path), raw.state, raw.stable, raw.content, document),
+            *(starts, total, costs, has_text),
         )
         if raw.unchanged:
             self._put(opened)
@@ -278,29 +267,24 @@ def _is_reproducible(document: OpenDocument, raw: _FileBytes) -> bool:
     return not document.document.note if raw.extracted else not document.document.rendered
 
 
-def _identity(file: BinaryIO, path: str) -> tuple[FileIdentity, bool]:
-    """Return the identity of an open file, and whether its times are stable."""
-    status = os.fstat(file.fileno())
-    times = status.st_mtime_ns, status.st_ctime_ns
-    return FileIdentity(path, status.st_size, *times, status.st_ino), is_stable(*times)
-
-
-def _read_bytes(file: BinaryIO, identity: FileIdentity, path: Path, limit: int) -> _FileBytes:
-    data = file.read(identity.size + 1) if identity.size <= limit else b""
-    while identity.size < len(data) <= limit and (more := file.read(_READ_BYTES)):
+def _read_bytes(file: BinaryIO, state: StatState, path: Path, limit: int) -> _FileBytes:
+    size = state[0]
+    data = file.read(size + 1) if size <= limit else b""
+    while size < len(data) <= limit and (more := file.read(_READ_BYTES)):
         data += more  # the file has grown, or is one of the kernel's, whose sizes are 0
-    if identity.size > limit or len(data) > limit:
+    if size > limit or len(data) > limit:
         raise InvalidArgument(
-            f"The file has {max(identity.size, len(data))} bytes; at most {limit} are read",
+            f"The file has {max(size, len(data))} bytes; at most {limit} are read",
             code="FILE_TOO_LARGE",
             hint="Raise the setting reader.max_file_bytes, or split the file.",
         )
-    after, stable = _identity(file, identity.path)
-    unchanged = after == identity and len(data) == identity.size
+    after = state_of(os.fstat(file.fileno()))
+    stable = is_stable_state(after)
+    unchanged = after == state and len(data) == size
     extracted = is_extracted(data, path)
     key = _hash_key(path, extracted=extracted)
     content = blake2b(data, digest_size=20, person=b"rolltop reader", key=key)
-    return _FileBytes(data, identity, stable, unchanged, content.hexdigest(), path, extracted)
+    return _FileBytes(data, state, stable, unchanged, content.hexdigest(), path, extracted)
 
 
 def _hash_key(path: Path, *, extracted: bool) -> bytes:

@@ -181,7 +181,7 @@ class _AnswerBuilder:
             "original": {
                 "path": document.path,
                 "filename": PurePath(document.path).name,
-                "size_bytes": document.identity.size,
+                "size_bytes": document.state[0],
                 "size_tokens": document.tokens,
             },
             "confidence": {"completeness": score, **_uses(summary, excluded)},
