@@ -222,7 +222,8 @@ class TestFindings:
 
 TWINS = """
 import random, sys
-from rolltop.toolsets.reader.summary import SummaryRenderer, analyze
+from rolltop.toolsets.reader.summary.material import analyze
+from rolltop.toolsets.reader.summary.render import SummaryRenderer
 
 draw = random.Random(4)
 words = ["".join(draw.choices("bcdfglmnprt", k=2)) + v + "o" for v in "aeiouy" for _ in range(10)]

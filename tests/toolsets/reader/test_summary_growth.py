@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rolltop.core.text.lines import line_starts
 from rolltop.documents.outline import FILE_TYPES, parse_outline
-from rolltop.toolsets.reader.summary import analyze
+from rolltop.toolsets.reader.summary.material import analyze
 from tests.campaign import examples
 from tests.documents.test_growth import OF_KIND, samples
 from tests.growth import SIZE, Sample, check_growth

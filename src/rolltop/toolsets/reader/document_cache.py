@@ -36,7 +36,7 @@ from rolltop.documents.extractors.document_reader import MAX_SECONDS
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import JsonObject, TokenEncoding
-from rolltop.toolsets.reader.summary import SAMPLE_CHARACTERS, Material, analyze
+from rolltop.toolsets.reader.summary.material import SAMPLE_CHARACTERS, Material, analyze
 from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.encoding import decode
 from rolltop.workspace.errors import path_unreadable

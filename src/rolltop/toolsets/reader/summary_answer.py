@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.core import pagination
 from rolltop.core.pagination import AddressText
 from rolltop.toolsets.reader.models import DEFAULT_SUMMARY_TOKENS, JsonObject, SummaryStyle
-from rolltop.toolsets.reader.summary import Material, Summary, SummaryRenderer, truncate_title
+from rolltop.toolsets.reader.summary.material import Material
+from rolltop.toolsets.reader.summary.render import Summary, SummaryRenderer, truncate_title
 
 if TYPE_CHECKING:
     from rolltop.toolsets.reader.document_cache import OpenDocument
