@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.measure import Table
-from rolltop.toolsets.scratch.syntax import LANGUAGES, CheckRequest, tree_sitter_check
-from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax import tree_sitter_check
+from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
 from tests.toolsets.scratch.syntax.data import real_files
 from tests.toolsets.scratch.syntax.mistakes import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rolltop.toolsets.scratch.syntax import Diagnostic
+    from rolltop.toolsets.scratch.syntax.results import Diagnostic
 
 DAMAGES: Final = 60
 _LINES_SHARE: Final = 0.4  # of the damage is to whole lines

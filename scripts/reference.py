@@ -19,7 +19,7 @@ from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.settings import CORE_SETTINGS, Setting
 from rolltop.core.tool_schema import describe_schema
 from rolltop.toolsets import TOOLSETS
-from rolltop.toolsets.scratch.syntax import LANGUAGES, OTHER_NAMES
+from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, OTHER_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

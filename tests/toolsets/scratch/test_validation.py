@@ -8,7 +8,7 @@ import pytest
 
 from rolltop.toolsets.scratch import models
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
-from rolltop.toolsets.scratch.syntax import CheckTimeout
+from rolltop.toolsets.scratch.syntax.results import CheckTimeout
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 

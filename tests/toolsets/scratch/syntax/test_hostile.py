@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.scratch.syntax import (
-    LANGUAGES,
-    CheckRequest,
-    CheckResult,
-    CheckTimeout,
-    Validator,
-)
-from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, CheckTimeout
+from rolltop.toolsets.scratch.syntax.validator import Validator
 from tests.campaign import examples
 from tests.growth import Sample, check_growth
 

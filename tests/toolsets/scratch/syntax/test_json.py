@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.scratch.syntax import CheckRequest
 from rolltop.toolsets.scratch.syntax.checker import check_cell
 from rolltop.toolsets.scratch.syntax.json_text import check, is_array, is_object
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
 from tests.campaign import examples
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rolltop.toolsets.scratch.syntax import CheckRequest
 from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
 
 
 def found(language: str, content: str) -> tuple[list[tuple[int, int]], list[str]]:

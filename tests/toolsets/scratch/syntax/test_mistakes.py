@@ -7,13 +7,9 @@ from typing import Final
 
 import pytest
 
-from rolltop.toolsets.scratch.syntax import (
-    LANGUAGES,
-    CheckRequest,
-    Diagnostic,
-    tree_sitter_check,
-)
-from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax import tree_sitter_check
+from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, Diagnostic
 from tests.campaign import some_of
 
 from .mistakes import Mistake, mistakes, sample

@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from rolltop.toolsets.scratch.syntax import LANGUAGES, CheckRequest, Diagnostic
-from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, Diagnostic
 from tests.campaign import some_of
 
 from .data import real_files

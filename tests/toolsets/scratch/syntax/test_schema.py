@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.toolsets.scratch.syntax import CheckRequest, check_schema
 from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
+from rolltop.toolsets.scratch.syntax.schema_check import check_schema
 
 if TYPE_CHECKING:
     from rolltop.toolsets.scratch.syntax.results import CheckResult

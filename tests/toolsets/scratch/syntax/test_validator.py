@@ -20,7 +20,8 @@ import pytest
 
 from rolltop.core.errors import Unavailable
 from rolltop.core.worker_process import Worker, WorkerProcess
-from rolltop.toolsets.scratch.syntax import CheckRequest, CheckResult, CheckTimeout, Validator
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, CheckTimeout
+from rolltop.toolsets.scratch.syntax.validator import Validator
 from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
 if TYPE_CHECKING:
@@ -254,7 +255,8 @@ def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
 
 OWNER = """
 import asyncio, sys, threading
-from rolltop.toolsets.scratch.syntax import CheckRequest, Validator
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
+from rolltop.toolsets.scratch.syntax.validator import Validator
 import json, psutil
 one = Validator(timeout=2.0)
 asyncio.run(one.check([CheckRequest("json", "1")]))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.toolsets.scratch.syntax import CheckRequest
 from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
 
 if TYPE_CHECKING:
     from rolltop.toolsets.scratch.syntax.results import CheckResult

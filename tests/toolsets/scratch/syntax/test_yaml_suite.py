@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rolltop.toolsets.scratch.syntax import CheckRequest, yaml_text
+from rolltop.toolsets.scratch.syntax import yaml_text
 from rolltop.toolsets.scratch.syntax.checker import check_cell
+from rolltop.toolsets.scratch.syntax.results import CheckRequest
 
 from .data import load
 

@@ -41,7 +41,8 @@ from rolltop.toolsets.scratch.models.records import (
     SchemaChange,
     TextStats,
 )
-from rolltop.toolsets.scratch.syntax import CANONICAL_NAMES, check_schema
+from rolltop.toolsets.scratch.syntax.checker import CANONICAL_NAMES
+from rolltop.toolsets.scratch.syntax.schema_check import check_schema
 
 ID_LENGTH: Final = 36  # characters of a whole UUID
 _MAX_DEPTH: Final = 100  # levels of nesting of metadata and schemas

@@ -23,7 +23,7 @@ from rolltop.toolsets.scratch.service import cursors
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.syntax import VERSION
+from rolltop.toolsets.scratch.syntax.validator import VERSION
 
 KIND: Final = "cells"
 _CURSOR_KIND: Final = re.compile(rf"{KIND}-[A-Za-z0-9_-]{{4}}")

@@ -24,13 +24,8 @@ from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_inde
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.service.schemas import referenced_name
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.syntax import (
-    VERSION,
-    CheckRequest,
-    CheckResult,
-    CheckTimeout,
-    Validator,
-)
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, CheckTimeout
+from rolltop.toolsets.scratch.syntax.validator import VERSION, Validator
 
 _BATCH_BYTES: Final = 32 << 20
 _IMPORTED_AT_ONCE: Final = 20  # each batch has a call's time
