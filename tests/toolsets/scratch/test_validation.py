@@ -8,7 +8,7 @@ import pytest
 
 from rolltop.toolsets.scratch import models
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
-from rolltop.toolsets.scratch.syntax.results import CheckTimeout
+from rolltop.toolsets.scratch.syntax.results import timeout_result
 from tests.desks import make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
@@ -132,7 +132,7 @@ class _Late:
     """A validator whose limit has always passed."""
 
     async def check(self, cells: list[Any]) -> list[Any]:
-        return [CheckTimeout(1.0)] * len(cells)
+        return [timeout_result(1.0)] * len(cells)
 
 
 def test_failed_validations_are_logged_without_content(

@@ -20,7 +20,7 @@ import pytest
 
 from rolltop.core.errors import Unavailable
 from rolltop.core.worker_process import Worker, WorkerProcess
-from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, CheckTimeout
+from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, timeout_result
 from rolltop.toolsets.scratch.syntax.validator import Validator
 from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
@@ -32,7 +32,7 @@ FINE = CheckRequest("json", '{"a": 1}')
 SECONDS = 20.0
 
 
-def check_now(one: Validator, cells: Sequence[CheckRequest]) -> list[CheckResult | CheckTimeout]:
+def check_now(one: Validator, cells: Sequence[CheckRequest]) -> list[CheckResult]:
     return asyncio.run(one.check(cells))
 
 
@@ -71,8 +71,8 @@ def test_results_come_in_order(validator: Validator) -> None:
 
 def test_the_limit_ends_a_hanging_check_and_the_rest_of_its_call(validator: Validator) -> None:
     assert check_now(validator, [FINE, HANGS, FINE])[1:] == [
-        CheckTimeout(1.0),
-        CheckTimeout(1.0),
+        timeout_result(1.0),
+        timeout_result(1.0),
     ]
     (after,) = check_now(validator, [FINE])
     assert isinstance(after, CheckResult)
@@ -148,7 +148,7 @@ def test_more_calls_than_processes_are_all_answered(validator: Validator) -> Non
 
 
 def test_a_check_whose_process_dies_is_an_error_and_the_next_works() -> None:
-    before, results = children(), list[CheckResult | CheckTimeout]()
+    before, results = children(), list[CheckResult]()
     one = Validator(timeout=SECONDS)
     thread = threading.Thread(target=lambda: results.extend(check_now(one, [HANGS])))
     thread.start()
@@ -250,7 +250,7 @@ def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
     one.close()
     wait_until(lambda: not is_running(program.pid))
     wait_until(lambda: not folder.exists())
-    assert (ends == "by the limit") is (results == [CheckTimeout(3.0)])
+    assert (ends == "by the limit") is (results == [timeout_result(3.0)])
 
 
 OWNER = """

@@ -24,13 +24,12 @@ from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_inde
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.service.schemas import referenced_name
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult, CheckTimeout
+from rolltop.toolsets.scratch.syntax.results import TIMEOUT_CODE, CheckRequest, CheckResult
 from rolltop.toolsets.scratch.syntax.validator import VERSION, Validator
 
 _BATCH_BYTES: Final = 32 << 20
 _IMPORTED_AT_ONCE: Final = 20  # each batch has a call's time
 _GRACE_SECONDS: Final = 0.25  # the validator itself answers at the limit
-_TIMEOUT_CODE: Final = "VALIDATION_TIMEOUT"
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ class ValidationRunner:
         for some in batches(asked, _IMPORTED_AT_ONCE):
             found = await self.validator.check([_check_request(cell, by_uri) for cell in some])
             for one, cell in zip(found, some, strict=True):
-                known = not isinstance(one, CheckTimeout)
-                findings[cell.cell_id] = _summary(_result_data(one, cell), cell) if known else None
+                summary = None if one.timed_out else _summary(_result_data(one, cell), cell)
+                findings[cell.cell_id] = summary
         return tuple(
             replace(cell, finding=findings.get(cell.cell_id, cell.finding)) for cell in cells
         )
@@ -119,7 +118,7 @@ class ValidationRunner:
                     by_uri = _schemas_by_uri(batch.schemas)
                     requests = [_check_request(cell, by_uri) for cell in batch.cells]
                     found = await self.validator.check(requests)
-                    if any(isinstance(one, CheckTimeout) for one in found):
+                    if any(one.timed_out for one in found):
                         raise self._timeout_error()
                     results += [
                         attach_cell(_result_data(one, cell), cell)
@@ -134,7 +133,7 @@ class ValidationRunner:
     def _timeout_error(self) -> RolltopError:
         return RolltopError(
             f"Validation passed its limit of {self._seconds:g} s",
-            code=_TIMEOUT_CODE,
+            code=TIMEOUT_CODE,
             hint="Validate fewer cells at once, by cell_ids; or raise scratch.validation_timeout.",
         )
 
@@ -183,25 +182,12 @@ def _check_request(cell: Draft | Cell, by_uri: Mapping[str, SchemaEntry]) -> Che
     return CheckRequest(cell.language, cell.content or "", cell.json_schema, name, registry)
 
 
-def _result_data(found: CheckResult | CheckTimeout, cell: Draft | Cell) -> JsonObject:
-    errors: list[JsonObject] = []
-    if isinstance(found, CheckTimeout):
-        warning: JsonObject = {
-            "message": f"Validation passed its limit of {found.seconds:g} s; the cell is stored",
-            "code": _TIMEOUT_CODE,
-            "line": 1,
-            "column": 1,
-            "details": {},
-        }
-        warnings = [warning]
-    else:
-        errors = [asdict(diagnostic) for diagnostic in found.errors]
-        warnings = [asdict(diagnostic) for diagnostic in found.warnings]
+def _result_data(found: CheckResult, cell: Draft | Cell) -> JsonObject:
     return {
         "language": cell.language,
-        "valid": not errors,
-        "errors": errors,
-        "warnings": warnings,
+        "valid": found.valid,
+        "errors": [asdict(diagnostic) for diagnostic in found.errors],
+        "warnings": [asdict(diagnostic) for diagnostic in found.warnings],
         "details": found.details,
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_DIAGNOSTICS: Final = 50
+TIMEOUT_CODE: Final = "VALIDATION_TIMEOUT"
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 Step = str | int
@@ -54,6 +55,18 @@ class CheckResult:
     warnings: tuple[Diagnostic, ...]
     details: dict[str, Any]
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time limit ran out before the cell was checked."""
+        return any(one.code == TIMEOUT_CODE for one in self.warnings)
+
+
+def timeout_result(seconds: float) -> CheckResult:
+    """Create the result of a cell that the time limit of its call left unchecked."""
+    message = f"Validation passed its limit of {seconds:g} s; the cell is stored"
+    warnings = (Diagnostic(message, TIMEOUT_CODE),)
+    return CheckResult(valid=True, errors=(), warnings=warnings, details=unchecked_details())
+
 
 def unreadable_result(cell: CheckRequest, message: str, code: str) -> CheckResult:
     """Create the result of a cell that could not be read to its end."""
@@ -74,18 +87,6 @@ def unchecked_details(schema_name: str | None = None) -> dict[str, Any]:
 def schema_not_applied(name: str | None) -> dict[str, Any]:
     """Build `details.schema` if no schema was applied."""
     return {"performed": False, "passed": None, "name": name, "missing": []}
-
-
-@dataclass(frozen=True, slots=True)
-class CheckTimeout:
-    """The time limit ran out before the cell was checked; `seconds` is the limit of the call."""
-
-    seconds: float
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """`CheckResult.details` of a cell that was not checked."""
-        return unchecked_details()
 
 
 @dataclass(frozen=True, slots=True)

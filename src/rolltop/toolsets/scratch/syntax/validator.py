@@ -14,7 +14,7 @@ from weakref import finalize
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool, WorkerTimeout
 
-from .results import CheckRequest, CheckResult, CheckTimeout, unreadable_result
+from .results import CheckRequest, CheckResult, timeout_result, unreadable_result
 
 _RULES: Final = 6  # grows when the rules here change
 _PARSERS: Final = (
@@ -52,10 +52,10 @@ class Validator:
         """Whether a check is under way."""
         return self._pool.is_busy()
 
-    async def check(self, cells: Sequence[CheckRequest]) -> list[CheckResult | CheckTimeout]:
+    async def check(self, cells: Sequence[CheckRequest]) -> list[CheckResult]:
         """Check cells, in order, within the time limit of the call; wait on a thread.
 
-        Cells that the limit left unchecked are CheckTimeout. Raises Unavailable once closed.
+        Those that the limit left unchecked are `timed_out`. Raises Unavailable once closed.
         """
         # The wait for a thread counts as well.
         until = time.monotonic() + self._timeout
@@ -67,10 +67,8 @@ class Validator:
         self._pool.close()
         self._threads.close(0.0)
 
-    def _check_until(
-        self, cells: Sequence[CheckRequest], until: float
-    ) -> list[CheckResult | CheckTimeout]:
-        results: list[CheckResult | CheckTimeout] = []
+    def _check_until(self, cells: Sequence[CheckRequest], until: float) -> list[CheckResult]:
+        results: list[CheckResult] = []
         for cell in cells:
             try:
                 results.append(self._pool.call(cell, until - time.monotonic(), self._timeout + 1))
@@ -79,7 +77,7 @@ class Validator:
             except WorkerDied:
                 results.append(unreadable_result(cell, _CRASHED_MESSAGE, "CHECK_FAILED"))
         left = len(cells) - len(results)
-        return results + [CheckTimeout(self._timeout)] * left
+        return results + [timeout_result(self._timeout)] * left
 
 
 def _installed_version(name: str) -> str:
