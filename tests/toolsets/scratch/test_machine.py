@@ -74,12 +74,15 @@ def seen(tx: Tx) -> dict[str, tuple[Any, ...]]:
     """Return all that a tenant sees of its pads."""
     _ids, found = pad_lists.list_pads(tx, (), (), "recent", None, 50)
     shown: dict[str, tuple[Any, ...]] = {}
+    in_use = set[str]()
     for pad in found:
         cells = cell_rows.get_all_cells(tx, pad.scratch_id)
         assert [cell.index for cell in cells] == list(range(pad.cell_count))
         listed = [(c.cell_id, c.content, list(c.tags), c.version) for c in cells]
         own = (pad.namespace, list(pad.tags), pad.created_at, pad.updated_at, pad.version)
-        shown[pad.scratch_id] = (*own, listed, pad_rows.cell_tags_of(tx, pad.scratch_id))
+        tags = {tag for cell in cells for tag in cell.tags}
+        shown[pad.scratch_id], in_use = (*own, listed, sorted(tags)), in_use | tags
+    assert pad_rows.tags_in_use(tx, ())[1] == sorted(in_use)
     return shown
 
 

@@ -105,15 +105,14 @@ def read_pad(tx: Tx, scratch_id: str, selection: CellSelection, request: ReadReq
         ids.append(cell.cell_id)
         tokens += cell.stats.tokens
     metadata = _read_metadata(tx, pad) if request.with_metadata and request.with_header else None
-    tags = sorted({tag for cell in outlines for tag in cell.tags})
     loaded = cell_rows.get_cells(tx, scratch_id, ids)
-    return PadView(pad, metadata, tags, selected, first, loaded, tx.now)
+    return PadView(pad, metadata, _tags_of(outlines), selected, first, loaded, tx.now)
 
 
 def read_whole(tx: Tx, pad: Pad, *, with_cells: bool) -> JsonObject:
     """Read all that a pad shows, as of its last write; with its cells, or with none."""
     cells = cell_rows.get_all_cells(tx, pad.scratch_id) if with_cells else []
-    tags = pad_rows.cell_tags_of(tx, pad.scratch_id)
+    tags = _tags_of(cell_rows.outlines(tx, pad.scratch_id))
     view = PadView(pad, _read_metadata(tx, pad), tags, [], 0, cells, pad.updated_at)
     return {**view.header, "cells": [cell.full_data(VERSION) for cell in cells]}
 
@@ -392,6 +391,10 @@ def _select_lines(content: str, line_start: int, line_count: int | None) -> tupl
     last = len(lines) if line_count is None else line_start + line_count - 1
     start, end = lines.span(line_start, last)
     return content[start:end], start
+
+
+def _tags_of(cells: Sequence[Cell]) -> list[str]:
+    return sorted({tag for cell in cells for tag in cell.tags})
 
 
 def _read_metadata(tx: Tx, pad: Pad) -> JsonObject:

@@ -13,9 +13,10 @@ from rolltop.core.errors import NotFound
 from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import JsonObject
 from rolltop.toolsets.scratch.models.records import Pad
+from rolltop.toolsets.scratch.service import pad_lists
 from rolltop.toolsets.scratch.service.pads import cells_not_found
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
-from rolltop.toolsets.scratch.store import cell_rows, pad_rows
+from rolltop.toolsets.scratch.store import cell_rows
 
 _READ: Final = "scratch_read"
 _MAX_COMPLETIONS: Final = 100
@@ -89,6 +90,4 @@ def _find_cell_ids(tx: Tx, prefix: str) -> list[str]:
 
 
 def _newest_pads(tx: Tx, limit: int) -> list[Pad]:
-    ids = pad_rows.ids_in_order(tx, (), (), "recent")[:limit]
-    found = pad_rows.get_pads(tx, ids)
-    return [found[scratch_id] for scratch_id in ids if scratch_id in found]
+    return pad_lists.list_pads(tx, (), (), "recent", None, limit)[1]

@@ -56,11 +56,6 @@ _GET_MANY: Final = CompiledStatement(
         pads.c.scratch_id.in_(bindparam("wanted", expanding=True, type_=Identifier)),
     )
 )
-_CELL_TAGS: Final = CompiledStatement(
-    select(cell_tags.c.tag)
-    .where(cell_tags.c.user_id == _OWNER, cell_tags.c.scratch_id == _PAD)
-    .distinct()
-)
 _SCHEMAS: Final = select(
     schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
 ).where(schemas.c.user_id == _OWNER, schemas.c.scratch_id == _PAD)
@@ -188,12 +183,6 @@ def update_pad(tx: Tx, pad: Pad, changed: Pad) -> Pad:
         tx.execute(delete(pad_tags).where(*mine))
         _insert_tags(tx, changed)
     return replace(changed, version=pad.version + 1, updated_at=tx.now)
-
-
-def cell_tags_of(tx: Tx, scratch_id: str) -> list[str]:
-    """List the tags of a pad's cells, each once, by code point."""
-    found = _CELL_TAGS.rows(tx, {"owner": tx.scope.user_id, "pad": scratch_id})
-    return sorted(tag for (tag,) in found)
 
 
 def ids_in_order(
