@@ -24,8 +24,8 @@ from rolltop.toolsets.notes.sync.connection import (
 from rolltop.toolsets.notes.sync.merge import max_destructive_changes
 from rolltop.toolsets.notes.sync.remote_changes import (
     ApplyResult,
+    AskedNote,
     MergeStep,
-    RemoteNotes,
     apply_within_limit,
     plan_steps,
     require_safety_limit,
@@ -107,7 +107,7 @@ class _PageReader:
         self._size = _FULL_PAGE if since is None else _DELTA_PAGE
         self.is_restarted = False
 
-    async def read(self) -> tuple[IndexPage, RemoteNotes]:
+    async def read(self) -> tuple[IndexPage, list[AskedNote]]:
         """Read the next page; `is_restarted` if it is the first of the whole list again."""
         self.is_restarted = False
         while True:
@@ -130,25 +130,21 @@ class _PageReader:
 
 async def _confirm_versions(
     connection: AccountConnection, remotes: Sequence[RemoteNote]
-) -> RemoteNotes:
+) -> list[AskedNote]:
     """Ask again for the notes that are behind what is known here.
 
     A page may be older than a write of another process that came between, so only what the
     backend says of the note alone counts.
     """
-    notes: list[RemoteNote] = []
-    behind: dict[str, int] = {}
+    notes: list[AskedNote] = []
     known = await connection.read(_known_versions, [remote.id for remote in remotes])
     for remote in remotes:
         version = known.get(remote.id)
         if version is None or remote.version >= version:
-            notes.append(remote)
-            continue
-        present = await connection.backend.get(remote.id)
-        if present is not None:
-            notes.append(present)
-            behind[remote.id] = version
-    return RemoteNotes(notes, behind)
+            notes.append((remote, None))
+        elif (present := await connection.backend.get(remote.id)) is not None:
+            notes.append((present, version))
+    return notes
 
 
 async def compare_all(
@@ -225,7 +221,7 @@ def _apply_page(
     holder: str,
     position: SyncRecord,
     page: IndexPage,
-    remotes: RemoteNotes,
+    remotes: list[AskedNote],
     *,
     accept: bool,
 ) -> tuple[ApplyResult, SyncRecord]:
@@ -289,7 +285,7 @@ def _apply_difference(
     """Apply one note that differs from the list."""
     renew_lease(notebook, holder)
     if remote is not None:
-        return apply_within_limit(notebook, RemoteNotes.of(remote, known), 0, accept=accept)
+        return apply_within_limit(notebook, [(remote, known)], 0, accept=accept)
     if known is None:
         is_trashed = restore_copy(notebook, note_id)
     else:
@@ -308,7 +304,7 @@ def _record_comparison(notebook: Notebook, holder: str) -> None:
             notebook.set_backend_state(note, state)
 
 
-def _plan_pull(notebook: Notebook, remotes: RemoteNotes) -> dict[str, PlannedChange]:
+def _plan_pull(notebook: Notebook, remotes: list[AskedNote]) -> dict[str, PlannedChange]:
     planned = map(_change_of_step, plan_steps(notebook, remotes))
     return {one.note_id: one for one in planned if one is not None}
 

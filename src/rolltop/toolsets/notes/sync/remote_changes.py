@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rolltop.core.errors import RolltopError
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.clients.backend import RemoteNote
 
 
+AskedNote = tuple["RemoteNote", "int | None"]
+"""A note as the backend has it; if it was asked for it alone, the version known here before."""
+
+
 class NeedsAccept(RolltopError):
     """The sync would trash or cut more notes than it may without being asked."""
 
@@ -36,24 +40,6 @@ class ApplyResult:
     ids: tuple[str, ...] = ()
     conflicts: int = 0
     destructive_changes: int = 0
-
-
-@dataclass(frozen=True)
-class RemoteNotes:
-    """Notes as the backend has them.
-
-    `behind` maps those at an earlier version there than here to the version that was known here
-    before the backend was asked for each of them alone.
-    """
-
-    notes: Sequence[RemoteNote]
-    behind: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @classmethod
-    def of(cls, remote: RemoteNote, known: int | None) -> RemoteNotes:
-        """One note; `known` is the version known here before the backend was asked for it."""
-        is_behind = known is not None and remote.version < known
-        return cls((remote,), {remote.id: known} if is_behind and known is not None else {})
 
 
 @dataclass(frozen=True)
@@ -72,18 +58,18 @@ class MergeStep:
         return is_destructive(self.note.content, self.decision.content)
 
 
-def plan_steps(notebook: Notebook, remotes: RemoteNotes) -> list[MergeStep]:
+def plan_steps(notebook: Notebook, remotes: Iterable[AskedNote]) -> list[MergeStep]:
     """Decide about notes that are so at the backend, each once.
 
     Notes that are here already are locked to the end of a transaction that writes.
     """
-    newest = {remote.id: remote for remote in remotes.notes if remote.data is not None}
+    newest = {one[0].id: one for one in remotes if one[0].data is not None}
     here = notebook.get_many(list(newest))
     steps: list[MergeStep] = []
-    for remote in newest.values():
+    for remote, known in newest.values():
         note = notebook.lock(remote.id) if remote.id in here else None
         decision = None
-        if note is not None and not _is_outdated(note, remote, remotes.behind):
+        if note is not None and not _is_outdated(note, remote, known):
             decision = reconcile(note, remote, notebook.iterate_versions(note.id))
         steps.append(MergeStep(remote, note, decision))
     return steps
@@ -108,13 +94,13 @@ def apply_steps(notebook: Notebook, steps: Sequence[MergeStep]) -> ApplyResult:
 
 
 def apply_note(notebook: Notebook, remote: RemoteNote, known: int | None) -> ApplyResult:
-    """Apply one note of the backend; `known` is as in `RemoteNotes.of`."""
+    """Apply one note of the backend; `known` is as in `AskedNote`."""
     lock_account(notebook)
-    return apply_steps(notebook, plan_steps(notebook, RemoteNotes.of(remote, known)))
+    return apply_steps(notebook, plan_steps(notebook, [(remote, known)]))
 
 
 def apply_within_limit(
-    notebook: Notebook, remotes: RemoteNotes, destructive_changes: int, *, accept: bool
+    notebook: Notebook, remotes: Iterable[AskedNote], destructive_changes: int, *, accept: bool
 ) -> ApplyResult:
     """Apply notes of the backend after so many others. Raises NeedsAccept before any change."""
     steps = plan_steps(notebook, remotes)
@@ -184,7 +170,7 @@ def lock_account(notebook: Notebook) -> None:
     notebooks.get_account(notebook.tx, notebook.account, lock=True)
 
 
-def _is_outdated(note: Note, remote: RemoteNote, behind: Mapping[str, int]) -> bool:
+def _is_outdated(note: Note, remote: RemoteNote, known: int | None) -> bool:
     """Whether another process here knows a newer version than this page of the backend."""
-    known = note.server_version
-    return known is not None and remote.version < known and behind.get(note.id) != known
+    version = note.server_version
+    return version is not None and remote.version < version and known != version
