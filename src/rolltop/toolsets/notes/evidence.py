@@ -10,7 +10,7 @@ from rolltop.toolsets.notes import edits, note_view
 
 async def resolve_note(call: CallContext, address: Address, *, strictly: bool) -> tuple[str, str]:  # noqa: ARG001  # any note counts
     """Return a note's id and the hash of its text or lines. Raises NotFound, also in the trash."""
-    view = await call.read(note_view.get_view, call.app.settings, address.id, None)
-    if view.content.trash:
-        raise edits.note_not_found(view.id)
-    return view.id, hash_lines(view.content.text, address.lines)
+    note = await call.read(note_view.read_note, call.app.settings, address.id, None)
+    if note.content.trash:
+        raise edits.note_not_found(note.id)
+    return note.id, hash_lines(note.text, address.lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -19,12 +18,11 @@ from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.notes import edits
 from rolltop.toolsets.notes.edits import LineRanges, SaveConflict
 from rolltop.toolsets.notes.models import (
-    Content,
+    BackendState,
     JsonObject,
     LineRange,
     Note,
     SaveResult,
-    SyncState,
 )
 from rolltop.toolsets.notes.store import notebooks
 
@@ -40,26 +38,7 @@ _RANGE_FIELDS: Final = ("txt_partial", "txt_tot_ln", "range_line_start", "range_
 _EMPTY_PART: Final = {"txt_partial": True, "truncated": True}
 
 
-@dataclass(frozen=True)
-class NoteView:
-    """One version of a note as an answer shows it."""
-
-    id: str
-    local_version: int
-    server_version: int | None
-    sync_state: SyncState
-    content: Content
-
-    @classmethod
-    def of(cls, note: Note) -> NoteView:
-        """View a note as it is now."""
-        known = note.backend
-        return cls(
-            note.id, note.local_version, known.server_version, known.sync_state, note.content
-        )
-
-
-def get_view(tx: Tx, settings: Settings, note_id: str, version: int | None) -> NoteView:
+def read_note(tx: Tx, settings: Settings, note_id: str, version: int | None) -> Note:
     """Read a note, as it is now or in an earlier version. Raises NotFound.
 
     The versions of a note that was deleted for good can still be read.
@@ -68,19 +47,21 @@ def get_view(tx: Tx, settings: Settings, note_id: str, version: int | None) -> N
     note_id = edits.find_id(notebook, note_id)
     note = notebook.get(note_id)
     if note is not None and version in {None, note.local_version}:
-        return NoteView.of(note)
+        return note
     if version is None:
         raise edits.missing_note_error(notebook, note_id)
     if note is None and not notebook.latest_versions([note_id]):
         raise edits.note_not_found(note_id)
     old = edits.get_old_version(notebook, note_id, version)
     state = note.sync_state if note is not None else "local"
-    return NoteView(note_id, version, old.server_version, state, old.content)
+    backend = BackendState(state, old.server_version)
+    # An earlier version has no number in the index.
+    return Note(0, notebook.account, note_id, old.content, version, old.source, backend)
 
 
-def note_text(view: NoteView, lines: LineRange) -> TextPage:
+def note_text(note: Note, lines: LineRange) -> TextPage:
     """Render a note's text, which may be truncated. Raises InvalidArgument for a range."""
-    whole = TextLines(view.content.text)
+    whole = TextLines(note.text)
     start = lines.start or 1
     last = start + lines.count - 1 if lines.count else max(len(whole), start)
     part = whole.between(start, last)
@@ -92,7 +73,7 @@ def note_text(view: NoteView, lines: LineRange) -> TextPage:
         )
     offset = whole.span(start, start)[0] + lines.skipped
     first_line = whole.line_at(offset) if lines.skipped else start
-    fields = _note_fields(view, len(whole))
+    fields = _note_fields(note, len(whole))
 
     def envelope(text: str) -> JsonObject:
         is_whole = lines.skipped == 0 and len(text) == len(whole.text)
@@ -106,7 +87,7 @@ def note_text(view: NoteView, lines: LineRange) -> TextPage:
     def resume_at(end: int) -> dict[str, object]:
         line = whole.line_at(offset + end)
         changed: dict[str, object] = {
-            "local_version": view.local_version,  # another save may move the lines meanwhile
+            "local_version": note.local_version,  # another save may move the lines meanwhile
             "range_line_start": line,
             "char_start": offset + end - whole.span(line, line)[0],
         }
@@ -117,16 +98,16 @@ def note_text(view: NoteView, lines: LineRange) -> TextPage:
     return TextPage(part[lines.skipped :], envelope, resume_at)
 
 
-def _note_fields(view: NoteView, lines: int) -> JsonObject:
+def _note_fields(note: Note, lines: int) -> JsonObject:
     """Fields of an answer, in order; `text` and `txt_partial` are placeholders."""
     fields: dict[str, Any] = {
-        "id": view.id,
-        "uri": record_address("note", view.id),
-        "local_version": view.local_version,
+        "id": note.id,
+        "uri": record_address("note", note.id),
+        "local_version": note.local_version,
     }
-    if view.server_version is not None:
-        fields["server_version"] = view.server_version
-    content = view.content
+    if note.server_version is not None:
+        fields["server_version"] = note.server_version
+    content = note.content
     return {
         **fields,
         "text": "",
@@ -137,7 +118,7 @@ def _note_fields(view: NoteView, lines: int) -> JsonObject:
         "txt_partial": False,
         "txt_tot_ln": lines,
         "sha256": hashlib.sha256(content.text.encode()).hexdigest(),
-        "sync_state": view.sync_state,
+        "sync_state": note.sync_state,
     }
 
 
@@ -146,7 +127,7 @@ def save_response(saved: SaveResult, limit: int) -> JsonObject:
 
     What was written is always answered, never refused.
     """
-    page = note_text(NoteView.of(saved.note), LineRange())
+    page = note_text(saved.note, LineRange())
     arguments = {"id": saved.note.id}
 
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
@@ -313,7 +294,7 @@ def _render_hunks(
 
 
 def _fit_text(note: Note, lines: LineRange, room: int, reader: str) -> JsonObject:
-    page = note_text(NoteView.of(note), lines)
+    page = note_text(note, lines)
 
     def envelope(part: str) -> JsonObject:
         fields = page.envelope(part)

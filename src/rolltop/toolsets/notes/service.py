@@ -108,8 +108,8 @@ class NoteService:
         self, call: CallContext, note_id: str, version: int | None, lines: LineRange
     ) -> TextPage:
         """Answer note_get."""
-        view = await call.read(note_view.get_view, self._app.settings, note_id, version)
-        return note_view.note_text(view, lines)
+        note = await call.read(note_view.read_note, self._app.settings, note_id, version)
+        return note_view.note_text(note, lines)
 
     async def save_note(
         self,
