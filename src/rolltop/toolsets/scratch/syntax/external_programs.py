@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from . import tree_sitter_check
-from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at, syntax_error
+from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at_byte, syntax_error
 
 _MAX_CPU_SECONDS: Final = 60  # where neither the server nor the checking process is left to end it
 _SIGKILL: Final = 9
@@ -78,8 +78,7 @@ def _oxlint(program: str, content: str, suffix: str) -> list[Diagnostic] | None:
     found: list[Diagnostic] = []
     for one in report["diagnostics"][:MAX_DIAGNOSTICS]:
         at = one["labels"][0]["span"]["offset"] if one["labels"] else 0
-        before = source[:at].decode("utf-8", "replace")
-        found.append(syntax_error(one["message"], *position_at(content, len(before))))
+        found.append(syntax_error(one["message"], *position_at_byte(source, at)))
     return sorted(found, key=lambda one: (one.line, one.column))
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import tree_sitter
 from tree_sitter import Node, Tree
 
-from .results import MAX_DIAGNOSTICS, Diagnostic, syntax_error
+from .results import MAX_DIAGNOSTICS, Diagnostic, position_at_byte, syntax_error
 
 _MESSAGES: Final = {
     "reserved": "Unexpected '{}'",
@@ -102,11 +102,11 @@ _QUERIES: Final = {
 }
 
 
-def find_faults(tree: Tree, language: str) -> list[Diagnostic]:
+def find_faults(tree: Tree, source: bytes, language: str) -> list[Diagnostic]:
     """List the faults in a tree that its grammar built without an error, in order."""
     if language not in _QUERIES or tree.root_node.end_byte > _MAX_BYTES:
         return []
-    found: set[tuple[int, int, str]] = set()
+    found: set[tuple[int, str]] = set()
     query = _query(tree.language, _QUERIES[language])
     captures = tree_sitter.QueryCursor(query).captures(tree.root_node)
     for name, nodes in captures.items():
@@ -115,8 +115,11 @@ def find_faults(tree: Tree, language: str) -> list[Diagnostic]:
         excused = _EXCEPTIONS.get(name, _matches_none)
         for node in nodes:
             if not excused(node):
-                found.add((node.start_byte, node.start_point.row, _message(name, node)))
-    return [_diagnostic(tree, *one) for one in sorted(found)[:MAX_DIAGNOSTICS]]
+                found.add((node.start_byte, _message(name, node)))
+    return [
+        syntax_error(message, *position_at_byte(source, at))
+        for at, message in sorted(found)[:MAX_DIAGNOSTICS]
+    ]
 
 
 @cache
@@ -127,13 +130,6 @@ def _query(grammar: tree_sitter.Language, text: str) -> tree_sitter.Query:
 def _message(name: str, node: Node) -> str:
     text = (node.text or b"").decode("utf-8", "replace").split("\n", 1)[0][:40]
     return _MESSAGES[name].format(text)
-
-
-def _diagnostic(tree: Tree, start: int, row: int, message: str) -> Diagnostic:
-    text = tree.root_node.text or b""
-    start -= tree.root_node.start_byte
-    before = text[text.rfind(b"\n", 0, max(start, 0)) + 1 : max(start, 0)]
-    return syntax_error(message, row + 1, len(before.decode("utf-8", "replace")) + 1)
 
 
 def _matches_none(node: Node) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyromark import Options, events_with_range
 
-from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult
+from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at_byte
 
 _FRONT_MATTER: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:(?!---[ \t]*\r?$).*\n)*?---[ \t]*(?:\r?\n|\Z)",
@@ -53,7 +53,10 @@ def check(content: str, _language: str) -> SyntaxResult:
         "code_blocks": contents.code_blocks,
         "words": contents.words,
     }
-    warnings = [_diagnostic(source, *fault) for fault in faults[:MAX_DIAGNOSTICS]]
+    warnings = [
+        Diagnostic(message, code, *position_at_byte(source, at))
+        for at, message, code in faults[:MAX_DIAGNOSTICS]
+    ]
     return SyntaxResult(warnings=warnings, analysis=analysis)
 
 
@@ -144,9 +147,3 @@ def _broken_references(source: bytes, masked: list[tuple[int, int]]) -> list[tup
         message = f'No link definition for "{label[:80]}"'
         faults.append((found.start(), message, "MD_BROKEN_REFERENCE"))
     return faults
-
-
-def _diagnostic(source: bytes, at: int, message: str, code: str) -> Diagnostic:
-    line = source.count(b"\n", 0, at) + 1
-    before = source[source.rfind(b"\n", 0, at) + 1 : at]
-    return Diagnostic(message, code, line, len(before.decode("utf-8", "replace")) + 1)

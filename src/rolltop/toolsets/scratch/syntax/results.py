@@ -148,3 +148,9 @@ def position_of_line(text: str, line: int, column: int) -> LineColumn:
 def position_at(text: str, offset: int) -> LineColumn:
     """Find line and column of the code point at `offset`."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def position_at_byte(source: bytes, offset: int) -> LineColumn:
+    """Find line and column of the code point at an offset in UTF-8."""
+    before = source[source.rfind(b"\n", 0, offset) + 1 : offset]
+    return source.count(b"\n", 0, offset) + 1, len(before.decode("utf-8", "replace")) + 1

@@ -12,7 +12,7 @@ import tree_sitter
 from tree_sitter import Node, Tree
 
 from . import grammar_gaps, grammar_queries
-from .results import Diagnostic, SyntaxResult, syntax_error
+from .results import Diagnostic, SyntaxResult, position_at_byte, syntax_error
 
 # The grammars of a language, tried in this order; each is imported when first needed.
 _GRAMMARS: Final = {
@@ -63,7 +63,7 @@ def _check(content: str, language: str) -> SyntaxResult:
         tree = _parser(grammar).parse(source)
         if tree.root_node.has_error:
             found = _diagnostics(tree, source)
-        elif not (found := grammar_queries.find_faults(tree, language)):
+        elif not (found := grammar_queries.find_faults(tree, source, language)):
             return SyntaxResult(by="grammar")
         if best is None or len(found) < len(best):
             best = found
@@ -75,10 +75,11 @@ def _check(content: str, language: str) -> SyntaxResult:
 
 def find_faults(content: str, language: str) -> list[Diagnostic]:
     """Find what the grammar accepts but the language does not; nothing if it does not parse."""
-    tree = _parser(_GRAMMARS[language][0]).parse(content.encode("utf-8", "replace"))
+    source = content.encode("utf-8", "replace")
+    tree = _parser(_GRAMMARS[language][0]).parse(source)
     if tree.root_node.has_error:
         return []
-    return grammar_queries.find_faults(tree, language)
+    return grammar_queries.find_faults(tree, source, language)
 
 
 def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[Diagnostic]:
@@ -96,7 +97,7 @@ def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[D
         line = _CLOSED_STRING.sub(lambda one: " " * len(one.group()), lines[number - 1])
         column = line.find('"') + 1
         if column and "`" not in line and '""' not in lines[number - 1]:
-            fault = Diagnostic("String is never closed", "SYNTAX_ERROR", number, column)
+            fault = syntax_error("String is never closed", number, column)
             after = [one for one in found if (one.line, one.column) > (number, column)]
             return [fault, *after]
     return found
@@ -131,11 +132,11 @@ def _parser(grammar: str) -> tree_sitter.Parser:
 
 
 def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:
-    lines = source.split(b"\n")
     found: dict[tuple[int, int], Diagnostic] = {}
     for node in _faults(tree):
-        diagnostic = _diagnostic(node, source, lines)
-        found.setdefault((diagnostic.line, diagnostic.column), diagnostic)
+        at, message = _reason(node, source)
+        place = position_at_byte(source, at.start_byte)
+        found.setdefault(place, syntax_error(message, *place))
         if len(found) == _MAX_DIAGNOSTICS:
             break
     return sorted(found.values(), key=lambda one: (one.line, one.column))
@@ -150,14 +151,6 @@ def _faults(tree: Tree) -> Iterator[Node]:
         if node.is_missing or not faulty:
             yield node
         pending.extend(reversed(faulty))
-
-
-def _diagnostic(node: Node, source: bytes, lines: list[bytes]) -> Diagnostic:
-    at, message = _reason(node, source)
-    row, column = at.start_point.row, at.start_point.column
-    line = lines[row] if row < len(lines) else b""
-    characters = len(line[:column].decode("utf-8", "replace"))
-    return Diagnostic(message, "SYNTAX_ERROR", row + 1, characters + 1)
 
 
 def _reason(node: Node, source: bytes) -> tuple[Node, str]:
