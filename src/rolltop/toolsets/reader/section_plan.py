@@ -334,7 +334,8 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
         low, high, best = 0, room, None
         while low <= high and (best is None or high - low > room // _MIN_STEP_SHARE):
             middle = (low + high) // 2
-            answer = _truncated_answer(_choose_parts(candidates, middle), candidates, entries)
+            parts = _choose_parts(candidates, middle)
+            answer = _answer(parts, candidates, entries, truncated=True)
             needed = pagination.count_tokens(answer)
             if needed <= limit:
                 low, best = middle + 1, answer
@@ -434,8 +435,16 @@ def _beginning(candidate: _SectionCandidate, room: int) -> str:
 
 
 def _answer(
-    parts: Sequence[_SectionPart], candidates: Sequence[_SectionCandidate], entries: int
+    parts: Sequence[_SectionPart],
+    candidates: Sequence[_SectionCandidate],
+    entries: int,
+    *,
+    truncated: bool = False,
 ) -> JsonObject:
+    """Return the plan; a truncated one with the call that reads what it had no room for.
+
+    That is the rest of the section it began, else the best section it gives nothing of.
+    """
     taken = _TakenLines(parts)
     left = [candidate for candidate in candidates if not taken.overlaps(candidate)]
     answer: JsonObject = {
@@ -450,25 +459,12 @@ def _answer(
         answer["note"] = _NO_MATCH_NOTE
     elif candidates[0] in left[:entries]:
         answer["note"] = _TOO_LARGE_NOTE
+    unread = next((candidate for candidate in left if candidate.score), None)
+    if truncated and parts and not parts[-1].whole:
+        return {**answer, "truncated": True, **parts[-1].candidate.next(len(parts[-1].text))}
+    if truncated and unread:
+        return {**answer, "truncated": True, **unread.next()}
     return answer
-
-
-def _truncated_answer(
-    parts: Sequence[_SectionPart], candidates: Sequence[_SectionCandidate], entries: int
-) -> JsonObject:
-    """Mark the answer as truncated, with the call that reads what it had no room for.
-
-    That is the rest of the section it began, else the best section it gives nothing of.
-    """
-    answer = {**_answer(parts, candidates, entries), "truncated": True}
-    if parts and not parts[-1].whole:
-        return {**answer, **parts[-1].candidate.next(len(parts[-1].text))}
-    taken = _TakenLines(parts)
-    left = next((c for c in candidates if c.score and not taken.overlaps(c)), None)
-    if left is None:
-        del answer["truncated"]
-        return answer
-    return {**answer, **left.next()}
 
 
 def _total_cost(candidates: Sequence[_SectionCandidate]) -> int:
