@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from rolltop.core.db import Tx
@@ -26,13 +26,13 @@ def list_pads(
 ) -> PadSlice:
     """List pads, up to `limit` from a position on."""
     ids = pad_rows.ids_in_order(tx, namespaces, tags, order)
-    return ids, _read_from(tx, ids, position, limit, pad_rows.get_pads)
+    return ids, _read_from(tx, ids, position, limit)
 
 
 def list_trash(tx: Tx, position: CursorPosition | None, limit: int) -> PadSlice:
     """List the pads in the trash, up to `limit` from a position on."""
     ids = pad_rows.trashed_ids(tx)
-    return ids, _read_from(tx, ids, position, limit, pad_rows.get_trashed_pads)
+    return ids, _read_from(tx, ids, position, limit, trashed=True)
 
 
 def _read_from(
@@ -40,11 +40,12 @@ def _read_from(
     ids: list[str],
     position: CursorPosition | None,
     limit: int,
-    read: Callable[[Tx, list[str]], Mapping[str, Pad]],
+    *,
+    trashed: bool = False,
 ) -> list[Pad]:
     first = resume_index(ids, position)
     some = ids[first : first + limit]
-    found = read(tx, some)
+    found = pad_rows.get_pads(tx, some, trashed=trashed)
     return [found[scratch_id] for scratch_id in some if scratch_id in found]
 
 

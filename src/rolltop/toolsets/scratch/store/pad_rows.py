@@ -49,13 +49,6 @@ _ONE: Final = (pads.c.user_id == _OWNER, pads.c.scratch_id == _PAD)
 _VISIBLE: Final = select(*_COLUMNS).where(*_ONE, pads.c.deleted_at.is_(None))
 _GET: Final = CompiledStatement(_VISIBLE)
 _LOCK: Final = CompiledStatement(_VISIBLE.with_for_update(key_share=True))
-_GET_MANY: Final = CompiledStatement(
-    select(*_COLUMNS).where(
-        pads.c.user_id == _OWNER,
-        pads.c.deleted_at.is_(None),
-        pads.c.scratch_id.in_(bindparam("wanted", expanding=True, type_=Identifier)),
-    )
-)
 _SCHEMAS: Final = select(
     schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
 ).where(schemas.c.user_id == _OWNER, schemas.c.scratch_id == _PAD)
@@ -88,11 +81,11 @@ def get_pad(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
     return None if row is None else _pad_of_row(*row)
 
 
-def get_pads(tx: Tx, scratch_ids: Iterable[str]) -> dict[str, Pad]:
-    """Read the caller's pads outside the trash, by id."""
-    wanted = list(scratch_ids)
-    found = _GET_MANY.rows(tx, {"owner": tx.scope.user_id, "wanted": wanted}) if wanted else ()
-    return {row[0]: _pad_of_row(*row) for row in found}
+def get_pads(tx: Tx, scratch_ids: Iterable[str], *, trashed: bool = False) -> dict[str, Pad]:
+    """Read the caller's pads outside the trash, or in it, by id."""
+    place = _restorable(tx) if trashed else _visible(tx)
+    found = select(*_COLUMNS).where(*place, pads.c.scratch_id.in_(list(scratch_ids)))
+    return {pad.scratch_id: pad for pad in _pads(tx, found)}
 
 
 def titles(tx: Tx, scratch_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -274,12 +267,6 @@ def trashed_ids(tx: Tx) -> list[str]:
     newest = (pads.c.deleted_at.desc(), pads.c.scratch_id.desc())
     found = select(pads.c.scratch_id).where(*_restorable(tx)).order_by(*newest)
     return list(tx.execute(found).scalars())
-
-
-def get_trashed_pads(tx: Tx, scratch_ids: Sequence[str]) -> dict[str, Pad]:
-    """Read the caller's pads in the trash, by id."""
-    found = select(*_COLUMNS).where(*_restorable(tx), pads.c.scratch_id.in_(scratch_ids))
-    return {pad.scratch_id: pad for pad in _pads(tx, found)}
 
 
 def least_recently_used(tx: Tx, limit: int, before: datetime | None = None) -> list[Pad]:
