@@ -14,11 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
-    Integer,
     Select,
-    Table,
     and_,
     bindparam,
     delete,
@@ -67,59 +64,21 @@ _v: Final = note_versions.c
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _ACCOUNT: Final = bindparam("in_account", type_=CodePointString())
 _NOTE_ID: Final = bindparam("note_id_is", type_=CodePointString())
-_NUMBER: Final[BindParameter[Any]] = bindparam("number_is")
 _SELECT_NOTES: Final[Select[Any]] = select(notes, _t.content, _t.base).select_from(
     notes.join(note_texts, _t.number == _n.number)
 )
 _COLUMN_NAMES: Final = tuple(column.name for column in _SELECT_NOTES.selected_columns)
 _IS_NOTE: Final = (_n.user_id == _OWNER, _n.account == _ACCOUNT, _n.id == _NOTE_ID)
-_IS_VERSION: Final = (_v.user_id == _OWNER, _v.account == _ACCOUNT, _v.note_id == _NOTE_ID)
 _GET_NOTE: Final = CompiledStatement(_SELECT_NOTES.where(*_IS_NOTE, _t.user_id == _OWNER))
-_LOCK_NOTE: Final = CompiledStatement(
-    select(_n.number).where(*_IS_NOTE).with_for_update(key_share=True)
-)
 _INSERT_NOTES: Final = CompiledStatement(insert(notes))
 _INSERT_TEXTS: Final = CompiledStatement(insert(note_texts))
 _INSERT_TAGS: Final = CompiledStatement(insert(note_tags))
 _INSERT_VERSIONS: Final = CompiledStatement(insert(note_versions))
-_DELETE_TAGS: Final = CompiledStatement(
-    delete(note_tags).where(note_tags.c.user_id == _OWNER, note_tags.c.number == _NUMBER)
-)
-_NEWEST_TRIMMED: Final = (
-    select(_v.local_version)
-    .where(*_IS_VERSION)
-    .order_by(_v.local_version.desc())
-    .limit(1)
-    .offset(bindparam("kept", type_=Integer))
-    .scalar_subquery()
-)
-_TRIM_VERSIONS: Final = CompiledStatement(
-    delete(note_versions).where(*_IS_VERSION, _v.local_version <= _NEWEST_TRIMMED)
-)
 _HASH_PREFIX: Final = "rolltop notes account 1\n"
 _a: Final = note_accounts.c
 _ACCOUNT_COLUMNS: Final = tuple(column.name for column in _a)
 _GET_ACTIVE: Final = CompiledStatement(
     select(note_accounts).where(_a.user_id == _OWNER, _a.is_active.is_(True))
-)
-
-
-def _update_statement(
-    table: Table, columns: Sequence[str], *conditions: ColumnElement[bool]
-) -> CompiledStatement:
-    values = {name: bindparam(name, type_=table.c[name].type) for name in columns}
-    return CompiledStatement(update(table).where(*conditions).values(values))
-
-
-_UPDATE_NOTE: Final = _update_statement(
-    notes,
-    [column.name for column in _n if column.name not in {"number", "user_id", "account", "id"}],
-    _n.user_id == _OWNER,
-    _n.account == _ACCOUNT,
-    _n.number == _NUMBER,
-)
-_UPDATE_TEXT: Final = _update_statement(
-    note_texts, ["content", "base"], _t.user_id == _OWNER, _t.number == _NUMBER
 )
 
 
@@ -133,13 +92,15 @@ class Notebook:
 
     def get(self, note_id: str) -> Note | None:
         """Read a note."""
-        row = _GET_NOTE.first(self.tx, self._key(note_id))
+        key = {"owner": self.tx.scope.user_id, "in_account": self.account, "note_id_is": note_id}
+        row = _GET_NOTE.first(self.tx, key)
         return None if row is None else _note_of(dict(zip(_COLUMN_NAMES, row, strict=True)))
 
     def lock(self, note_id: str) -> Note | None:
         """Read a note and lock its row to the transaction's end."""
         # Two statements: PostgreSQL would read the text as it was before the wait.
-        _LOCK_NOTE.rows(self.tx, self._key(note_id))
+        mine = select(_n.number).where(*self._is_mine, _n.id == note_id)
+        self.tx.execute(mine.with_for_update(key_share=True))
         return self.get(note_id)
 
     def get_many(self, note_ids: Sequence[str]) -> dict[str, Note]:
@@ -382,10 +343,6 @@ class Notebook:
     def _is_my_version(self) -> tuple[ColumnElement[bool], ...]:
         return (_v.user_id == self.tx.scope.user_id, _v.account == self.account)
 
-    def _key(self, note_id: str) -> dict[str, Any]:
-        owner = self.tx.scope.user_id
-        return {"owner": owner, "in_account": self.account, "note_id_is": note_id}
-
     def _select(
         self, *conditions: ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
     ) -> list[Note]:
@@ -394,15 +351,18 @@ class Notebook:
         return [_note_of(row) for row in self.tx.execute(statement).mappings()]
 
     def _update(self, note: Note, before: Note) -> None:
-        one = {"owner": self.tx.scope.user_id, "number_is": note.number}
+        owner = self.tx.scope.user_id
         values = _note_values(note)
         for name in ("number", "account", "id"):
             del values[name]
-        _UPDATE_NOTE.run(self.tx, {**one, "in_account": self.account, **values})
+        one = update(notes).where(*self._is_mine, _n.number == note.number)
+        self.tx.execute(one.values(**values))
         if (note.content.text, note.backend.base) != (before.content.text, before.backend.base):
-            _UPDATE_TEXT.run(self.tx, {**one, **_text_values(note)})
+            text = update(note_texts).where(_t.user_id == owner, _t.number == note.number)
+            self.tx.execute(text.values(**_text_values(note)))
         if note.content.tags != before.content.tags:
-            _DELETE_TAGS.run(self.tx, one)
+            mine = (note_tags.c.user_id == owner, note_tags.c.number == note.number)
+            self.tx.execute(delete(note_tags).where(*mine))
             self._add_tags([note])
         if note.content.text != before.content.text:
             document_index.replace(self.tx, note.number, note.content.text)
@@ -417,8 +377,12 @@ class Notebook:
 
     def _trim_versions(self, note_id: str) -> None:
         """Drop the earlier versions of a note that has a new one, beyond those that are kept."""
-        if self.history:
-            _TRIM_VERSIONS.run(self.tx, {**self._key(note_id), "kept": self.history - 1})
+        if not self.history:
+            return
+        mine = (*self._is_my_version, _v.note_id == note_id)
+        newest_first = select(_v.local_version).where(*mine).order_by(_v.local_version.desc())
+        newest = newest_first.offset(self.history - 1).limit(1).scalar_subquery()
+        self.tx.execute(delete(note_versions).where(*mine, _v.local_version <= newest))
 
     def _mark_erased(self, note_id: str, moment: float | None) -> None:
         statement = update(note_versions).where(*self._is_my_version, _v.note_id == note_id)
