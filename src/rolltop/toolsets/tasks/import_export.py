@@ -77,7 +77,8 @@ def import_tasks(tx: Tx, given: Sequence[StoredTask]) -> TaskImport:
             result.unchanged += here[task.id] == task
             result.kept += here[task.id] != task
     added = [_with_ids(task, ids) for task in new]
-    known = {task.id for task in mapped} | _find_known(tx, added)
+    named = {other for task in added for other in (*task.blocked_by, task.parent_id) if other}
+    known = {task.id for task in mapped} | {*transfer.read_some(tx, sorted(named))}
     whole = [_without_unknown(task, known, result.refused) for task in added]
     _require_no_cycle(whole)
     transfer.insert_details(tx, whole)
@@ -96,9 +97,19 @@ def render_task(task: StoredTask) -> bytes:
     if task.deleted_at:
         fields["deleted_at"] = format_timestamp(task.deleted_at)
     if task.lease:
-        fields["claim"] = _render_lease(task.lease)
+        held = {"by": task.lease.by} if task.lease.by else {}
+        until = format_timestamp(task.lease.until)
+        fields["claim"] = {**held, "expires_at": until, "token_sha256": task.lease.claim_hash}
     if task.comments:
-        fields["comments"] = [_render_comment(comment) for comment in task.comments]
+        fields["comments"] = [
+            {
+                "version": comment.version,
+                "at": format_timestamp(comment.created_at),
+                "by": comment.author,
+                "text": comment.text,
+            }
+            for comment in task.comments
+        ]
     return render_front_matter(fields, text and f"{text}\n")
 
 
@@ -137,16 +148,6 @@ def parse_task(data: bytes, name: str, file_modified: float) -> StoredTask:
     return StoredTask(**values, description=description)
 
 
-def _render_comment(comment: Comment) -> dict[str, Any]:
-    at = format_timestamp(comment.created_at)
-    return {"version": comment.version, "at": at, "by": comment.author, "text": comment.text}
-
-
-def _render_lease(lease: Lease) -> dict[str, Any]:
-    by = {"by": lease.by} if lease.by else {}
-    return {**by, "expires_at": format_timestamp(lease.until), "token_sha256": lease.claim_hash}
-
-
 def _with_ids(task: StoredTask, ids: Mapping[str, str]) -> StoredTask:
     """Replace the ids that are different here."""
     if not ids:
@@ -167,12 +168,6 @@ def _renamed_address(uri: str, ids: Mapping[str, str]) -> str:
         return uri
     is_renamed = address.kind == "task" and address.id in ids
     return str(replace(address, id=ids[address.id])) if is_renamed else uri
-
-
-def _find_known(tx: Tx, added: Sequence[StoredTask]) -> set[str]:
-    """Return those ids that the tasks refer to and that are the caller's."""
-    named = {other for task in added for other in (*task.blocked_by, task.parent_id) if other}
-    return {*transfer.read_some(tx, sorted(named))}
 
 
 def _without_unknown(task: StoredTask, known: set[str], refused: list[str]) -> StoredTask:
