@@ -152,7 +152,7 @@ class _ReadAnswer:
             return self._read_lines()
         if self.offset:
             self.cells[0] = self._part_of(self.cells[0], self.offset)
-        if not self.view.has_more and self._fits(self.cells):
+        if not self.view.has_more and pagination.fits_budget(self._answer(self.cells), self.budget):
             return self._page(self.cells)
         header_leaves_half = pagination.fits_budget(self._answer([]), self.budget // 2)
         self._reduce_cells()
@@ -303,9 +303,6 @@ class _ReadAnswer:
             named = {"omitted": omitted} if omitted else {}
             self.is_cut |= kept.keys() != fields.keys()
             self.cells[at] = {**kept, **named, "content": cell["content"]}
-
-    def _fits(self, cells: Sequence[JsonObject]) -> bool:
-        return pagination.fits_budget(self._answer(cells), self.budget)
 
     def _fits_with_continuation(self, cell: JsonObject) -> bool:
         """Whether a cell fits whole, with the call that continues after it."""
