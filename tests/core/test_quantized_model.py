@@ -57,3 +57,9 @@ def test_the_model_takes_at_most_110_megabytes() -> None:
         [sys.executable, "-c", MEASURE], check=True, capture_output=True, text=True
     )
     assert int(made.stdout) < 110 << 20  # as wide floats it takes 167 MB
+
+
+def test_no_table_is_widened_whole() -> None:
+    widened = b".weight_f"  # what the published model calls those that it widens
+    assert widened in MODEL.read_bytes()
+    assert widened not in fuse_quantized_weights(MODEL.read_bytes())
