@@ -31,8 +31,8 @@ _MEANINGFUL: Final = re.compile(r"(?!(?:end|fi|done|esac)\b)\b\w")
 
 SCOPE_SEPARATOR: Final = " > "
 
-# Code points of a title around a chunk that tell where the chunk stands.
-MAX_TITLE: Final = 100
+# Code points of the titles around a chunk.
+MAX_SCOPE: Final = 400
 
 _LEFT_OUT: Final = "…\n"
 _COMMENT: Final = ("#", "//", "/*", "*", "--", "@")
@@ -240,5 +240,5 @@ def _paragraphs(lines: TextLines, first: int, last: int) -> Iterator[tuple[int, 
 
 
 def _scope(section: Section) -> str:
-    """Join the titles around a section, long ones cut: each of its chunks repeats them."""
-    return SCOPE_SEPARATOR.join(title[:MAX_TITLE] for title in section.title_path[:-1])
+    """Join the titles around a section, of long ones the nearest: each chunk repeats them."""
+    return SCOPE_SEPARATOR.join(section.title_path[:-1])[-MAX_SCOPE:]
