@@ -153,7 +153,8 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
         filters = replace(filters, sort="modified")
     offset = 0 if after else min((request.page - 1) * request.limit, _MAX_OFFSET)
     spec = PageSpec(request.limit + 1, after, offset, request.preview_lines > 0)
-    found = search_page.read_page(notebook, filters, spec, total)
+    read_page = search_page.read_page if filters.sort == "rank" else list_queries.read_page
+    found = read_page(notebook, filters, spec, total) if total else []
     shown, has_more = found[: request.limit], len(found) > request.limit
 
     def envelope(items: list[JsonObject]) -> JsonObject:
@@ -177,8 +178,9 @@ def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
         filters = replace(filters, after=max(query.since.timestamp(), filters.after or 0.0))
     notebook, _account = notebooks.open_notebook(tx, settings)
     match = _TermChoice(notebook, filters).match()
+    read_page = search_page.read_page if match.filters.sort == "rank" else list_queries.read_page
     page = PageSpec(query.limit)
-    found = search_page.read_page(notebook, match.filters, page, match.total)
+    found = read_page(notebook, match.filters, page, match.total) if match.total else []
     if not found:
         return []
     ids = [one.id for one in found]

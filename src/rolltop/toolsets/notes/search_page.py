@@ -19,10 +19,8 @@ _RANKED: Final = -10_000.0
 def read_page(
     notebook: Notebook, filters: NoteFilters, page: PageSpec, total: int
 ) -> list[NoteSummary]:
-    """Read a page; of a search by rank the best of the index ranked anew, then the others."""
-    if not total:
-        return []
-    after, terms = page.after, _terms(filters) if filters.sort == "rank" else []
+    """Read a page of a search by rank: the best of the index ranked anew, then the others."""
+    after, terms = page.after, _terms(filters)
     if not terms or (after is not None and after.first > _RANKED):
         return list_queries.read_page(notebook, filters, page, total)
     first = PageSpec(relevance.MAX_RERANKED, with_head=page.with_head)

@@ -48,12 +48,13 @@ class IndexPage:
     """A page of the list of notes, newest changes first.
 
     `current` is the cursor of the whole list when the page was made; `mark` continues the list.
-    Notes of a form that this program doesn't know are left out: they are left alone.
+    `unreadable` counts notes of a form that this program doesn't know: they are left alone.
     """
 
     notes: tuple[RemoteNote, ...]
     current: str
     mark: str | None = None
+    unreadable: int = 0
 
 
 @dataclass(frozen=True)

@@ -300,11 +300,11 @@ def _parse_page(value: Mapping[str, Any], *, data: bool) -> IndexPage:
     listed, mark = value.get("index"), value.get("mark")
     if not isinstance(listed, list) or not isinstance(mark, str | None):
         raise backend.unexpected_response()
-    found = (_parse_index_item(item, data=data) for item in cast("list[Any]", listed))
-    read = tuple(note for note in found if note is not None)
+    items = cast("list[Any]", listed)
+    read = tuple(note for item in items if (note := _parse_index_item(item, data=data)) is not None)
     current = note_object.sanitize_json(_required_text(value, "current"))
     mark = None if mark is None else note_object.sanitize_json(mark)
-    return IndexPage(read, current, mark)
+    return IndexPage(read, current, mark, len(items) - len(read))
 
 
 def _parse_index_item(item: object, *, data: bool) -> RemoteNote | None:

@@ -96,6 +96,7 @@ class SyncRecord:
     compared_at: float | None = None
     next_at: float | None = None
     error: str | None = None
+    unreadable: int = 0
 
     @classmethod
     def from_account(cls, account: Account) -> SyncRecord:

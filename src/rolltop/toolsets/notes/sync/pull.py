@@ -238,6 +238,7 @@ def _apply_page(
             mark=page.mark,
             current=current,
             destructive_changes=destructive_changes + done.destructive_changes,
+            unreadable=page.unreadable,
         )
     else:
         compared = record.compared_at
