@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -108,6 +109,8 @@ _USER_EXISTS: Final = CompiledStatement(select(users.c.id).where(users.c.id == _
 MAX_VERSION: Final = 2**31 - 1
 """What a version's column holds: a driver takes no larger number."""
 _NO_FILTERS: Final = TaskFilters()
+_MAX_SHAPES: Final = 32
+"""Sets of columns whose statements are kept."""
 _NO_VERSION: Final = -1
 """No task's version."""
 _CHILD_COLUMNS: Final = {"tags": task_tags.c.tag, "blocked_by": task_blockers.c.blocker_id}
@@ -351,16 +354,23 @@ def insert_task(tx: Tx, owner: str, fields: Mapping[str, Any]) -> Task | None:
         "version": 1,
         **column_values(fields),
     }
-    bound = [literal(value, tasks.c[name].type) for name, value in values.items()]
-    # The lock keeps the user until the row that refers to it is written.
-    chosen = select(users.c.id, *bound).where(users.c.id == owner)
-    statement = insert(tasks).from_select(
-        ["user_id", *values], chosen.with_for_update(read=True, key_share=True)
-    )
-    if tx.execute(statement.returning(tasks.c.id)).first() is None:
+    bound = {f"new_{name}": value for name, value in values.items()}
+    if _insert_statement(tuple(values)).first(tx, {"owner": owner, **bound}) is None:
         return None
-    _write_child_rows(tx, owner, task_id, fields)
+    _insert_child_rows(tx, owner, task_id, fields)
     return get_task(tx, owner, task_id)
+
+
+@lru_cache(_MAX_SHAPES)
+def _insert_statement(names: Sequence[str]) -> CompiledStatement:
+    """Return the statement that inserts a task with values `new_…` for these columns."""
+    bound = [bindparam(f"new_{name}", type_=tasks.c[name].type) for name in names]
+    # The lock keeps the user until the row that refers to it is written.
+    chosen = select(users.c.id, *bound).where(users.c.id == _OWNER)
+    statement = insert(tasks).from_select(
+        ["user_id", *names], chosen.with_for_update(read=True, key_share=True)
+    )
+    return CompiledStatement(statement.returning(tasks.c.id))
 
 
 def update_fields(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
@@ -498,12 +508,15 @@ def column_values(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
     """Put tags and blockers that are among the fields in place of what the task had."""
-    for name, column in _CHILD_COLUMNS.items():
-        if name not in fields:
-            continue
-        side = column.table
+    for side in (_CHILD_COLUMNS[name].table for name in _CHILD_COLUMNS.keys() & fields.keys()):
         tx.execute(delete(side).where(side.c.user_id == owner, side.c.task_id == task_id))
+    _insert_child_rows(tx, owner, task_id, fields)
+
+
+def _insert_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
+    """Give a task that has none the tags and blockers that are among the fields."""
+    for name, column in _CHILD_COLUMNS.items():
         mine = {"user_id": owner, "task_id": task_id}
-        rows = [{**mine, column.name: value} for value in fields[name]]
+        rows = [{**mine, column.name: value} for value in fields.get(name, ())]
         if rows:
-            tx.execute(insert(side), rows)
+            tx.execute(insert(column.table), rows)
