@@ -108,9 +108,6 @@ def _check_store(app: AppContext) -> Iterator[DoctorResult]:
     yield DoctorResult("ok", "store", f"{path or shown} {how}; its schema is {heads}")
     if path is not None:
         yield _check_engine()
-        found = app.database.read_sync(db.SYSTEM, _find_damage)
-        if found:
-            yield DoctorResult("wrong", "store", f"{path} is damaged: {found}", _DAMAGED_HINT)
     elif not app.database.read_sync(db.SYSTEM, lambda tx: row_security.is_enforced(tx.connection)):
         yield DoctorResult(
             "note",
@@ -121,10 +118,25 @@ def _check_store(app: AppContext) -> Iterator[DoctorResult]:
         )
 
 
-def _find_damage(tx: db.Tx) -> str:
-    """Read the whole of a SQLite store; return what is wrong with it, or nothing."""
-    found = tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
-    return "" if found == "ok" else str(found)
+def find_damage(app: AppContext) -> Iterator[DoctorResult]:
+    """Read the whole of an open SQLite store, which may take long; yield what is wrong with it."""
+    path = app.database.path
+    if path is None or not app.database.is_open():
+        return
+    try:
+        found = app.database.read_sync(db.SYSTEM, _check_pages)
+    except Unavailable as error:
+        advice = "Set statement_timeout higher to have all of it read."
+        yield DoctorResult(
+            "note", "store", f"{path} was not read to its end: {error.message}", advice
+        )
+        return
+    if found != "ok":
+        yield DoctorResult("wrong", "store", f"{path} is damaged: {found}", _DAMAGED_HINT)
+
+
+def _check_pages(tx: db.Tx) -> str:
+    return str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
 
 
 def _check_engine() -> DoctorResult:

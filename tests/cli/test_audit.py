@@ -69,7 +69,12 @@ def test_whoever_has_no_name_here_is_told_all_the_same(
 
     monkeypatch.setattr(getpass, "getuser", unnamed)
     assert shell("user", "add", ADA).code == 0
-    assert events(shell) == [["unknown (command line)", "user add", ADA]]
+    monkeypatch.setattr(getpass, "getuser", lambda: "b\udcffb")
+    assert shell("user", "add", BOB).code == 0
+    assert events(shell) == [
+        ["unknown (command line)", "user add", ADA],
+        ["b?b (command line)", "user add", BOB],
+    ]
 
 
 def test_events_are_kept_for_400_days_and_long_names_are_cut(
@@ -85,3 +90,5 @@ def test_events_are_kept_for_400_days_and_long_names_are_cut(
     assert subjects() == ["secon", "first"]
     database.write_sync(SYSTEM, audit.record, "root" * 1000, "user add", "third")
     assert subjects() == ["third", "secon"]
+    clock.advance(days=401)
+    assert not subjects()

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from rolltop.core.context import CallContext
 from rolltop.core.principal import Principal
-from rolltop.core.thread_pool import FairTurns
+from rolltop.core.thread_pool import FairTurns, ThreadPool
 from tests.desks import make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Connection
+
+    from rolltop.core.db import Database, Tx
     from tests.databases import MakeDatabase
 
 CALLERS = "abc"
@@ -130,28 +134,29 @@ def test_a_caller_alone_has_more_turns_than_one_of_several_until_the_others_are_
     assert asyncio.run(run()) == [8, 2, 1, 1, 1, 1, 1, 1, 1, 8]
 
 
-def test_store_and_other_work_have_turns_of_their_own() -> None:
+def test_reads_writes_and_other_work_have_turns_of_their_own() -> None:
     async def run() -> None:
         turns = FairTurns(4, 1)
         async with (
             asyncio.timeout(60),
             turns.turn("a", "work"),
             turns.turn("a", "work"),
-            turns.turn("a", "store"),
+            turns.turn("a", "read"),
+            turns.turn("a", "write"),
+            turns.turn("a", "body"),
         ):
             pass
 
     asyncio.run(run())
 
 
-def test_whoever_gives_up_has_its_turn_back_when_its_thread_is_done() -> None:
+def test_whoever_gives_up_has_its_turn_back_when_its_threads_work_is_done() -> None:
     async def run(first_ends: threading.Event) -> list[str]:
-        turns, done = FairTurns(4, 1), list[str]()
-        loop = asyncio.get_running_loop()
+        turns, pool, done = FairTurns(4, 1), ThreadPool(4, "test"), list[str]()
 
         async def work(name: str, function: Callable[[], object]) -> None:
-            async with turns.turn("a", "work") as turn:
-                await loop.run_in_executor(None, turn.hold(function))
+            async with turns.turn("a", "work"):
+                await asyncio.wrap_future(pool.submit(function))
             done.append(name)
 
         stuck = [asyncio.create_task(work("stuck", first_ends.wait)) for _ in range(2)]
@@ -164,9 +169,34 @@ def test_whoever_gives_up_has_its_turn_back_when_its_thread_is_done() -> None:
         done.append("let go")
         first_ends.set()
         await waiting
+        pool.release()
         return done
 
     assert asyncio.run(run(threading.Event())) == ["let go", "next"]
+
+
+def test_a_transaction_is_within_its_turn_to_its_commit(database: Database, me: Principal) -> None:
+    desk = make_desk(database, settings={"threads": 2})  # one turn for whoever is alone
+
+    async def run(committed: threading.Event) -> bool:
+        def wait(_connection: Connection) -> None:
+            committed.wait()
+
+        def commit_late(tx: Tx) -> None:
+            event.listen(tx.connection.engine, "commit", wait, once=True)
+
+        call = CallContext(desk, me, "tool", 0)
+        given_up = asyncio.create_task(call.write(commit_late))
+        await _settle()
+        given_up.cancel()
+        next_write = asyncio.create_task(call.write(lambda tx: tx.now))
+        await _settle()
+        has_waited = not next_write.done() and database.backlog == 1
+        committed.set()
+        await asyncio.gather(given_up, next_write, return_exceptions=True)
+        return has_waited
+
+    assert asyncio.run(run(threading.Event()))
 
 
 def test_calls_that_hold_threads_leave_one_for_another_caller(

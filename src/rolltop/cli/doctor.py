@@ -77,6 +77,7 @@ def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
         return
     try:
         yield from health.run_checks(context)
+        yield from health.find_damage(context)
     finally:
         context.database.close()
     yield from _check_clients(settings)

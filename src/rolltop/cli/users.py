@@ -92,6 +92,7 @@ def record(tx: Tx, arguments: Namespace, subject: str) -> None:
         name = getpass.getuser()
     except (ImportError, KeyError, OSError):  # a container's user has no name
         name = "unknown"
+    name = name.encode("utf-8", "replace").decode()
     audit.record(tx, f"{name} (command line)", arguments.command, subject)
 
 

@@ -35,6 +35,7 @@ def record(tx: Tx, actor: str, action: str, subject: str) -> None:
 
 
 def list_events(tx: Tx, limit: int) -> list[AuditEvent]:
-    """Return the last `limit` events, the newest first."""
-    statement = select(_c.at, _c.actor, _c.action, _c.subject).order_by(_c.number.desc())
-    return [AuditEvent(*row) for row in tx.execute(statement.limit(limit))]
+    """Return the last `limit` events of the last 400 days, the newest first."""
+    statement = select(_c.at, _c.actor, _c.action, _c.subject).where(_c.at >= tx.now - KEPT_FOR)
+    newest = statement.order_by(_c.number.desc()).limit(limit)
+    return [AuditEvent(*row) for row in tx.execute(newest)]

@@ -15,7 +15,7 @@ from weakref import finalize
 
 from rolltop.core import logging
 from rolltop.core.lazy_imports import lazy
-from rolltop.core.thread_pool import FairTurns, Pool, ThreadPool, Turn
+from rolltop.core.thread_pool import FairTurns, Pool, ThreadPool
 
 if TYPE_CHECKING:
     from rolltop.core import idempotency
@@ -198,17 +198,15 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one read transaction on a worker thread."""
-        async with self._turn("store") as turn:
-            held = turn.hold(function)
-            return await self.app.database.read(self.principal, held, *args, **kwargs)
+        async with self._turn("read"):
+            return await self.app.database.read(self.principal, function, *args, **kwargs)
 
     async def write(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
-        async with self._turn("store") as turn:
-            held = turn.hold(function)
-            return await self.app.database.write(self.principal, held, *args, **kwargs)
+        async with self._turn("write"):
+            return await self.app.database.write(self.principal, function, *args, **kwargs)
 
     async def write_once(
         self,
@@ -234,10 +232,10 @@ class CallContext:
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""
-        async with self._turn("work") as turn:
-            return await self.app.run_in_thread(turn.hold(function), *args, **kwargs)
+        async with self._turn("work"):
+            return await self.app.run_in_thread(function, *args, **kwargs)
 
-    def _turn(self, pool: Pool) -> AbstractAsyncContextManager[Turn]:
+    def _turn(self, pool: Pool) -> AbstractAsyncContextManager[None]:
         principal = self.principal
         caller = principal.token_id or principal.member_id or principal.user_id
         return self.app.turns.turn(caller, pool)

@@ -11,16 +11,13 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from queue import SimpleQueue
-from typing import Final, Generic, Literal, ParamSpec, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from rolltop.core.errors import Unavailable
 
-P = ParamSpec("P")
 T = TypeVar("T")
-Pool = Literal["store", "work", "body"]
-"""What a turn is at: threads of transactions, those of all other work, or the reading of a call
-that is too large to be taken at once.
-"""
+Pool = Literal["read", "write", "work", "body"]
+"""What a turn is for: a transaction, other work on a thread, or the parsing of a large body."""
 _ACTIVE_SECONDS: Final = 1.0
 """For so long after it asked for a turn, a caller is taken for one who will ask again."""
 
@@ -68,7 +65,8 @@ class ThreadPool:
             Unavailable: after `close`, or where the system has no thread for it; it is not run.
 
         """
-        job = _WorkItem(function)
+        turn = _own_turn.get()
+        job = _WorkItem(function if turn is None else turn.hold(function))
         with self._lock:
             if self._closed:
                 raise Unavailable(
@@ -131,8 +129,11 @@ class ThreadPool:
                 self._unfinished -= 1
 
 
+_own_turn: Final = contextvars.ContextVar["Turn | None"]("own_turn", default=None)
+
+
 class Turn:
-    """One turn: held until its coroutine is done with it, and its function on a thread as well.
+    """One turn: held until its coroutine is done with it, and what it has a thread do as well.
 
     Whoever gives up a call, or closes its connection, does not get another turn by that.
     """
@@ -142,15 +143,15 @@ class Turn:
         self._mutex: Final = threading.Lock()
         self._holders = 1
 
-    def hold(self, function: Callable[P, T]) -> Callable[P, T]:
+    def hold(self, function: Callable[[], T]) -> Callable[[], T]:
         """Return the function that a thread runs in this turn."""
 
-        def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        def run() -> T:
             with self._mutex:
                 is_held = self._holders > 0  # else it was given up just before
                 self._holders += is_held
             try:
-                return function(*args, **kwargs)
+                return function()
             finally:
                 if is_held:
                     self.leave()
@@ -191,14 +192,16 @@ class FairTurns:
         self._waiting: Final[dict[tuple[str, Pool], deque[Future[None]]]] = {}
 
     @asynccontextmanager
-    async def turn(self, caller: str, pool: Pool) -> AsyncGenerator[Turn]:
-        """Wait for a turn, one after the other of a caller's, and hold it."""
+    async def turn(self, caller: str, pool: Pool) -> AsyncGenerator[None]:
+        """Wait for a turn, one after the other of a caller's; what is submitted within holds it."""
         key = caller, pool
         await self._acquire(key)
         turn = Turn(lambda: self._release(key))
+        _own_turn.set(turn)
         try:
-            yield turn
+            yield
         finally:
+            _own_turn.set(None)
             turn.leave()
 
     async def _acquire(self, key: tuple[str, Pool]) -> None:
@@ -242,7 +245,7 @@ class FairTurns:
     def _share(self) -> int:
         """Return how many turns at a pool each caller may have now."""
         oldest = self._clock() - _ACTIVE_SECONDS
-        while (caller := next(iter(self._asked))) and self._asked[caller] < oldest:
+        while self._asked[caller := next(iter(self._asked))] < oldest:
             del self._asked[caller]
         active = len(self._asked.keys() | {caller for caller, _pool in self._held})
         return self._alone if active == 1 else max(1, self._shared // active)

@@ -231,7 +231,7 @@ async def _fetch_metadata(client: httpx2.AsyncClient, issuer: str) -> JsonObject
     """
     try:
         return await _fetch_json(client, f"{issuer}{_DISCOVERY_PATH}")
-    except httpx2.HTTPStatusError:
+    except (httpx2.HTTPStatusError, ValueError):  # nothing is there, or a page for people
         url = urlsplit(issuer)
         host = f"{url.scheme}://{url.netloc}"
         return await _fetch_json(client, f"{host}{_OAUTH_DISCOVERY_PATH}{url.path}")

@@ -72,7 +72,10 @@ class PageLogin:
         finally:
             if found is None:
                 logging.event("login refused", level="warn", by="token", address=address)
-        return found and await self._open(found.token.user_id, address, found.token.id)
+        if found is None:
+            return None
+        self._authentication.limits.count(found.token.id)
+        return await self._open(found.token.user_id, address, found.token.id)
 
     async def find_principal(self, secret: str) -> Principal | None:
         """Return whose session it is, with what the token it began with may do; None if over.

@@ -76,21 +76,23 @@ class RequestBodies:
     async def message(
         self, scope: Scope, receive: Receive, turn: AbstractAsyncContextManager[object]
     ) -> AsyncGenerator[RequestMessage | Rejection]:
-        """Read the request's body in its turn; its bytes count until the request is served."""
+        """Read the request's body, whose bytes count until the request has been served.
+
+        A large one is parsed in its `turn`.
+        """
         body = _ArrivingBody()
-        refused = _check_media_type(Headers(scope=scope))
         try:
-            if refused is not None:
-                yield refused
-                return
-            async with turn:
-                read = await self._read(scope, receive, body)
-            yield read
+            refused = _check_media_type(Headers(scope=scope))
+            yield refused or await self._read(scope, receive, body, turn)
         finally:
             self._total -= body.size
 
     async def _read(
-        self, scope: Scope, receive: Receive, body: _ArrivingBody
+        self,
+        scope: Scope,
+        receive: Receive,
+        body: _ArrivingBody,
+        turn: AbstractAsyncContextManager[object],
     ) -> RequestMessage | Rejection:
         try:
             async with asyncio.timeout(0 if self._stopping else None) as reading:
@@ -108,7 +110,7 @@ class RequestBodies:
         if body.size <= MAX_INLINE_BYTES:
             message = jsonrpc.parse_message(bytes(body.head))
         else:
-            async with self._parsing:
+            async with turn, self._parsing:
                 message = await asyncio.to_thread(body.parse)
         if isinstance(message, list):
             return Rejection.from_refusal(message[0])

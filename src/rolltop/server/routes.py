@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -18,7 +18,6 @@ from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import client_address, replay_body
 from rolltop.server.auth import Authenticator, AuthFailure
 from rolltop.server.error_middleware import PARAMS_KEY
-from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.metrics import Metrics
 from rolltop.server.oauth import METADATA_PATH
@@ -47,6 +46,7 @@ _RETRY_HEADERS: Final = {"retry-after": "1"}
 _METADATA_PATHS: Final = {METADATA_PATH, f"{METADATA_PATH}/mcp"}
 _REFUSAL_DELAY: Final = 1.0
 """Seconds that whoever is over a limit waits for the refusal."""
+_MAX_HELD_BACK: Final = 100
 _CONTENT_TYPE: Final = b"content-type"
 _JSON: Final = "application/json"
 
@@ -74,6 +74,7 @@ class HttpApp:
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
+        self._held_back = 0
         self._bodies = RequestBodies(
             max_body=app.context.settings["http.max_body"],
             max_total=app.context.settings["http.max_bodies"],
@@ -112,8 +113,7 @@ class HttpApp:
         try:
             await self._route(scope, receive, noting)
         except RateLimited as failure:
-            # Whoever asks again at once would cost more by its refusals than by its calls.
-            await asyncio.sleep(0 if self.is_draining else _REFUSAL_DELAY)
+            await self._hold_back()
             headers = {"retry-after": str(failure.retry_after)}
             refused = Rejection.with_message(429, failure.message, headers)
             await send_rejection(scope, receive, send, refused)
@@ -129,6 +129,18 @@ class HttpApp:
             self._serving -= 1
             if not self._serving:
                 self._idle.set()
+
+    async def _hold_back(self) -> None:
+        """Keep a caller who is over a limit waiting: its refusals would cost more than its calls.
+
+        So many at once, and no more: each has one of the server's connections.
+        """
+        if self._held_back < _MAX_HELD_BACK and not self.is_draining:
+            self._held_back += 1
+            try:
+                await asyncio.sleep(_REFUSAL_DELAY)
+            finally:
+                self._held_back -= 1
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"].rstrip("/"), scope["method"]
@@ -191,7 +203,8 @@ class HttpApp:
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await _error(405, "Use POST", {"allow": "POST"})(scope, receive, send)
             return
-        async with self._bodies.message(scope, receive, self._body_turn(scope, token)) as read:
+        turn = self._desk.turns.turn(token, "body") if token else nullcontext()
+        async with self._bodies.message(scope, receive, turn) as read:
             if isinstance(read, Rejection):
                 await send_rejection(scope, receive, send, read)
             elif denied := self._authentication.check_permission(caller, read.message):
@@ -201,13 +214,6 @@ class HttpApp:
                 is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
                 with self._limits.running("" if is_stream else token):
                     await self._hand_over(protocol, read, scope, receive, send)
-
-    def _body_turn(self, scope: Scope, token: str) -> AbstractAsyncContextManager[object]:
-        """Return what is held while a body is read: with a token, a large one takes a turn."""
-        length = "".join(Headers(scope=scope).getlist("content-length"))
-        if not token or (length.isdecimal() and int(length) <= MAX_INLINE_BYTES):
-            return nullcontext()
-        return self._desk.turns.turn(token, "body")
 
     async def _hand_over(
         self,

@@ -115,7 +115,7 @@ audit_events: Final = Table(
     "audit_events",
     metadata,
     Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("at", UTCDateTime, nullable=False),
+    Column("at", UTCDateTime, nullable=False, index=True),
     Column("actor", String(300), nullable=False),
     Column("action", String(40), nullable=False),
     # Names as they were: users, tokens and workspaces that are gone stay told of.

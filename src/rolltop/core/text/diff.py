@@ -105,7 +105,7 @@ class _Comparison:
         return sorted(pairs)
 
 
-def _unique_line_anchors(  # as above
+def _unique_line_anchors(  # two sequences and a stretch of each
     before: Sequence[str], after: Sequence[str], a: int, a_end: int, b: int, b_end: int
 ) -> list[tuple[int, int]]:
     """Return the longest row of equal lines that occur once on each side."""

@@ -61,9 +61,8 @@ class OpenDocument:
     """A document as read from one open file, with its outline and counts.
 
     `path` is the file's real one, `stable` says that any later change shows in its `state`,
-    `content` is a hash of its name
-    and bytes, `starts` the offset of each line, `costs` the tokens of each section with its
-    children. Without `has_text` only the outline and the counts are known.
+    `content` is a hash of its name and bytes, `starts` the offset of each line, `costs` the tokens
+    of each section with its children. Without `has_text` only the outline and the counts are known.
     """
 
     path: str

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
+from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
 from rolltop.toolsets.scratch.syntax.validator import Validator
 from tests.campaign import examples
@@ -178,3 +179,11 @@ def test_what_is_wrong_with_a_long_integer_has_its_place(
 )
 def test_a_page_is_checked_in_time_by_its_length(sample: Sample) -> None:
     check_growth(lambda text: check_cell(CheckRequest("html", text)), sample)
+
+
+@pytest.mark.parametrize("language", ["c", "hpp", "cs"])
+@pytest.mark.parametrize(
+    "unit", ["case ", "foreach(", "template class a<", "a?.b", "goto *", "(in ", "enum a:b ", "__a"]
+)
+def test_gaps_of_grammars_are_filled_in_time_by_the_texts_length(language: str, unit: str) -> None:
+    check_growth(lambda text: rewrite(text, language), Sample((unit,)))

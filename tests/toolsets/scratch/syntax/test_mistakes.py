@@ -121,6 +121,7 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
             "template <class... T> using F = T...[0];\nint f() { if consteval { return 1; } }\n",
         ),
         ("cs", "class A { void F() { a?.b = c; d?[0] += 1; } }\n"),
+        ("cs", "class A { void F() { foreach (var x in xs) { a?.b = x; } G(in y, out z); } }\n"),
         ("cs", "void F<T>() where T : allows ref struct {}\nvar f = (ref x, out y) => 1;\n"),
         ("cs", "#!/usr/bin/env dotnet\n#:package A@1.0\nConsole.WriteLine(1);\n"),
         ("cs", "static class E { extension<T>(List<T> s) { public bool X => true; } }\n"),

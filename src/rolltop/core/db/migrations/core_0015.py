@@ -23,3 +23,4 @@ def upgrade() -> None:
         sa.Column("subject", sa.String(1000), nullable=False),
         sa.PrimaryKeyConstraint("number", name="pk_audit_events"),
     )
+    op.create_index("ix_audit_events_at", "audit_events", ["at"])

@@ -226,3 +226,5 @@ CREATE TABLE audit_events (
 	subject VARCHAR(1000) NOT NULL,
 	CONSTRAINT pk_audit_events PRIMARY KEY (number)
 );
+
+CREATE INDEX ix_audit_events_at ON audit_events (at);

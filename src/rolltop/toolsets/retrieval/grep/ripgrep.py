@@ -9,7 +9,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
@@ -363,18 +362,22 @@ def scan(
 def find_matching_files(
     root: Root, query: Query, entries: Sequence[FileStat], deadline: float
 ) -> set[FileStat]:
-    """List the files that may have a matching line: as many as there are before the deadline.
+    """List the files that may have a matching line.
 
-    Includes binary and unreadable files.
+    Includes binary and unreadable files, and those not searched before the deadline (monotonic).
 
     Raises:
         InvalidArgument, Unavailable: as `RipgrepRun.result`.
 
     """
     found: set[FileStat] = set()
-    with suppress(DeadlineExceeded):
+    left = list(split_batches(entries))
+    try:
         for batch in scan(str(root.path), entries, parse_query(query), deadline):
             found.update(batch.matched, batch.unread)
+            del left[0]
+    except DeadlineExceeded:
+        found.update(*left)
     return found
 
 

@@ -39,6 +39,8 @@ _KIND_OF: Final = {"pad": PAD_KIND, "cell": CELL_KIND}
 """The index's kind for kinds of addresses."""
 _FURTHER: Final = 8
 """How many times as many hits are asked for where too few have all tags and were changed since."""
+_MAX_LOOKED_AT: Final = 1_000
+"""Hits after which no more are asked for."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,8 @@ def _find_texts(
             and (query.since is None or pad.updated_at > query.since)
         ][: query.limit]
         is_narrowed = query.tags or query.since
-        if len(wanted) == query.limit or not is_narrowed or len(hits) == seen:
+        is_all = len(hits) == seen or limit > _MAX_LOOKED_AT
+        if len(wanted) == query.limit or not is_narrowed or is_all:
             break
         limit, seen = limit * _FURTHER, len(hits)
     found: list[FoundText] = []

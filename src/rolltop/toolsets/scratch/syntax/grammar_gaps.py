@@ -13,9 +13,9 @@ _C: Final = (
     # __init, __user: macros of a kernel's
     (r"\b__(?!attribute__|func__|asm__|int\d|[us]\d|[lb]e\d|\w*_t\b)[a-z]\w*+(?!\s*\()", ""),
     (r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", ""),
-    (r"\b\w*for_?each\w*(?=\s*\([^;{}]*\)\s*\{)", "while"),
-    (r"\bgoto\s*\*[^;]*", "goto x"),
-    (r"(?<=\bcase)([^:;?]*?)\.\.\.[^:;]*", r"\1"),
+    (r"\b\w{0,40}for_?each\w{0,40}(?=\s*\([^;{}]{0,500}\)\s*\{)", "while"),
+    (r"\bgoto\s*\*[^;]{0,500}", "goto x"),
+    (r"(?<=\bcase)([^:;?.]{1,200})\.\.\.[^:;]{0,200}", r"\1"),
     (r"\bunsigned\s*:\s*\d+\s*(?=;)|\bint\s*:\s*\d+\s*(?=;)", "int x"),
     (r"\b_Atomic\s*(\(([^()]*)\))", r"\2"),
     (r"\b_BitInt\s*\([^()]*\)", "int"),
@@ -25,7 +25,7 @@ _C: Final = (
 )
 _CPP: Final = (
     (r"\[\[[^\[\]]*\]\]", ""),
-    (r"\b(?:extern\s+)?template\s+(?=(?:class|struct|union)\s+[\w:]+\s*<[^;{}]*>\s*;)", ""),
+    (r"\b(?:extern\s+)?template\s+(?=(?:class|struct|union)\s+[\w:]+\s*<[^;{}]{0,500}>\s*;)", ""),
     (r"\bif\s+!?\s*consteval\b", "if (1)"),
     (r"\b\w+\s*\.\.\.\s*\[[^\[\]]*\]", "int"),
     (r"(?<=[\w\s]:)(\s*\d+)\s*(?:=[^;{}]*|\{[^;{}]*\})(?=;)", r"\1"),  # a bit-field's value
@@ -38,9 +38,9 @@ _REWRITINGS: Final = {
     "cpp": (*_C[:5], *_CPP),
     "hpp": (*_C[:5], *_CPP),
     "cs": (
-        (r"\?(?=[.\[][\w.\[\]?!]*\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
+        (r"\?(?=[.\[][\w.\[\]?!]{0,200}\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
         (r"\ballows\s+ref\s+struct\b", "class"),
-        (r"\b(?:ref|out|in)\s+(?=\w+\s*[,)])", ""),
+        (r"(?<=[(,])(\s*)(?:ref|out|in)\s+(?=\w+\s*[,)])", r"\1"),
         (r"^#[!:].*", ""),
         (r"\bextension\s*(?:<[^<>()]*>)?\s*\([^()]*\)(?=\s*\{)", "class E"),
     ),

@@ -35,7 +35,7 @@ _UNPRINTABLE: Final = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff\ufeff]"
 )
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
-_TAB_AFTER_KEY: Final = re.compile(r"(?<=\S):\t")
+_TAB_AFTER_KEY: Final = re.compile(r"^([ -]*+[\w.][\w.-]*+:)\t", re.MULTILINE)
 _NO_SPACE: Final = "must be followed by a valid YAML whitespace"
 _TAGS: Final = "tag:yaml.org,2002:"
 _TYPED_SCALAR: Final = re.compile(
@@ -70,7 +70,7 @@ def check(content: str, _language: str) -> SyntaxResult:
             return _read(text)
         except yaml_rs.YAMLDecodeError as error:
             # YAML lets a tab stand between a key and its value; yaml-rs does not.
-            spaced = _TAB_AFTER_KEY.sub(": ", text)
+            spaced = _TAB_AFTER_KEY.sub(r"\1 ", text)
             if _NO_SPACE not in str(error) or spaced == text:
                 raise
             return _read(spaced)
