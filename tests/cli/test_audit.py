@@ -86,8 +86,9 @@ def test_events_are_kept_for_400_days_and_long_names_are_cut(
 
     for subject in ("first", "second" * 1000):
         database.write_sync(SYSTEM, audit.record, "root", "user add", subject)
-        clock.advance(days=399)
-    assert subjects() == ["secon", "first"]
+        assert subjects()[0] == subject[:5]
+        clock.advance(days=300)
+    assert subjects() == ["secon"]
     database.write_sync(SYSTEM, audit.record, "root" * 1000, "user add", "third")
     assert subjects() == ["third", "secon"]
     clock.advance(days=401)

@@ -159,8 +159,15 @@ def test_whoever_gives_up_has_its_turn_back_when_its_threads_work_is_done() -> N
                 await asyncio.wrap_future(pool.submit(function))
             done.append(name)
 
-        stuck = [asyncio.create_task(work("stuck", first_ends.wait)) for _ in range(2)]
-        await _settle()
+        begun = threading.Semaphore(0)
+
+        def hang() -> None:
+            begun.release()
+            first_ends.wait()
+
+        stuck = [asyncio.create_task(work("stuck", hang)) for _ in range(2)]
+        for _ in stuck:
+            await asyncio.to_thread(begun.acquire)
         for task in stuck:
             task.cancel()
         await asyncio.gather(*stuck, return_exceptions=True)
@@ -179,7 +186,10 @@ def test_a_transaction_is_within_its_turn_to_its_commit(database: Database, me: 
     desk = make_desk(database, settings={"threads": 2})  # one turn for whoever is alone
 
     async def run(committed: threading.Event) -> bool:
+        begun = threading.Event()
+
         def wait(_connection: Connection) -> None:
+            begun.set()
             committed.wait()
 
         def commit_late(tx: Tx) -> None:
@@ -187,7 +197,7 @@ def test_a_transaction_is_within_its_turn_to_its_commit(database: Database, me: 
 
         call = CallContext(desk, me, "tool", 0)
         given_up = asyncio.create_task(call.write(commit_late))
-        await _settle()
+        await asyncio.to_thread(begun.wait)
         given_up.cancel()
         next_write = asyncio.create_task(call.write(lambda tx: tx.now))
         await _settle()
