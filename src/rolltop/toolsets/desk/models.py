@@ -70,15 +70,15 @@ class DeskHit(TypedDict):
 class SearchAnswer(TypedDict):
     """Texts of all kinds, best first; `matched`: whether one has all of the words, or some.
 
-    Where nothing was found, `searched` has the kinds and `nearest` a word that is there. At the
-    end `limited` names kinds of which only the best were listed.
+    Where nothing was found, `searched` has the kinds and `nearest` a word that is there. Of
+    kinds in `limited` only the best were listed.
     """
 
     hits: list[DeskHit]
     matched: NotRequired[Literal["all", "some", "meaning"]]
-    searched: NotRequired[list[Kind]]
+    searched: NotRequired[list[str]]
     nearest: NotRequired[str]
-    limited: NotRequired[list[Kind]]
+    limited: NotRequired[list[str]]
     omitted: NotRequired[list[str]]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]
