@@ -50,6 +50,8 @@ class Issuer:
         self.asked: list[str] = []
         self.metadata: dict[str, Any] = {}
         """What differs from good metadata."""
+        self.is_answering = threading.Event()
+        self.is_answering.set()
         self.discovery = "/.well-known/openid-configuration"
         """Where the metadata is."""
         self._codes: dict[str, dict[str, str]] = {}
@@ -81,6 +83,7 @@ class Issuer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.is_answering.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -106,6 +109,7 @@ class Issuer:
     def _answer(self, request: BaseHTTPRequestHandler, posted: dict[str, str]) -> None:
         path = urlsplit(request.path)
         self.asked.append(path.path)
+        self.is_answering.wait()
         query = {name: values[0] for name, values in parse_qs(path.query).items()}
         if path.path == "/authorize":
             code = secrets.token_urlsafe()

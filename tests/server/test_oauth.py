@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from rolltop.core import accounts, workspaces
+from rolltop.core import accounts, audit, workspaces
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidConfig, Unavailable
 from rolltop.server.oauth import InvalidToken, TokenIssuer
@@ -117,6 +117,9 @@ def test_only_a_verified_address_makes_somebody_a_user_who_is_there(
         assert who(server, issuer.token())["user"] == ann  # the subject is known now
         other = issuer.token(sub="x", email="eve@example.org", email_verified=True)
         assert status(server, authorization=f"Bearer {other}") == 403
+    events = store.database.read_sync(SYSTEM, audit.list_events, 10)
+    linked = [(one.actor, one.subject) for one in events if one.action == "user link"]
+    assert linked == [(issuer.url, "ann@example.org")]
 
 
 def test_callers_at_once_at_their_first_login_are_one_user(tmp_path: Path, issuer: Issuer) -> None:
@@ -340,6 +343,28 @@ def test_new_keys_are_fetched_when_tokens_name_them_and_not_more_often_than_twic
     with pytest.raises(InvalidToken):
         asyncio.run(known.verify(issuer.token(old)))
     assert issuer.asked.count("/keys") == 2
+
+
+def test_a_silent_issuer_keeps_nobody_waiting_whose_key_is_known(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    clock = Clock()
+    known = make_issuer(tmp_path, issuer, clock)
+    token, new = issuer.token(), Key("two")
+
+    async def verify_all() -> str:
+        await known.verify(token)
+        issuer.metadata = {"jwks_uri": None}  # it fails once, when the keys are too old
+        clock.now += 3601
+        await known.verify(token)
+        clock.now += 31
+        issuer.metadata, issuer.keys[1:] = {}, [new]
+        issuer.is_answering.clear()
+        await known.verify(token)
+        issuer.is_answering.set()  # nobody gave up on it: the keys come after all
+        return (await known.verify(issuer.token(new))).subject
+
+    assert asyncio.run(verify_all()) == issuer.subject
 
 
 def test_a_key_signs_by_its_algorithm_or_if_it_names_none_by_any_of_its_kind(

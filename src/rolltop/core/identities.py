@@ -37,11 +37,12 @@ def link_user(tx: Tx, issuer: str, subject: str, email: str, *, create: bool) ->
     if known is not None:
         return known
     user = accounts.find_user_by_email(tx, email)
+    action = "user link"
     if user is None and create:
-        user = accounts.add_user(tx, email)
-        audit.record(tx, issuer, "user add", user.email)
+        user, action = accounts.add_user(tx, email), "user add"
     if user is None:
         return None
+    audit.record(tx, issuer, action, user.email)
     tx.execute(
         insert(tx.kind, identities)
         .values(issuer=issuer, subject=subject, user_id=user.id)

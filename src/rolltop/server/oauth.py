@@ -128,6 +128,7 @@ class TokenIssuer:
         self._clock = clock
         self._fetched_at = self._tried_at = -math.inf
         self._fetching = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
 
     def metadata(self) -> JsonObject:
         """Return what clients read to find the issuer."""
@@ -173,10 +174,13 @@ class TokenIssuer:
             raise InvalidToken("claims") from None
 
     async def _find_key(self, key_id: str) -> _Key:
-        if key_id not in self._keys or self._clock() - self._fetched_at > _KEY_LIFETIME:
-            async with self._fetching:
-                if self._clock() - self._tried_at > _MIN_REFRESH_INTERVAL:
-                    await self._fetch_keys()
+        if key_id not in self._keys:
+            await self._refresh()
+        elif self._clock() - self._fetched_at > _KEY_LIFETIME and not self._is_refreshing:
+            is_answering = self._fetched_at == self._tried_at
+            self._refreshing = asyncio.create_task(self._refresh())
+            if is_answering:  # else nobody with a known key waits for it again
+                await self._refreshing
         if not self._keys:
             raise Unavailable(
                 "The issuer of tokens is out of reach", hint="Try again in half a minute."
@@ -187,6 +191,16 @@ class TokenIssuer:
         if key is None:
             raise InvalidToken("unknown key")
         return key
+
+    @property
+    def _is_refreshing(self) -> bool:
+        return self._refreshing is not None and not self._refreshing.done()
+
+    async def _refresh(self) -> None:
+        """Fetch the keys if they were not asked for just now."""
+        async with self._fetching:
+            if self._clock() - self._tried_at > _MIN_REFRESH_INTERVAL:
+                await self._fetch_keys()
 
     async def _fetch_keys(self) -> None:
         """Fetch the keys; those that are known stay where that fails."""
