@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.thread_pool import FairTurns
+from rolltop.server.request_body import RequestBodies, RequestMessage
 from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, rpc_request, sse_or_json
 
 if TYPE_CHECKING:
@@ -185,3 +188,42 @@ def test_others_are_answered_while_a_large_body_is_on_its_way(server: HttpServer
     connection.send(body[-1:])
     assert connection.getresponse().status == 400
     connection.close()
+
+
+class Upload:
+    """A body of 3 MiB on its way, in pieces that come once `goes_on` is set."""
+
+    def __init__(self, bodies: RequestBodies, turns: FairTurns, caller: str) -> None:
+        self.taken = 0
+        self.goes_on = asyncio.Event()
+        begin = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"'
+        self._pieces = [begin, *[b"x" * SIZE] * 3, b'"}}']
+        self._bodies, self._turn = bodies, turns.turn(caller, "body")
+
+    async def receive(self) -> Any:
+        if self.taken > len(self._pieces) - 2:
+            await self.goes_on.wait()
+        self.taken += 1
+        rest = self._pieces[self.taken :]
+        return {"type": "http.request", "body": self._pieces[self.taken - 1], "more_body": rest}
+
+    async def read(self) -> bool:
+        scope = {"type": "http", "headers": [(b"content-type", b"application/json")]}
+        async with self._bodies.message(scope, self.receive, self._turn) as read:
+            return isinstance(read, RequestMessage)
+
+
+def test_of_a_caller_no_more_large_bodies_are_read_at_once_than_it_has_turns() -> None:
+    async def send() -> None:
+        turns = FairTurns(threads=2, processors=1)
+        bodies = RequestBodies(max_body=4 * SIZE, max_total=64 * SIZE)
+        first, second, others = (Upload(bodies, turns, name) for name in ("ann", "ann", "ben"))
+        reading = [asyncio.create_task(one.read()) for one in (first, second)]
+        others.goes_on.set()
+        assert await asyncio.wait_for(others.read(), PATIENCE)
+        assert (first.taken, second.taken) == (4, 2)  # 1 MiB is read before the turn
+        for one in (first, second):
+            one.goes_on.set()
+        assert all(await asyncio.wait_for(asyncio.gather(*reading), PATIENCE))
+
+    asyncio.run(send())

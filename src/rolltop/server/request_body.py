@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,8 @@ CLOSE_HEADERS: Final = {"connection": "close"}
 SHUTDOWN_MESSAGE: Final = "The server is stopping"
 SHUTDOWN_HEADERS: Final = {"retry-after": "1", **CLOSE_HEADERS}
 _JSON: Final = "application/json"
+_MAX_UNASKED_BYTES: Final = 1 << 20
+"""What is taken of a body before it is its caller's turn to send a large one."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class RequestBodies:
     ) -> AsyncGenerator[RequestMessage | Rejection]:
         """Read the request's body, whose bytes count until the request has been served.
 
-        A large one is parsed in its `turn`.
+        A large one is parsed in its `turn`, and of a very large one the rest is read in it too.
         """
         body = _ArrivingBody()
         try:
@@ -94,37 +96,43 @@ class RequestBodies:
         body: _ArrivingBody,
         turn: AbstractAsyncContextManager[object],
     ) -> RequestMessage | Rejection:
-        try:
-            async with asyncio.timeout(0 if self._stopping else None) as reading:
-                self._arriving.add(reading)
-                try:
-                    refused = await self._receive(scope, receive, body)
-                finally:
-                    self._arriving.discard(reading)
-        except TimeoutError:
-            return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
-        if refused is not None:
-            return refused
-        if body.failure is not None:
-            return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
-        if body.size <= MAX_INLINE_BYTES:
-            message = jsonrpc.parse_message(bytes(body.head))
-        else:
-            async with turn, self._parsing:
-                message = await asyncio.to_thread(body.parse)
+        async with AsyncExitStack() as taken:
+            try:
+                async with asyncio.timeout(0 if self._stopping else None) as reading:
+                    self._arriving.add(reading)
+                    try:
+                        refused = await self._receive(scope, receive, body, _MAX_UNASKED_BYTES)
+                        if is_rest := (refused is None and not body.is_complete):
+                            await taken.enter_async_context(turn)
+                            refused = await self._receive(scope, receive, body, self._max_body)
+                    finally:
+                        self._arriving.discard(reading)
+            except TimeoutError:
+                return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+            if refused is not None:
+                return refused
+            if body.failure is not None:
+                return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
+            if body.size <= MAX_INLINE_BYTES:
+                message = jsonrpc.parse_message(bytes(body.head))
+            else:
+                if not is_rest:
+                    await taken.enter_async_context(turn)
+                async with self._parsing:
+                    message = await asyncio.to_thread(body.parse)
         if isinstance(message, list):
             return Rejection.from_refusal(message[0])
         return RequestMessage(message, bytes(body.head) if body.size <= MAX_INLINE_BYTES else None)
 
     async def _receive(
-        self, scope: Scope, receive: Receive, body: _ArrivingBody
+        self, scope: Scope, receive: Receive, body: _ArrivingBody, until: int
     ) -> Rejection | None:
-        """Take the whole body; what is refused for its contents is still taken to its end."""
+        """Take the body up to so many bytes; one refused for its contents is still taken."""
         declared = Headers(scope=scope).get("content-length", "")
         too_large = f"A request may have at most {self._max_body} bytes (http.max_body)"
         if declared.isdecimal() and int(declared) > self._max_body:
             return Rejection.with_message(413, too_large, CLOSE_HEADERS)
-        while True:
+        while not body.is_complete and body.size <= until:
             received = await receive()
             if received["type"] != "http.request":
                 return Rejection.with_message(400, "The body ended early", CLOSE_HEADERS)
@@ -137,8 +145,8 @@ class RequestBodies:
                 text = "The requests on their way are too large together (http.max_bodies)"
                 return Rejection.with_message(503, text, SHUTDOWN_HEADERS)
             body.take(chunk)
-            if not received.get("more_body", False):
-                return None
+            body.is_complete = not received.get("more_body", False)
+        return None
 
 
 class _ArrivingBody:
@@ -146,6 +154,7 @@ class _ArrivingBody:
 
     def __init__(self) -> None:
         self.size = 0
+        self.is_complete = False
         self.head = bytearray()
         """Of a large body, no more than an id is looked for in."""
         self.failure: LimitExceeded | None = None
