@@ -92,6 +92,14 @@ def test_changes_are_told_as_they_come_and_the_server_can_stop(site: Site, ann: 
     assert Visitor(site).get("/events").status == 401
 
 
+def test_who_asks_for_the_headers_of_the_stream_alone_is_not_kept(site: Site, ann: Visitor) -> None:
+    async def send(message: Any) -> None:
+        assert not message.get("more_body")
+
+    serving = site.serve("HEAD", "/events", ann.own_headers(), send)
+    site.runner.run(asyncio.wait_for(serving, PATIENCE))
+
+
 @pytest.mark.parametrize("how", ["revoked", "out of reach", "limited"])
 def test_whose_token_is_worth_nothing_any_more_is_told_no_change(
     site: Site, monkeypatch: pytest.MonkeyPatch, how: str

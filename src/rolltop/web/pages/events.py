@@ -26,6 +26,8 @@ async def stream_changes(visit: Visit) -> Response:
     mine = visit.streams.opened[visit.principal.actor_id]
     if visit.streams.opened.total() >= MAX_STREAMS or mine >= MAX_USER_STREAMS:
         raise PageFailure(503, "Too many pages are open")
+    if visit.request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     since = find_number(visit.request.headers.get("last-event-id", ""))
     if since is None:
         since = await visit.app.database.read(visit.principal, history.last_sequence)
