@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -133,25 +134,37 @@ async def _call_for(seconds: float, port: int, tokens: list[str]) -> tuple[list[
     return times, sum(sum(caller.errors.values()) for caller in callers)
 
 
+async def _attack(name: str, port: int, token: str) -> None:
+    """Attack until this process is told to end, then print the answers' statuses."""
+    tool, body = _attacks()[name]
+    attacker = Attacker(port, token, tool, body)
+    attack = asyncio.create_task(attacker.run())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, attack.cancel)
+    with suppress(asyncio.CancelledError):
+        await attack
+    print(", ".join(f"{status} {n}" for status, n in attacker.statuses.most_common(4)))
+
+
 async def _measure(port: int, tokens: list[str], seconds: float) -> Table:
     await wait_for(port)
     await _call_for(seconds, port, tokens)  # the indexes are made
     rows: list[tuple[str, ...]] = []
     ratios: list[float] = []
-    for name, (tool, body) in _attacks().items():
+    for name in _attacks():
         alone, _failed = await _call_for(seconds, port, tokens)
-        attacker = Attacker(port, tokens[-1], tool, body)
-        attack = asyncio.create_task(attacker.run())
+        # In a process of its own, or the callers would wait for what it does to send.
+        arguments = ("-m", "benchmarks.hostile_caller", name, str(port), tokens[-1])
+        attack = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
+        )
         beside, failed = await _call_for(seconds, port, tokens)
-        attack.cancel()
-        with suppress(asyncio.CancelledError):
-            await attack
+        attack.terminate()
+        answered = (await attack.communicate())[0].decode().strip()
         quiet, loud = Times(tuple(alone)), Times(tuple(beside))
         ratios.append(loud.at(0.99) / quiet.at(0.99))
         cells = [
             f"{times.at(part) * 1e3:.0f} ms" for part in (0.5, 0.99) for times in (quiet, loud)
         ]
-        answered = ", ".join(f"{status} {n}" for status, n in attacker.statuses.most_common(4))
         rows.append((name, *cells, f"{ratios[-1]:.2f} ×", str(failed), answered))
     how = (
         f"{CALLERS} callers with pauses of {PAUSE} s on average; the attacker has {CONNECTIONS} "
@@ -182,4 +195,7 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:  # noqa: PLR2004  # the attacker: what it does, where, with which token
+        asyncio.run(_attack(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
+        sys.exit()
     main(float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS)
