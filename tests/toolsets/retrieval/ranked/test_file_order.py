@@ -81,3 +81,31 @@ def test_a_file_nearer_to_the_top_comes_first(forest: Forest) -> None:
     forest.put("code/aa/bb/cc/rope.py", REEF)
     forest.put("code/zz/rope.py", REEF)
     assert paths(forest, "reef the sail") == ["zz/rope.py", "aa/bb/cc/rope.py"]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("how is the configuration checked", "config"),
+        ("how the wind is authenticated", "auth"),
+        ("where the sync happens", "synchronized"),
+    ],
+)
+def test_a_file_named_by_the_beginning_of_a_word_comes_first(
+    forest: Forest, query: str, name: str
+) -> None:
+    text = (
+        "def begin(sail):\n    # The configuration, the authenticated wind, the sync.\n    reef()\n"
+    )
+    forest.put("code/aa/sails.py", text)
+    forest.put(f"code/zz/{name}.py", text)
+    assert paths(forest, query) == [f"zz/{name}.py", "aa/sails.py"]
+
+
+def test_a_file_is_named_by_a_word_that_the_folder_of_all_has_too(forest: Forest) -> None:
+    text = "def {}():\n    # It extends plugins.\n    reef()\n"
+    for number in range(20):
+        forest.put(f"code/rails/{number}.py", REEF)
+    forest.put("code/rails/aa/sails.py", text.format("extend"))
+    forest.put("code/rails/zz/rail.py", text.format("begin"))
+    assert paths(forest, "rail extending plugins")[0] == "rails/zz/rail.py"

@@ -59,6 +59,9 @@ _LENGTHS: Final = (3, 10, 150)
 # Words of a query up to which the words of a file's name count in full.
 _SHORT_QUERY: Final = 3
 
+# Letters of a word of a file's name, or of a query's term, that may stand for a longer one.
+_MIN_BEGINNING: Final = 4
+
 # Maximum distance, in words, of two query words that count as close.
 _NEAR: Final = 4
 
@@ -144,15 +147,27 @@ class Scorer:
     def score_stem(self, path: str) -> float:
         """Score the words of a file's name, without its ending."""
         words = set(tokenize_parts(path_stem(path)).split())
-        found = words & self._idf.keys()
+        found = {word: term for word in words if (term := self._term_like(word))}
         if not found:
             return 0.0
         short = min(1.0, _SHORT_QUERY / max(1, self._query.count))
         score = self._weights.stem * short * len(found) / len(words)
         if len(found) == len(words):
-            told = sum(self._idf[term] for term in sorted(found)) / self._most
-            score += self._weights.whole_stem * sqrt(told)
+            terms = sorted(set(found.values()))
+            told = sum(self._idf[term] for term in terms) / self._most
+            # A term tells little by itself where a folder around everything has it in its name.
+            score += self._weights.whole_stem * sqrt(max(told, len(terms) / len(self._idf)))
         return score
+
+    def _term_like(self, word: str) -> str | None:
+        """Return the term that a word of a file's name is, or else shortens or lengthens."""
+        if word in self._idf:
+            return word
+        for term in self._idf:
+            shorter, longer = sorted((word, term), key=len)
+            if len(shorter) >= _MIN_BEGINNING and longer.startswith(shorter):
+                return term
+        return None
 
     def _find_terms(self, words: Sequence[str]) -> _Places:
         """Find the positions of the query's terms among words, from 0."""
