@@ -15,6 +15,7 @@ from rolltop.core.context import CallContext
 from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import FairTurns, ThreadPool
 from tests.desks import make_desk
+from tests.server.processes import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +133,16 @@ def test_a_caller_alone_has_more_turns_than_one_of_several_until_the_others_are_
         return found
 
     assert asyncio.run(run()) == [8, 2, 1, 1, 1, 1, 1, 1, 1, 8]
+
+
+def test_turns_go_on_in_a_process_that_is_halted_time_and_again() -> None:
+    class Halted(Clock):
+        def __call__(self) -> float:
+            self.now += 2
+            return self.now
+
+    counting = _count_at_once(FairTurns(16, 1, Halted()), "a", 9)
+    assert asyncio.run(asyncio.wait_for(counting, PATIENCE)) >= 1
 
 
 def test_reads_writes_and_other_work_have_turns_of_their_own() -> None:

@@ -193,12 +193,12 @@ def test_others_are_answered_while_a_large_body_is_on_its_way(server: HttpServer
 class Upload:
     """A body of 3 MiB on its way, in pieces that come once `goes_on` is set."""
 
-    def __init__(self, bodies: RequestBodies, turns: FairTurns, caller: str) -> None:
+    def __init__(self, bodies: RequestBodies, caller: str) -> None:
         self.taken = 0
         self.goes_on = asyncio.Event()
         begin = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"'
         self._pieces = [begin, *[b"x" * SIZE] * 3, b'"}}']
-        self._bodies, self._turn = bodies, turns.turn(caller, "body")
+        self._bodies, self._caller = bodies, caller
 
     async def receive(self) -> Any:
         if self.taken > len(self._pieces) - 2:
@@ -209,15 +209,31 @@ class Upload:
 
     async def read(self) -> bool:
         scope = {"type": "http", "headers": [(b"content-type", b"application/json")]}
-        async with self._bodies.message(scope, self.receive, self._turn) as read:
+        async with self._bodies.message(scope, self.receive, self._caller) as read:
             return isinstance(read, RequestMessage)
+
+
+def test_a_caller_s_bodies_leave_room_for_others() -> None:
+    async def send() -> None:
+        turns = FairTurns(threads=2, processors=1)
+        bodies = RequestBodies(turns, max_body=4 * SIZE, max_total=8 * SIZE)
+        first, second, others = (Upload(bodies, name) for name in ("ann", "ann", "ben"))
+        reading = asyncio.create_task(first.read())
+        others.goes_on.set()
+        assert await asyncio.wait_for(others.read(), PATIENCE)
+        assert first.taken == 4  # 3 MiB of the 4 that one caller may have
+        assert not await asyncio.wait_for(second.read(), PATIENCE)
+        first.goes_on.set()
+        assert await asyncio.wait_for(reading, PATIENCE)
+
+    asyncio.run(send())
 
 
 def test_of_a_caller_no_more_large_bodies_are_read_at_once_than_it_has_turns() -> None:
     async def send() -> None:
         turns = FairTurns(threads=2, processors=1)
-        bodies = RequestBodies(max_body=4 * SIZE, max_total=64 * SIZE)
-        first, second, others = (Upload(bodies, turns, name) for name in ("ann", "ann", "ben"))
+        bodies = RequestBodies(turns, max_body=4 * SIZE, max_total=64 * SIZE)
+        first, second, others = (Upload(bodies, name) for name in ("ann", "ann", "ben"))
         reading = [asyncio.create_task(one.read()) for one in (first, second)]
         others.goes_on.set()
         assert await asyncio.wait_for(others.read(), PATIENCE)

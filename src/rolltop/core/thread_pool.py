@@ -16,8 +16,8 @@ from typing import Final, Generic, Literal, TypeVar
 from rolltop.core.errors import Unavailable
 
 T = TypeVar("T")
-Pool = Literal["read", "write", "work", "body"]
-"""What a turn is for: a transaction, other work on a thread, or the parsing of a large body."""
+Pool = Literal["read", "write", "work", "upload", "body"]
+"""What a turn is for: a transaction, other work on a thread, the coming or parsing of a body."""
 _ACTIVE_SECONDS: Final = 1.0
 """For so long after it asked for a turn, a caller is taken for one who will ask again."""
 
@@ -244,7 +244,7 @@ class FairTurns:
 
     def _share(self) -> int:
         """Return how many turns at a pool each caller may have now."""
-        oldest = self._clock() - _ACTIVE_SECONDS
+        oldest = next(reversed(self._asked.values())) - _ACTIVE_SECONDS
         while self._asked[caller := next(iter(self._asked))] < oldest:
             del self._asked[caller]
         active = len(self._asked.keys() | {caller for caller, _pool in self._held})

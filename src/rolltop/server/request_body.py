@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from rolltop.core.thread_pool import FairTurns, Pool
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import log_refusal
 from rolltop.server.json_scanner import JsonScanner, LimitExceeded
@@ -57,11 +59,13 @@ class RequestMessage:
 class RequestBodies:
     """The bodies that are on their way or being served, within `max_total` bytes together."""
 
-    def __init__(self, *, max_body: int, max_total: int) -> None:
-        """`max_body` is the limit of one body in bytes."""
+    def __init__(self, turns: FairTurns, *, max_body: int, max_total: int) -> None:
+        """`max_body` is the limit of one body in bytes; a caller may have half of all."""
+        self._turns = turns
         self._max_body = max_body
         self._max_total = max_total
         self._total = 0
+        self._totals: Counter[str] = Counter()
         self._arriving: set[asyncio.Timeout] = set()
         self._stopping = False
         # One at a time, so that threads that parse don't take the lock from the loop in turns.
@@ -76,53 +80,61 @@ class RequestBodies:
 
     @asynccontextmanager
     async def message(
-        self, scope: Scope, receive: Receive, turn: AbstractAsyncContextManager[object]
+        self, scope: Scope, receive: Receive, caller: str
     ) -> AsyncGenerator[RequestMessage | Rejection]:
-        """Read the request's body, whose bytes count until the request has been served.
+        """Read the body of a caller's request; its bytes count until the request has been served.
 
-        A large one is parsed in its `turn`, and of a very large one the rest is read in it too.
+        A large one is parsed in a turn of the caller, and what a very large one has beyond 1 MiB
+        read in another; a caller without a name (there is no token) takes no turns.
         """
-        body = _ArrivingBody()
+        body = _ArrivingBody(caller)
         try:
             refused = _check_media_type(Headers(scope=scope))
-            yield refused or await self._read(scope, receive, body, turn)
+            yield refused or await self._read(scope, receive, body)
         finally:
-            self._total -= body.size
+            self._count(body, -body.size)
 
     async def _read(
-        self,
-        scope: Scope,
-        receive: Receive,
-        body: _ArrivingBody,
-        turn: AbstractAsyncContextManager[object],
+        self, scope: Scope, receive: Receive, body: _ArrivingBody
     ) -> RequestMessage | Rejection:
-        async with AsyncExitStack() as taken:
-            try:
-                async with asyncio.timeout(0 if self._stopping else None) as reading:
-                    self._arriving.add(reading)
-                    try:
-                        refused = await self._receive(scope, receive, body, _MAX_UNASKED_BYTES)
-                        if is_rest := (refused is None and not body.is_complete):
-                            await taken.enter_async_context(turn)
+        try:
+            async with asyncio.timeout(0 if self._stopping else None) as reading:
+                self._arriving.add(reading)
+                try:
+                    refused = await self._receive(scope, receive, body, _MAX_UNASKED_BYTES)
+                    if refused is None and not body.is_complete:
+                        async with self._turn(body.caller, "upload"):
                             refused = await self._receive(scope, receive, body, self._max_body)
-                    finally:
-                        self._arriving.discard(reading)
-            except TimeoutError:
-                return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
-            if refused is not None:
-                return refused
-            if body.failure is not None:
-                return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
-            if body.size <= MAX_INLINE_BYTES:
-                message = jsonrpc.parse_message(bytes(body.head))
-            else:
-                if not is_rest:
-                    await taken.enter_async_context(turn)
-                async with self._parsing:
-                    message = await asyncio.to_thread(body.parse)
+                finally:
+                    self._arriving.discard(reading)
+        except TimeoutError:
+            return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
+        if refused is not None:
+            return refused
+        if body.failure is not None:
+            return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
+        if body.size <= MAX_INLINE_BYTES:
+            message = jsonrpc.parse_message(bytes(body.head))
+        else:
+            async with self._turn(body.caller, "body"), self._parsing:
+                message = await asyncio.to_thread(body.parse)
         if isinstance(message, list):
             return Rejection.from_refusal(message[0])
         return RequestMessage(message, bytes(body.head) if body.size <= MAX_INLINE_BYTES else None)
+
+    def _turn(self, caller: str, pool: Pool) -> AbstractAsyncContextManager[object]:
+        return self._turns.turn(caller, pool) if caller else nullcontext()
+
+    def _count(self, body: _ArrivingBody, size: int) -> bool:
+        """Count bytes of a body; return whether there are too many of them, or of its caller's."""
+        self._total += size
+        self._totals[body.caller] += size
+        mine = self._totals[body.caller]
+        if not mine:
+            del self._totals[body.caller]
+        # One caller's, whose connections may be gone meanwhile, leave room for others'.
+        most = max(self._max_body, self._max_total // 2) if body.caller else self._max_total
+        return self._total > self._max_total or mine > most
 
     async def _receive(
         self, scope: Scope, receive: Receive, body: _ArrivingBody, until: int
@@ -138,10 +150,10 @@ class RequestBodies:
                 return Rejection.with_message(400, "The body ended early", CLOSE_HEADERS)
             chunk = received.get("body", b"")
             body.size += len(chunk)
-            self._total += len(chunk)
+            is_crowded = self._count(body, len(chunk))
             if body.size > self._max_body:
                 return Rejection.with_message(413, too_large, CLOSE_HEADERS)
-            if self._total > self._max_total:
+            if is_crowded:
                 text = "The requests on their way are too large together (http.max_bodies)"
                 return Rejection.with_message(503, text, SHUTDOWN_HEADERS)
             body.take(chunk)
@@ -152,7 +164,8 @@ class RequestBodies:
 class _ArrivingBody:
     """What has come of one body."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: str) -> None:
+        self.caller = caller
         self.size = 0
         self.is_complete = False
         self.head = bytearray()

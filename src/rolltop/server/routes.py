@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -46,7 +45,6 @@ _RETRY_HEADERS: Final = {"retry-after": "1"}
 _METADATA_PATHS: Final = {METADATA_PATH, f"{METADATA_PATH}/mcp"}
 _REFUSAL_DELAY: Final = 1.0
 """Seconds that whoever is over a limit waits for the refusal."""
-_MAX_HELD_BACK: Final = 100
 _CONTENT_TYPE: Final = b"content-type"
 _JSON: Final = "application/json"
 
@@ -75,7 +73,9 @@ class HttpApp:
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
         self._held_back = 0
+        self._max_held_back: int = app.context.settings["http.max_connections"] // 2
         self._bodies = RequestBodies(
+            app.context.turns,
             max_body=app.context.settings["http.max_body"],
             max_total=app.context.settings["http.max_bodies"],
         )
@@ -135,7 +135,7 @@ class HttpApp:
 
         So many at once, and no more: each has one of the server's connections.
         """
-        if self._held_back < _MAX_HELD_BACK and not self.is_draining:
+        if self._held_back < self._max_held_back and not self.is_draining:
             self._held_back += 1
             try:
                 await asyncio.sleep(_REFUSAL_DELAY)
@@ -203,8 +203,7 @@ class HttpApp:
             # Nothing is kept between requests, so there is no stream to open, no session to end.
             await _error(405, "Use POST", {"allow": "POST"})(scope, receive, send)
             return
-        turn = self._desk.turns.turn(token, "body") if token else nullcontext()
-        async with self._bodies.message(scope, receive, turn) as read:
+        async with self._bodies.message(scope, receive, token) as read:
             if isinstance(read, Rejection):
                 await send_rejection(scope, receive, send, read)
             elif denied := self._authentication.check_permission(caller, read.message):
