@@ -50,6 +50,7 @@ class Issuer:
         self.asked: list[str] = []
         self.metadata: dict[str, Any] = {}
         """What differs from good metadata."""
+        self.names_keys = True
         self.is_answering = threading.Event()
         self.is_answering.set()
         self.discovery = "/.well-known/openid-configuration"
@@ -103,7 +104,7 @@ class Issuer:
             **claims,
         }
         kept = {name: value for name, value in given.items() if value is not None}
-        headers = {"kid": signer.id, "typ": "at+jwt"}
+        headers = {"typ": "at+jwt"} | ({"kid": signer.id} if self.names_keys else {})
         return jwt.encode(kept, signer.secret, algorithm=signer.algorithm, headers=headers)
 
     def _answer(self, request: BaseHTTPRequestHandler, posted: dict[str, str]) -> None:

@@ -122,7 +122,9 @@ def test_only_a_verified_address_makes_somebody_a_user_who_is_there(
     assert linked == [(issuer.url, "ann@example.org")]
 
 
-def test_callers_at_once_at_their_first_login_are_one_user(tmp_path: Path, issuer: Issuer) -> None:
+def test_callers_at_once_at_their_first_login_are_one_user(
+    tmp_path: Path, issuer: Issuer, store: Accounts
+) -> None:
     async def ask_all(url: str) -> set[str]:
         params: dict[str, Any] = {"name": "who_am_i", "arguments": {}}
         body, headers = rpc_request("tools/call", params, era=MODERN)
@@ -135,6 +137,8 @@ def test_callers_at_once_at_their_first_login_are_one_user(tmp_path: Path, issue
 
     with serving(tmp_path, issuer) as server:
         assert len(asyncio.run(ask_all(server.host))) == 1
+    events = store.database.read_sync(SYSTEM, audit.list_events, 10)
+    assert [event.action for event in events] == ["user add"]
 
 
 def test_tokens_that_are_not_valid_here_let_nobody_in(tmp_path: Path, issuer: Issuer) -> None:
@@ -345,10 +349,12 @@ def test_new_keys_are_fetched_when_tokens_name_them_and_not_more_often_than_twic
     assert issuer.asked.count("/keys") == 2
 
 
+@pytest.mark.parametrize("names_key", [True, False])
 def test_a_silent_issuer_keeps_nobody_waiting_whose_key_is_known(
-    tmp_path: Path, issuer: Issuer
+    tmp_path: Path, issuer: Issuer, *, names_key: bool
 ) -> None:
     clock = Clock()
+    issuer.names_keys = names_key
     known = make_issuer(tmp_path, issuer, clock)
     token, new = issuer.token(), Key("two")
 
@@ -361,6 +367,7 @@ def test_a_silent_issuer_keeps_nobody_waiting_whose_key_is_known(
         issuer.metadata, issuer.keys[1:] = {}, [new]
         issuer.is_answering.clear()
         await known.verify(token)
+        issuer.names_keys = True
         issuer.is_answering.set()  # nobody gave up on it: the keys come after all
         return (await known.verify(issuer.token(new))).subject
 
@@ -436,6 +443,8 @@ def test_who_brings_a_good_token_is_not_kept_out_by_wrong_ones_from_the_same_add
         codes = [status(server, authorization=f"Bearer a.b.{n}") for n in range(4)]
         assert codes == [401, 401, 429, 429]
         assert status(server, authorization=f"Bearer {issuer.token()}") == 200
+        expired = issuer.token(exp=int(time.time()) - 3600)  # its client has to hear that
+        assert status(server, authorization=f"Bearer {expired}") == 401
 
 
 def test_an_address_that_cannot_be_kept_is_none(tmp_path: Path, issuer: Issuer) -> None:

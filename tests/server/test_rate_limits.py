@@ -134,7 +134,7 @@ def test_a_token_has_so_many_calls_at_once(tmp_path: Path, store: Accounts) -> N
         assert code == 200
 
 
-def test_wrong_tokens_are_limited_by_address_and_whoever_was_right_stays_in(
+def test_wrong_tokens_are_limited_by_address_and_whoever_has_a_right_one_stays_in(
     tmp_path: Path, store: Accounts
 ) -> None:
     known, _ = store.token(store.user("ada@example.org"))
@@ -143,12 +143,12 @@ def test_wrong_tokens_are_limited_by_address_and_whoever_was_right_stays_in(
         assert status(server, authorization=f"Bearer {known}") == 200
         for number in range(3):
             assert status(server, authorization=f"Bearer rt_{number}") == 401
-        for token in ("rt_4", new):
-            body, headers = rpc_request("tools/list", era=LEGACY)
-            headers["authorization"] = f"Bearer {token}"
-            code, told, _ = server.ask("POST", "/mcp", body, headers)
-            assert (code, 0 < int(told["retry-after"]) <= 20) == (429, True)
-        assert status(server, authorization=f"Bearer {known}") == 200
+        body, headers = rpc_request("tools/list", era=LEGACY)
+        headers["authorization"] = "Bearer rt_4"
+        code, told, _ = server.ask("POST", "/mcp", body, headers)
+        assert (code, 0 < int(told["retry-after"]) <= 20) == (429, True)
+        for token in (known, new):  # behind a proxy they come from the same address
+            assert status(server, authorization=f"Bearer {token}") == 200
 
 
 def test_a_user_has_so_many_streams(tmp_path: Path, store: Accounts) -> None:

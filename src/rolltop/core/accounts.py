@@ -325,6 +325,12 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     return _user_from_row(row[: len(_USER)]), token_from_row(row[len(_USER) :])
 
 
+def list_valid_hashes(tx: Tx) -> set[str]:
+    """Return the hashes of the tokens that are valid now."""
+    statement = select(access_tokens.c.token_hash).where(valid_token_clause(tx))
+    return set(tx.execute(statement).scalars())
+
+
 def find_allowed(tx: Tx, wanted: Collection[Principal]) -> set[Principal]:
     """Return those of the callers who may still call: by their tokens, users and memberships."""
     tokens = {one.token_id for one in wanted if one.token_id}

@@ -42,10 +42,12 @@ def link_user(tx: Tx, issuer: str, subject: str, email: str, *, create: bool) ->
         user, action = accounts.add_user(tx, email), "user add"
     if user is None:
         return None
-    audit.record(tx, issuer, action, user.email)
-    tx.execute(
+    linked = tx.execute(
         insert(tx.kind, identities)
         .values(issuer=issuer, subject=subject, user_id=user.id)
         .on_conflict_do_nothing()
+        .returning(identities.c.user_id)
     )
+    if linked.first():  # else another transaction did the same just now
+        audit.record(tx, issuer, action, user.email)
     return find_user(tx, issuer, subject)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import math
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,7 +17,7 @@ from rolltop.core import logging
 from rolltop.core.context import AppContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import UnknownTool
-from rolltop.core.errors import Conflict, InvalidConfig, NotFound, Unavailable
+from rolltop.core.errors import Conflict, InvalidConfig, NotFound, RateLimited, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
@@ -41,6 +43,7 @@ _WORKSPACE_NEEDS_TOKEN: Final = "Rolltop-Workspace needs a token that is for tha
 _NO_SCOPE: Final = "The token has neither the scope read nor write"
 _FOREIGN_WORKSPACE: Final = "This token is not for that workspace, or its user is no member"
 _UNKNOWN_SUBJECT: Final = "The issuer's token is valid, but whom it names is no user here"
+_MAX_HASHES_AGE: Final = 1.0
 _WORKSPACE_HEADER: Final = "rolltop-workspace"
 
 
@@ -84,6 +87,8 @@ class Authenticator:
         """Who else makes tokens; None for nobody."""
         self._creates_users: bool = settings["http.jwt_create_users"]
         self._wrong_tokens = WrongTokens(settings["http.wrong_token_limit"])
+        self._hashes: AbstractSet[str] = frozenset()
+        self._hashed_at = -math.inf
         self.limits: Final = CallLimits(
             per_minute=settings["http.rate_limit"], at_once=settings["http.max_concurrent_calls"]
         )
@@ -217,11 +222,23 @@ class Authenticator:
         """
         if self._off:
             return None
-        digest = accounts.hash_token(plain)
-        self._wrong_tokens.check(address, digest)
+        try:
+            self._wrong_tokens.check(address)
+        except RateLimited:  # behind a proxy all share one address: the right ones stay in
+            if accounts.hash_token(plain) not in await self._valid_hashes():
+                raise
         found = await self._database.read(SYSTEM, accounts.find_access, plain, workspace)
-        self._wrong_tokens.note(address, digest, is_right=found is not None)
+        if found is None:
+            self._wrong_tokens.count(address)
         return found
+
+    async def _valid_hashes(self) -> AbstractSet[str]:
+        """Return the hashes of all valid tokens as they were a second ago at most."""
+        now = asyncio.get_running_loop().time()
+        if now - self._hashed_at > _MAX_HASHES_AGE:
+            self._hashed_at = now
+            self._hashes = await self._database.read(SYSTEM, accounts.list_valid_hashes)
+        return self._hashes
 
     async def _find_principal(
         self, plain: str, address: str, workspace: str
@@ -278,8 +295,9 @@ class Authenticator:
         try:
             return await issuer.verify(token)
         except InvalidToken as failure:
-            self._wrong_tokens.check(address, accounts.hash_token(token))
-            self._wrong_tokens.note(address, accounts.hash_token(token), is_right=False)
+            if not failure.was_valid:  # who has to refresh one is told so
+                self._wrong_tokens.check(address)
+                self._wrong_tokens.count(address)
             logging.event("token of the issuer refused", reason=str(failure), address=address)
             return self._invalid()
         except Unavailable as failure:

@@ -63,6 +63,11 @@ _MAX_NAME_LENGTH: Final = 200
 class InvalidToken(Exception):
     """A token that opens nothing; the message says why, and nothing of the token."""
 
+    def __init__(self, reason: str, *, was_valid: bool = False) -> None:
+        """`was_valid` says of a token that it is the issuer's and has expired."""
+        super().__init__(reason)
+        self.was_valid: Final = was_valid
+
 
 @dataclass(frozen=True)
 class TokenClaims:
@@ -167,30 +172,38 @@ class TokenIssuer:
                 options={"require": ["exp", "iss", "aud", "sub"], "strict_aud": False},
             )
         except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
-            raise InvalidToken(type(failure).__name__) from None
+            was_valid = isinstance(failure, jwt.ExpiredSignatureError)
+            raise InvalidToken(type(failure).__name__, was_valid=was_valid) from None
         try:
             return _read_claims(self.issuer, claims, self._implied_scopes)
         except (TypeError, ValueError, OverflowError):
             raise InvalidToken("claims") from None
 
     async def _find_key(self, key_id: str) -> _Key:
-        if key_id not in self._keys:
+        known = self._known_key(key_id)
+        is_old = self._clock() - self._fetched_at > _KEY_LIFETIME
+        if known is None:
             await self._refresh()
-        elif self._clock() - self._fetched_at > _KEY_LIFETIME and not self._is_refreshing:
-            is_answering = self._fetched_at == self._tried_at
+        elif (is_old or not key_id) and not self._is_refreshing:
+            # Once the issuer did not answer, nobody with a known key waits for it again.
+            is_awaited = is_old and self._fetched_at == self._tried_at
             self._refreshing = asyncio.create_task(self._refresh())
-            if is_answering:  # else nobody with a known key waits for it again
+            if is_awaited:
                 await self._refreshing
         if not self._keys:
             raise Unavailable(
                 "The issuer of tokens is out of reach", hint="Try again in half a minute."
             )
-        key = self._keys.get(key_id)
-        if key is None and not key_id and len(self._keys) == 1:
-            return next(iter(self._keys.values()))
+        key = self._known_key(key_id)
         if key is None:
             raise InvalidToken("unknown key")
         return key
+
+    def _known_key(self, key_id: str) -> _Key | None:
+        """Return the key of that id; the only one for a token that names none."""
+        if not key_id and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(key_id)
 
     @property
     def _is_refreshing(self) -> bool:

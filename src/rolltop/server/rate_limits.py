@@ -85,32 +85,22 @@ class CallLimits:
 
 
 class WrongTokens:
-    """How many wrong tokens came from where; beyond the limit the store is asked about no more.
-
-    Behind a proxy all share one address, so a token that was right a while ago is still looked up.
-    """
+    """How many wrong tokens came from where; beyond the limit the store is asked about no more."""
 
     def __init__(self, per_minute: int) -> None:
         """Take the limit; 0 is none."""
         self._rate = RateLimit(per_minute)
-        self._right: dict[str, None] = {}
 
-    def check(self, address: str, digest: str) -> None:
-        """Make sure that this token may be looked up. Raises RateLimited."""
+    def check(self, address: str) -> None:
+        """Make sure that a token from there may be looked up. Raises RateLimited."""
         wait = self._rate.wait(_network(address))
-        if wait and digest not in self._right:
+        if wait:
             text = "Too many wrong tokens came from this address (http.wrong_token_limit)"
             raise RateLimited(text, retry_after=math.ceil(wait))
 
-    def note(self, address: str, digest: str, *, is_right: bool) -> None:
-        """Remember how the look-up ended."""
-        self._right.pop(digest, None)
-        if not is_right:
-            self._rate.take(_network(address))
-            return
-        self._right[digest] = None
-        if len(self._right) > _MAX_KEYS:
-            del self._right[next(iter(self._right))]
+    def count(self, address: str) -> None:
+        """Count a wrong one."""
+        self._rate.take(_network(address))
 
 
 def _network(address: str) -> str:
