@@ -164,8 +164,8 @@ class Scorer:
         if word in self._idf:
             return word
         for term in self._idf:
-            shorter, longer = sorted((word, term), key=len)
-            if len(shorter) >= _MIN_BEGINNING and longer.startswith(shorter):
+            begins = word.startswith(term) or term.startswith(word)
+            if begins and min(len(word), len(term)) >= _MIN_BEGINNING:
                 return term
         return None
 
