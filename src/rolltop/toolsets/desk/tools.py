@@ -31,7 +31,7 @@ Actor = Annotated[str | None, Field(description="Client's name")]
 
 
 async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
-    """Where was I: tasks in work, ready, blocked; what was touched last, changed by others, broken.
+    """Show where the work stands: in work, ready, blocked; touched last, changed by others, broken.
 
     For the start of a session. Others' changes are those since you last wrote.
     """
@@ -58,7 +58,7 @@ async def desk_read(
     uri: Annotated[str, Field(description="rolltop://note/1a2b3c4d#L5-9")],
     as_of: AsOf = None,
 ) -> dict[str, Any]:
-    """Open any rolltop:// address that an answer shows as uri; @3 after an id is a version."""
+    """Open any rolltop:// address that an answer shows as uri; @3 after an id names a version."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.read(call, uri, as_of)
 
@@ -71,7 +71,7 @@ async def desk_history(
     project: Text = None,
     tool: Text = None,
 ) -> Page:
-    """What was changed on the desk, newest first: by whom, how, and whether it was undone."""
+    """List what was changed on the desk, newest first: by whom, how, and whether undone."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.list_history(call, uri, since, actor, project, tool)
 
@@ -82,7 +82,7 @@ async def desk_changes(
     wait_seconds: Annotated[int, Field(ge=0, le=50)] = 0,
     project: Text = None,
 ) -> Page:
-    """Every change after a sequence number, once each and in order; waits for the first."""
+    """List every change after a sequence number, once and in order; can wait for the first."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.list_changes(call, since, wait_seconds, project)
 
@@ -94,7 +94,7 @@ async def desk_undo(
     actor: Actor = None,
     dry_run: bool = False,
 ) -> UndoAnswer:
-    """Take back one operation, or all of a client's (yours unless actor says) after since.
+    """Undo one operation, or all of a client's after since (yours unless actor names another).
 
     All of it or nothing; an undo can be undone.
     """
@@ -109,7 +109,7 @@ async def desk_link(
     to: Annotated[str, Field(description="rolltop:// or https://, as from")],
     remove: bool = False,
 ) -> LinkAnswer:
-    """Link two things, for desk_read to show from both; what is superseded ranks below."""
+    """Link two things, shown by desk_read from both; what is superseded ranks lower."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.link(call, from_, to, relation, remove=remove)
 

@@ -59,7 +59,7 @@ async def note_list(
     sort: Sort | None = None,
     preview_lines: Annotated[int, Field(ge=0, le=MAX_PREVIEW_LINES)] = 0,
 ) -> Page:
-    """List or search the user's notes: best match first, else last modified first."""
+    """List or search the user's notes: best match first, otherwise last modified first."""
     query = ListQuery(q, tags or (), trash_s, dt_before, dt_after, sort)
     request = NotePageRequest(limit, page, call.cursor, preview_lines)
     return await _service(call).list_notes(call, query, request)
@@ -92,9 +92,9 @@ async def note_save(
     trash: bool | None = None,  # a tool's parameter is named
     confirm_shrink: bool = False,  # as above
 ) -> JsonObject:
-    """Create a note, or change one: by its whole text or by text_patch, one of the two.
+    """Create a note, or change one, with either its whole text or text_patch.
 
-    If others changed it since local_version, a patch of other lines still applies.
+    If the note changed since local_version, a patch of other lines still applies.
     """
     request = SaveRequest(
         id=id,

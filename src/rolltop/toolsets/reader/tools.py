@@ -45,7 +45,7 @@ async def smart_read(
     line_start: Annotated[int | None, Field(ge=1, description="read in full from here")] = None,
     char_start: CharacterOffset = None,
 ) -> JsonObject | TextPage:
-    """Read a file: in full, or when over 10,000 tokens as a summary whose sentences cite lines."""
+    """Read a file in full or, over 10,000 tokens, as a summary whose sentences cite their lines."""
     has_position = line_start is not None or char_start is not None
     position = (line_start or 1, char_start or 0) if has_position else None
     return await _service(call).smart_read(

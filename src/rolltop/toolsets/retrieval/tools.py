@@ -69,7 +69,7 @@ async def repo_search(
     case: Case = "sensitive",
     context: Annotated[int, Field(ge=0, le=5, description="lines around each match")] = 0,
 ) -> Page:
-    """Find every line that holds a text or matches a regular expression, as ripgrep does."""
+    """Find every line that contains a text or matches a regular expression, like ripgrep."""
     parsed = Query(query, regex, case, file_glob, context)
     return await call.run_in_thread(
         exact_search.exact_page, call, root_lookup.CallTimer(), parsed, repo, limit
@@ -84,7 +84,7 @@ async def repo_smart_search(
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     order: Order = "rank",
 ) -> Page:
-    """Find the functions, classes and sections that best answer a question, words or a name."""
+    """Find the functions, classes and sections that best match a question, keywords or a name."""
     parsed = ranking.RankedQuery(query, file_glob, order)
     return await call.run_in_thread(
         ranking.ranked_page, call, root_lookup.CallTimer(), parsed, repo, limit
@@ -123,7 +123,7 @@ async def repo_list_dir(
     path: Annotated[str | None, Field(description="left out: all of it")] = None,
     depth: Annotated[int, Field(ge=1, le=5)] = 1,
 ) -> Page:
-    """List a directory's text files and folders; those hidden or ignored by git are left out."""
+    """List a directory's text files and folders, except hidden and git-ignored ones."""
     return await call.run_in_thread(
         directories.list_directory, call, root_lookup.CallTimer(), repo, path, depth
     )

@@ -73,7 +73,7 @@ async def scratch_create(
     cells: list[CellInput] | None = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Make a durable scratchpad for drafts, data and notes in cells."""
+    """Create a durable scratchpad whose cells hold drafts, data and notes."""
     writer = _writer(call, verbose=verbose)
     return await writer.create_pad(scratch_id, metadata, namespace, tags, cells)
 
@@ -126,7 +126,7 @@ async def scratch_replace_cell(
     if_version: CellVersion = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Replace a cell, by cell_id or index; tags and metadata left out stay."""
+    """Replace a cell, by cell_id or index; omitted tags and metadata are kept."""
     writer = _writer(call, verbose=verbose)
     return await writer.replace_cell(scratch_id, cell_id, index, cell, new_index, if_version)
 
@@ -139,7 +139,7 @@ async def scratch_edit_cell(
     if_version: CellVersion = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Change part of a cell by exact replacement; all edits or none."""
+    """Change part of a cell, by exact text or lines; all edits or none."""
     return await _writer(call, verbose=verbose).edit_cell(scratch_id, cell_id, edits, if_version)
 
 
@@ -150,7 +150,7 @@ async def scratch_delete_cell(
     if_version: CellVersion = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Delete a cell for good."""
+    """Delete a cell; only desk_undo restores it."""
     return await _writer(call, verbose=verbose).delete_cell(scratch_id, cell_id, if_version)
 
 
@@ -189,7 +189,7 @@ async def scratch_list(
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50,
     order: PadOrder = "recent",
 ) -> Page:
-    """List pads of this project and of none, last written first."""
+    """List this project's pads and those of none, last written first."""
     return await _service(call).list_pads(call, namespaces, tags, limit, order)
 
 
@@ -224,7 +224,7 @@ async def scratch_schema(
     schema_id: str | None = None,
     schema: SchemaInput | None = None,
 ) -> Page | JsonObject:
-    """Keep a pad's JSON Schemas, for cells to refer to by name."""
+    """Manage a pad's JSON Schemas, which cells refer to by name."""
     return await _service(call).manage_schema(call, action, scratch_id, schema_id, schema)
 
 

@@ -327,7 +327,7 @@ async def update_task(  # each is a field
     user_id: str | None = None,
     if_version: int | None = None,
 ) -> JsonObject:
-    """Change the given fields of a task; "", [] and priority -1 clear."""
+    """Change the given fields of a task; "", [] or priority -1 clears one."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change, assignee)
     given = await proofs.resolve_input(call, given)
@@ -389,7 +389,7 @@ async def claim_task(
     force: Annotated[bool, Field(description="take over another's claim")] = False,
     user_id: str | None = None,
 ) -> JsonObject:
-    """Claim a ready task: while the lease runs, only its token can change it."""
+    """Claim a ready task; during the lease, only calls with its token can change it."""
     service = _service(call)
     claim = await call.write(
         service.claim_task, task_id, lease_seconds, user_id, token, force=bool(force)
