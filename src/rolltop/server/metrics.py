@@ -39,7 +39,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._calls = Counter(
             "rolltop_calls",
-            "Calls that ended, by tool and by outcome: ok, cancelled, fault or a code of an error.",
+            "Calls that ended, by tool and by outcome: ok, cancelled or the code of an error.",
             ["tool", "outcome"],
             registry=self._registry,
         )
