@@ -35,8 +35,9 @@ PARTS = (
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
-Written by `make bench`; every comparison is made in one run, side by side. Times are medians with
-the least and the greatest. Below each table stands the machine it was made on.
+Tables come from `python -m benchmarks NAME`; `make bench` makes all of them anew. Every comparison
+is made in one run, side by side. Times are medians with the least and the greatest. Below each
+table stands the machine it was made on.
 """
 
 
