@@ -15,12 +15,12 @@ from rolltop.core.page_sessions import create_link
 from tests.browsers.desk_story import tell_story
 from tests.browsers.keyboard_walk import walk
 from tests.browsers.witness_chromium import FLAGS
-from tests.server.processes import HttpServer
+from tests.server.processes import PATIENCE, HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 HOSTILE = (
     "\"'><script>window.broken=1</script><img src=x onerror=window.broken=1>"
@@ -188,6 +188,27 @@ def test_what_an_agent_writes_appears_and_what_is_typed_stays(
     assert field.input_value() == "half typed"
     desk.call("complete_task", task_id=added["task_id"])
     expect(page.locator("[data-column=ready]")).not_to_contain_text("written while you look")
+
+
+def test_a_page_follows_again_after_the_server_was_out_of_reach(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    refused: list[int] = []
+
+    def refuse_once(route: Route) -> None:
+        if refused:
+            route.continue_()
+        else:
+            refused.append(503)
+            route.fulfill(status=503, body="The server is stopping.")
+
+    page.route("**/events", refuse_once)
+    with page.expect_response("**/events"):
+        page.goto(f"{desk.origin}/tasks")
+    desk.call("add_task", title="written meanwhile", priority=0)
+    ready = page.locator("[data-column=ready]")
+    expect(ready).to_contain_text("written meanwhile", timeout=PATIENCE * 1000)
 
 
 def test_a_card_is_dragged_to_done(desk: Desk, open_page: Callable[..., Page]) -> None:

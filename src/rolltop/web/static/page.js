@@ -4,6 +4,7 @@
 
 const TYPING_PAUSE = 150;
 const CHANGES_PAUSE = 300;
+const FOLLOW_PAUSE = 5000;
 
 const shown = new Map(); // by id, the number of the request whose answer it shows
 let sent = 0;
@@ -48,12 +49,14 @@ function searchWhileTyping(input) {
 function followChanges() {
   let source = null;
   let timer = 0;
+  let following = 0;
   const update = () => {
     const ids = [...document.querySelectorAll("[data-live]")].map((part) => part.id);
     clearTimeout(timer);
     timer = setTimeout(() => refresh(location.href, ids), CHANGES_PAUSE);
   };
   const follow = () => {
+    clearTimeout(following);
     if (document.hidden && source) {
       source.close();
       source = null;
@@ -61,6 +64,12 @@ function followChanges() {
       source = new EventSource("/events");
       source.addEventListener("message", update);
       source.addEventListener("open", update);
+      source.addEventListener("error", () => {
+        // A browser asks again after a lost connection, but not after an answer such as 503.
+        if (!source || source.readyState !== EventSource.CLOSED) return;
+        source = null;
+        following = setTimeout(follow, FOLLOW_PAUSE);
+      });
     }
   };
   document.addEventListener("visibilitychange", follow);
