@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +14,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import dispatch
 from rolltop.core.errors import RateLimited, Unavailable
 from rolltop.core.principal import Principal
+from rolltop.web.visit import MAX_USER_STREAMS
 from tests.server.processes import PATIENCE
 from tests.web.visitor import Site, Visitor
 
@@ -98,6 +101,28 @@ def test_who_asks_for_the_headers_of_the_stream_alone_is_not_kept(site: Site, an
 
     serving = site.serve("HEAD", "/events", ann.own_headers(), send)
     site.runner.run(asyncio.wait_for(serving, PATIENCE))
+
+
+def test_of_streams_that_are_opened_at_once_a_user_has_no_more_than_the_limit(
+    site: Site, ann: Visitor
+) -> None:
+    async def open_all() -> list[str]:
+        opened = [open_stream(site, ann) for _ in range(MAX_USER_STREAMS + 5)]
+        statuses = [await asyncio.wait_for(told.get(), PATIENCE) for _, told in opened]
+        for stream, _ in opened:
+            stream.cancel()
+        await asyncio.gather(*(stream for stream, _ in opened), return_exceptions=True)
+        return statuses
+
+    async def leave(_message: Any) -> None:
+        raise OSError
+
+    for _ in range(MAX_USER_STREAMS):  # those that could not begin count no longer either
+        leaving = site.serve("GET", "/events", ann.own_headers(), leave)
+        with suppress(OSError):
+            site.runner.run(leaving)
+    for _ in range(2):
+        assert Counter(site.runner.run(open_all())) == {"200": MAX_USER_STREAMS, "503": 5}
 
 
 @pytest.mark.parametrize("how", ["revoked", "out of reach", "limited"])

@@ -7,7 +7,8 @@ import hashlib
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -30,6 +31,9 @@ _SECRET_BYTES: Final = 32
 _MAX_LOGIN_BYTES: Final = 16_384
 MAX_FORM_BYTES: Final = 4 * 1024 * 1024
 """A text of 1 MiB whose every byte is written as %XX, and its other fields."""
+MAX_STREAMS: Final = 1000
+MAX_USER_STREAMS: Final = 20
+"""Of one process, as of streams over MCP."""
 _MAX_FIELDS: Final = 1000
 _MAX_DIGITS: Final = 18
 """Of a number that the store can keep."""
@@ -94,9 +98,22 @@ class Streams:
     """The open streams of changes; all of them end once `ended` is set."""
 
     def __init__(self) -> None:
-        self.opened: Counter[str] = Counter()
-        """How many each user has."""
         self.ended = asyncio.Event()
+        self._opened: Counter[str] = Counter()
+        """How many each user has."""
+
+    @contextmanager
+    def place(self, user_id: str) -> Generator[None]:
+        """Hold one of a user's places. Raises PageFailure if all are taken."""
+        if self._opened.total() >= MAX_STREAMS or self._opened[user_id] >= MAX_USER_STREAMS:
+            raise PageFailure(503, "Too many pages are open")
+        self._opened[user_id] += 1
+        try:
+            yield
+        finally:
+            self._opened[user_id] -= 1
+            if not self._opened[user_id]:
+                del self._opened[user_id]
 
 
 class PageFailure(Exception):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from typing import Final
 
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from rolltop.core.errors import RolltopError
 from rolltop.core.journal import history
@@ -15,29 +17,37 @@ from rolltop.core.tools import JsonObject
 from rolltop.web.visit import PageFailure, PageRoute, Visit, find_number
 
 _WAIT_SECONDS: Final = 20
-MAX_STREAMS: Final = 1000
-MAX_USER_STREAMS: Final = 20
-"""Of one process, as of streams over MCP."""
 
 
 async def stream_changes(visit: Visit) -> Response:
     """Send an event with its number after each change, until the visitor leaves."""
     visit.require("desk_changes")
-    mine = visit.streams.opened[visit.principal.actor_id]
-    if visit.streams.opened.total() >= MAX_STREAMS or mine >= MAX_USER_STREAMS:
-        raise PageFailure(503, "Too many pages are open")
-    if visit.request.method == "HEAD":
-        return Response(media_type="text/event-stream")
-    since = find_number(visit.request.headers.get("last-event-id", ""))
-    if since is None:
-        since = await visit.app.database.read(visit.principal, history.last_sequence)
-    headers = {"x-accel-buffering": "no"}
-    return StreamingResponse(_events(visit, since), headers=headers, media_type="text/event-stream")
+    with ExitStack() as places:
+        places.enter_context(visit.streams.place(visit.principal.actor_id))
+        if visit.request.method == "HEAD":
+            return Response(media_type=_EventStream.media_type)
+        since = find_number(visit.request.headers.get("last-event-id", ""))
+        if since is None:
+            since = await visit.app.database.read(visit.principal, history.last_sequence)
+        return _EventStream(_events(visit, since), places.pop_all())
+
+
+class _EventStream(StreamingResponse):
+    """A stream of events that holds its place until it is over, or could not begin."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[str], place: ExitStack) -> None:
+        super().__init__(events, headers={"x-accel-buffering": "no"})
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        with self._place:
+            await super().__call__(scope, receive, send)
 
 
 async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
-    opened, who = visit.streams.opened, visit.principal.actor_id
-    opened[who] += 1
     try:
         yield "retry: 2000\n\n"
         while (page := await _wait_for_changes(visit, since)) is not None:
@@ -51,10 +61,6 @@ async def _events(visit: Visit, since: int) -> AsyncIterator[str]:
                 yield ": nothing yet\n\n"
     except (PageFailure, RolltopError):
         return  # the page asks again, and is told why
-    finally:
-        opened[who] -= 1
-        if not opened[who]:
-            del opened[who]
 
 
 async def _wait_for_changes(visit: Visit, since: int) -> JsonObject | None:
