@@ -107,6 +107,11 @@ class AppContext:
         future = self._thread_pool.submit(lambda: function(*args, **kwargs))
         return await asyncio.wrap_future(future)
 
+    def turn(self, principal: Principal, pool: Pool) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn of the caller's at a pool: of its token's, else of its user's."""
+        caller = principal.token_id or principal.member_id or principal.user_id
+        return self.turns.turn(caller, pool)
+
     def service(self, kind: Callable[[AppContext], T]) -> T:
         """Return this process's one object of a class, made with this context on first use.
 
@@ -198,14 +203,14 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one read transaction on a worker thread."""
-        async with self._turn("read"):
+        async with self.app.turn(self.principal, "read"):
             return await self.app.database.read(self.principal, function, *args, **kwargs)
 
     async def write(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
-        async with self._turn("write"):
+        async with self.app.turn(self.principal, "write"):
             return await self.app.database.write(self.principal, function, *args, **kwargs)
 
     async def write_once(
@@ -232,10 +237,5 @@ class CallContext:
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""
-        async with self._turn("work"):
+        async with self.app.turn(self.principal, "work"):
             return await self.app.run_in_thread(function, *args, **kwargs)
-
-    def _turn(self, pool: Pool) -> AbstractAsyncContextManager[None]:
-        principal = self.principal
-        caller = principal.token_id or principal.member_id or principal.user_id
-        return self.app.turns.turn(caller, pool)

@@ -183,7 +183,7 @@ class HttpApp:
             return
         if self._page is None:
             make = await self._desk.run_in_thread(lambda: web.WebPage)
-            self._page = self._page or make(self._desk, self._login)
+            self._page = self._page or make(self._desk, self._login, self._hold_back)
         await self._page(scope, receive, send)
 
     async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

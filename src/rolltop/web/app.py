@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from importlib import resources
 from typing import Final
 
@@ -59,9 +60,13 @@ _HEADERS: Final = {
 class WebPage:
     """The page for people, and what is there for those who are not logged in: the login."""
 
-    def __init__(self, app: AppContext, sessions: Login) -> None:
+    def __init__(
+        self, app: AppContext, sessions: Login, hold_back: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`hold_back` waits before whoever is over a limit is told so."""
         self._app = app
         self._sessions = sessions
+        self._hold_back = hold_back
         self._renderer = Renderer()
         self._streams = Streams()
         self._static = {
@@ -99,23 +104,10 @@ class WebPage:
 
         async def serve(request: Request) -> Response:
             visit = Visit(request, self._app, self._sessions, self._renderer, self._streams)
-            try:
-                await visit.identify()
-                if request.method == "POST":
-                    await visit.read_form()
-                if visit.is_logged_in or is_public:
-                    return await handler(visit)
-                return await login.show_login(visit)
-            except PageFailure as failure:
-                response = visit.render("failure", failure.status, failure=failure)
-                if failure.status == 413:  # noqa: PLR2004  # the rest of the form is not read
-                    response.headers["connection"] = "close"
-                return response
-            except RateLimited as limited:
-                failure = PageFailure(429, limited.message, limited.hint)
-                response = visit.render("failure", failure.status, failure=failure)
-                response.headers["retry-after"] = str(limited.retry_after)
-                return response
+            response = await _answer(visit, handler, is_public=is_public)
+            if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+                await self._hold_back()
+            return response
 
         return serve
 
@@ -127,6 +119,26 @@ class WebPage:
             return await _answer_not_found_json()
         headers = {"cache-control": "max-age=3600"}
         return Response(found.read_bytes(), media_type=kind, headers=headers)
+
+
+async def _answer(visit: Visit, handler: Handler, *, is_public: bool) -> Response:
+    try:
+        await visit.identify()
+        if visit.request.method == "POST":
+            await visit.read_form()
+        if visit.is_logged_in or is_public:
+            return await handler(visit)
+        return await login.show_login(visit)
+    except PageFailure as failure:
+        response = visit.render("failure", failure.status, failure=failure)
+        if failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:  # the form's rest is not read
+            response.headers["connection"] = "close"
+        return response
+    except RateLimited as limited:
+        failure = PageFailure(429, limited.message, limited.hint)
+        response = visit.render("failure", failure.status, failure=failure)
+        response.headers["retry-after"] = str(limited.retry_after)
+        return response
 
 
 async def _answer_not_found(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,18 +9,21 @@ import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Protocol, cast
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from rolltop.core.context import AppContext
+from rolltop.core.db import Tx
 from rolltop.core.dispatch import UnknownTool, dispatch
 from rolltop.core.principal import Principal
 from rolltop.core.tools import JsonObject
 from rolltop.web.render import Renderer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Handler = Callable[["Visit"], Awaitable[Response]]
 PageRoute = tuple[str, str, Handler]
 
@@ -29,6 +32,8 @@ CSRF_FIELD: Final = "csrf"
 _COOKIE: Final = "rolltop_page"
 _SECRET_BYTES: Final = 32
 _MAX_LOGIN_BYTES: Final = 16_384
+_STRANGERS: Final = "strangers"
+"""Take turns as one caller."""
 MAX_FORM_BYTES: Final = 4 * 1024 * 1024
 """A text of 1 MiB whose every byte is written as %XX, and its other fields."""
 MAX_STREAMS: Final = 1000
@@ -237,6 +242,20 @@ class Visit:
             raise ToolFailure(answer.structured)
         return answer.structured
 
+    async def read(
+        self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `function(tx, …)` in one read transaction of this person's on a worker thread."""
+        async with self.app.turn(self.principal, "read"):
+            return await self.app.database.read(self.principal, function, *args, **kwargs)
+
+    async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function(…)` on a worker thread with no transaction."""
+        known, turns = self._principal, self.app.turns
+        turn = self.app.turn(known, "work") if known else turns.turn(_STRANGERS, "work")
+        async with turn:
+            return await self.app.run_in_thread(function, *args, **kwargs)
+
     async def read_form(self) -> None:
         """Read the form that was sent.
 
@@ -246,7 +265,7 @@ class Visit:
         """
         body = await self._read_body()
         try:
-            self.form = await self.app.run_in_thread(_parse_form, body)
+            self.form = await self.run_in_thread(_parse_form, body)
         except ValueError:
             raise PageFailure(400, "That is no form of this page") from None
         origin = self.request.headers.get("origin", "")

@@ -28,7 +28,7 @@ async def stream_changes(visit: Visit) -> Response:
             return Response(media_type=_EventStream.media_type)
         since = find_number(visit.request.headers.get("last-event-id", ""))
         if since is None:
-            since = await visit.app.database.read(visit.principal, history.last_sequence)
+            since = await visit.read(history.last_sequence)
         return _EventStream(_events(visit, since), places.pop_all())
 
 

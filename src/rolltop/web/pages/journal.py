@@ -32,7 +32,7 @@ async def show_change(visit: Visit) -> Response:
     """Show what one entry of the journal changed, field by field."""
     visit.require("desk_history")
     sequence = parse_number(visit.request.path_params["sequence"])
-    found = await visit.app.database.read(visit.principal, _read_change, sequence)
+    found = await visit.read(_read_change, sequence)
     if found is None:
         raise PageFailure(404, f"The journal has no entry {sequence} of yours")
     change, fields = found

@@ -35,7 +35,7 @@ async def show_notes(visit: Visit) -> Response:
 async def show_note(visit: Visit) -> Response:
     """Show a note, or one of its earlier versions."""
     note = await _get_note(visit, parse_number(visit.argument("version")))
-    html = await visit.app.run_in_thread(render_markdown, note["text"])
+    html = await visit.run_in_thread(render_markdown, note["text"])
     background = await read_background(visit, f"rolltop://note/{note['id']}")
     return visit.render("note", note=note, html=html, **background)
 
@@ -60,10 +60,10 @@ async def save_note(visit: Visit) -> Response:
     form = visit.form
     text, tags = form.get("text", ""), read_list(form.get("tags", ""), note["tags"] if note else ())
     if note is not None:
-        text = await visit.app.run_in_thread(restore_line_breaks, text, note["text"])
+        text = await visit.run_in_thread(restore_line_breaks, text, note["text"])
     values = {"text": text, "tags": form.get("tags", ""), "version": form.get("version", "")}
     if form.get("action") == "preview":
-        html = await visit.app.run_in_thread(render_markdown, text)
+        html = await visit.run_in_thread(render_markdown, text)
         return visit.render("note_editor", note=note, values=values, html=html, failure=None)
     arguments: dict[str, Any] = {
         "text": text,
@@ -77,7 +77,7 @@ async def save_note(visit: Visit) -> Response:
     except ToolFailure as failure:
         if failure.code == "VERSION_CONFLICT" and note is not None:
             note = await _get_note(visit)  # who was faster may have been so after the first look
-            lines = await visit.app.run_in_thread(compare_texts, note["text"], text)
+            lines = await visit.run_in_thread(compare_texts, note["text"], text)
             return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
         return visit.render(
             "note_editor", failure.status, note=note, values=values, html=None, failure=failure
@@ -95,7 +95,7 @@ async def show_versions(visit: Visit) -> Response:
     lines = None
     if old and new:
         texts = [(await _get_note(visit, version))["text"] for version in (old, new)]
-        lines = await visit.app.run_in_thread(compare_texts, *texts)
+        lines = await visit.run_in_thread(compare_texts, *texts)
     return visit.render("note_versions", note=note, history=history, lines=lines, old=old, new=new)
 
 

@@ -104,7 +104,7 @@ async def save_cell(visit: Visit) -> Response:
     """Write a cell; its tags, metadata, schema and checks stay."""
     current, form = await _get_cell(visit), visit.form
     version = form.get("version", "")
-    content = await visit.app.run_in_thread(
+    content = await visit.run_in_thread(
         restore_line_breaks, form.get("content", ""), current.get("content", "")
     )
     cell: dict[str, Any] = {"language": form.get("language", "").strip(), "content": content}

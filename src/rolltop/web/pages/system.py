@@ -33,7 +33,7 @@ async def show_settings(visit: Visit) -> Response:
 async def show_health(visit: Visit) -> Response:
     """Show what `rolltop doctor` would, of this server."""
     _require_operator(visit)
-    found = await visit.app.run_in_thread(lambda: list(health.run_checks(visit.app)))
+    found = await visit.run_in_thread(lambda: list(health.run_checks(visit.app)))
     return visit.render("doctor", found=found)
 
 

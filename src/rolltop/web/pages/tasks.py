@@ -41,9 +41,7 @@ async def show_board(visit: Visit) -> Response:
     service: TaskService = visit.app.load_service(TOOLSET.service)
     project = visit.argument("project")
     visit.require("list_tasks")
-    columns, blockers = await visit.app.database.read(
-        visit.principal, _read_board, service, project
-    )
+    columns, blockers = await visit.read(_read_board, service, project)
     done = await visit.call(
         "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
     )
@@ -92,9 +90,7 @@ async def _get_task(visit: Visit) -> JsonObject:
             raise
         service: TaskService = visit.app.load_service(TOOLSET.service)
         try:
-            found = await visit.app.database.read(
-                visit.principal, service.get_task, task_id, trash=True
-            )
+            found = await visit.read(service.get_task, task_id, trash=True)
         except NotFound:
             raise failure from None
         return {**found.details, "deleted": True}
@@ -109,7 +105,7 @@ async def _render_task(
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
     service: TaskService = visit.app.load_service(TOOLSET.service)
     named = [one for one in (*task.get("blocked_by", ()), task.get("parent_id")) if one]
-    titles, members = await visit.app.database.read(visit.principal, _read_names, service, named)
+    titles, members = await visit.read(_read_names, service, named)
     return visit.render(
         "task",
         409 if conflict else 200,

@@ -16,7 +16,7 @@ async def show_trash(visit: Visit) -> Response:
     """Show deleted tasks, notes and pads, with what brings each back."""
     tasks = notes = pads = None
     if visit.offers("restore_task"):
-        tasks = await visit.app.database.read(visit.principal, overview.list_trash, _MAX_SHOWN)
+        tasks = await visit.read(overview.list_trash, _MAX_SHOWN)
     if visit.offers("note_list"):
         page = await visit.call(
             "note_list", trash_s=1, limit=_MAX_SHOWN, cursor=visit.argument("cursor")
