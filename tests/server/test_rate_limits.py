@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolltop.server.rate_limits import RateLimit
+from rolltop.server.rate_limits import RateLimit, network
 from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, rpc_request
 from tests.server.test_auth import Accounts, status
 
@@ -69,6 +69,23 @@ def test_no_key_has_more_than_its_limit_and_what_a_minute_adds(
 def test_no_limit_lets_all_pass() -> None:
     rate = RateLimit(0, Clock())
     assert not any(rate.take("a") for _ in range(1000))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        ("", "192.0.2.1", False),
+    ],
+)
+def test_addresses_of_one_holder_are_counted_together(
+    one: str, other: str, *, is_same: bool
+) -> None:
+    assert (network(one) == network(other)) is is_same
 
 
 def test_many_keys_are_forgotten_before_the_busy_one() -> None:

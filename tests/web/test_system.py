@@ -138,7 +138,7 @@ def test_whose_token_is_worth_nothing_any_more_is_told_no_change(
         "limited": RateLimited("Too many requests", retry_after=1),
     }
 
-    async def fail(_secret: str) -> None:
+    async def fail(*_: str) -> None:
         raise failure[how]
 
     async def follow() -> list[str]:

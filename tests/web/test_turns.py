@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import accounts
+from rolltop.core import accounts, page_sessions
 from rolltop.core.db import SYSTEM
+from rolltop.core.dispatch import dispatch
+from rolltop.core.principal import Principal
 from rolltop.server.routes import HttpApp
 from rolltop.web.visit import PageFailure
 from tests.server.processes import PATIENCE
-from tests.web.visitor import Site, Visitor
+from tests.web.visitor import HOST, Site, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +91,34 @@ def test_whose_pages_hold_threads_leaves_one_for_others(
             assert await asyncio.gather(*held) == [400] * 9
 
     assert small_site.runner.run(run()) == [200] * 3
+
+
+def test_invented_cookies_hold_only_some_of_the_threads(
+    small_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = small_site.app.database.write_sync(SYSTEM, accounts.ensure_default_user)
+    principal = Principal.for_user(user.id)
+    begun, released = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        begun.set()
+        released.wait()
+
+    monkeypatch.setattr(page_sessions, "find_session", hang)
+
+    async def run() -> bool:
+        headers = {"Host": HOST, "Cookie": "rolltop_page_8765=invented"}
+        held = [asyncio.create_task(get_status(small_site, "/", headers)) for _ in range(9)]
+        await asyncio.to_thread(begun.wait)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await dispatch(small_site.app, "list_tasks", principal, {})
+        finally:
+            released.set()
+            assert await asyncio.gather(*held) == [401] * 9
+        return answer.is_error
+
+    assert not small_site.runner.run(run())
 
 
 def test_refusals_for_a_limit_are_held_back(

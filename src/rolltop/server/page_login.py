@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,8 @@ from rolltop.core import accounts, audit, logging, page_sessions
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import READ, WRITE, Principal
+from rolltop.core.thread_pool import FairTurns
+from rolltop.server.rate_limits import network
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -39,6 +42,10 @@ class PageLogin:
         self._authentication = authentication
         self._bearer_token = authentication.bearer_token
         self._trusts_links = trusts_links
+        # Of addresses, at what is asked before anybody is known. Nobody is refused for a cookie
+        # that opens nothing: a browser has one before each login and when its session is over, and
+        # behind a proxy all share one address.
+        self._turns = FairTurns(app.settings["threads"], os.cpu_count() or 1)
 
     async def takes_links(self) -> bool:
         """Whether a link is the login here, and not a token."""
@@ -77,14 +84,15 @@ class PageLogin:
         self._authentication.limits.count(found.token.id)
         return await self._open(found.token.user_id, address, found.token.id)
 
-    async def find_principal(self, secret: str) -> Principal | None:
+    async def find_principal(self, secret: str, address: str) -> Principal | None:
         """Return whose session it is, with what the token it began with may do; None if over.
 
         Raises RateLimited: the token sends too many requests.
         """
-        found = await self._database.read(
-            SYSTEM, page_sessions.find_session, secret, self._bearer_token
-        )
+        async with self._turns.turn(network(address), "read"):
+            found = await self._database.read(
+                SYSTEM, page_sessions.find_session, secret, self._bearer_token
+            )
         if found is None:
             return None
         user_id, access = found

@@ -93,17 +93,17 @@ class WrongTokens:
 
     def check(self, address: str) -> None:
         """Make sure that a token from there may be looked up. Raises RateLimited."""
-        wait = self._rate.wait(_network(address))
+        wait = self._rate.wait(network(address))
         if wait:
             text = "Too many wrong tokens came from this address (http.wrong_token_limit)"
             raise RateLimited(text, retry_after=math.ceil(wait))
 
     def count(self, address: str) -> None:
         """Count a wrong one."""
-        self._rate.take(_network(address))
+        self._rate.take(network(address))
 
 
-def _network(address: str) -> str:
+def network(address: str) -> str:
     """Return what addresses of one holder have in common."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])

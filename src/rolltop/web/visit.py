@@ -70,7 +70,7 @@ class Login(Protocol):
         """
         ...
 
-    async def find_principal(self, secret: str) -> Principal | None:
+    async def find_principal(self, secret: str, address: str) -> Principal | None:
         """Return whose session it is; None if it is over. Raises RateLimited."""
         ...
 
@@ -175,7 +175,7 @@ class Visit:
     async def identify(self) -> None:
         """Find out who is logged in, if anybody is."""
         if self._new_secret is None:
-            self._principal = await self.sessions.find_principal(self._secret)
+            self._principal = await self.sessions.find_principal(self._secret, self.address)
 
     @property
     def address(self) -> str:
