@@ -139,3 +139,37 @@ def test_refusals_for_a_limit_are_held_back(
     assert len(held_back) == 1
     assert stranger.submit(form, token="rt_2").status == 429  # noqa: S106  # none
     assert len(held_back) == 2
+
+
+def test_of_large_forms_no_more_are_read_at_once_than_a_person_has_turns(small_site: Site) -> None:
+    ann = log_in(small_site)
+
+    async def run() -> None:
+        chunk = {"type": "http.request", "body": b"x" * (1 << 16)}
+        going_on, released = 0, asyncio.Event()
+
+        async def send_form() -> None:
+            parts = iter([{**chunk, "more_body": True}])
+
+            async def receive() -> Any:
+                nonlocal going_on
+                if part := next(parts, None):
+                    return part
+                going_on += 1
+                await released.wait()
+                return {**chunk, "more_body": False}
+
+            await small_site.serve("POST", "/notes/new", ann.own_headers(), ignore, b"", receive)
+
+        async def ignore(_message: Any) -> None:
+            pass
+
+        forms = [asyncio.create_task(send_form()) for _ in range(4)]
+        for _ in range(3):  # whose look-ups come after those of the forms
+            assert await get_status(small_site, "/notes", ann.own_headers()) == 200
+        assert going_on == 1
+        released.set()
+        await asyncio.wait_for(asyncio.gather(*forms), PATIENCE)
+        assert going_on == 4
+
+    small_site.runner.run(run())

@@ -8,7 +8,7 @@ import hmac
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -286,10 +286,14 @@ class Visit:
             raise too_large
         body = bytearray()
         try:
-            async for chunk in self.request.stream():
-                if len(body) + len(chunk) > limit:
-                    raise too_large
-                body += chunk
+            async with AsyncExitStack() as turns:
+                async for chunk in self.request.stream():
+                    if len(body) + len(chunk) > limit:
+                        raise too_large
+                    # Of large forms a person may send as many at once as of large bodies over MCP.
+                    if len(body) <= _MAX_LOGIN_BYTES < len(body) + len(chunk):
+                        await turns.enter_async_context(self.app.turn(self.principal, "upload"))
+                    body += chunk
         except ClientDisconnect:
             raise PageFailure(400, "The form ended early") from None
         return bytes(body)
