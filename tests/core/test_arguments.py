@@ -301,6 +301,17 @@ def test_a_fault_gives_the_pages_code_and_text() -> None:
     assert _refused({"query": 5}, argument_errors=faults).code == "INVALID_ARGUMENT"
 
 
+def test_a_list_of_more_entries_than_any_tool_takes_is_not_looked_through() -> None:
+    fault = {"tags": ArgumentErrorCode("INVALID_TAGS")}
+    refused = _refused({"query": "x", "tags": [1] * 15_001}, argument_errors=fault)
+    assert (refused.code, "at most 15000 entries; got 15001" in refused.message) == (
+        "INVALID_TAGS",
+        True,
+    )
+    tags = ["a"] * 15_000
+    assert _parameters().validate({"query": "x", "tags": tags})["tags"] == tags
+
+
 async def _manage(call: CallContext, action: Literal["list", "save", "drop"]) -> dict[str, Any]:
     """Manage things."""
     del call, action

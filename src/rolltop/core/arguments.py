@@ -37,6 +37,8 @@ _MAX_PREVIEW_CHARACTERS = 60
 _MAX_DEPTH = 100
 _MAX_JSON_VALUES = 50_000
 """Values and levels that JSON text in arguments may have, as many as a message itself."""
+_MAX_ENTRIES = 15_000
+"""Of a list whose entries are checked one by one: more take too long, and no tool means so many."""
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
 
 
@@ -265,7 +267,9 @@ class Parameters:
             try:
                 arguments[name] = reader.read(value, declared[name])
             except _Unreadable as failure:
-                raise self._error(f"{name} {failure}", name=name) from None
+                fault = self._tool.argument_errors.get(name)
+                code = fault.code if fault and VALUE in fault.when else None
+                raise self._error(f"{name} {failure}", code=code, name=name) from None
         return arguments
 
     def _canonical_name(self, name: str, given: Mapping[str, Any]) -> str:
@@ -392,6 +396,8 @@ class _ValueReader:
         if isinstance(value, list):
             items = _alternative(part, "array").get("items", {})
             entries = cast("list[Any]", value)
+            if items and len(entries) > _MAX_ENTRIES:
+                raise _Unreadable(f"may have at most {_MAX_ENTRIES} entries; got {len(entries)}")
             return [self.read(entry, items, depth + 1) for entry in entries]
         if isinstance(value, dict):
             whole = _alternative(part, "object")
