@@ -304,7 +304,7 @@ def test_a_fault_gives_the_pages_code_and_text() -> None:
 def test_a_list_of_more_entries_than_any_tool_takes_is_not_looked_through() -> None:
     fault = {"tags": ArgumentErrorCode("INVALID_TAGS")}
     refused = _refused({"query": "x", "tags": [1] * 15_001}, argument_errors=fault)
-    assert (refused.code, "at most 15000 entries; got 15001" in refused.message) == (
+    assert (refused.code, "a list of 15001 entries; at most 15000" in refused.message) == (
         "INVALID_TAGS",
         True,
     )

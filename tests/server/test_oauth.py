@@ -374,6 +374,18 @@ def test_a_silent_issuer_keeps_nobody_waiting_whose_key_is_known(
     assert asyncio.run(verify_all()) == issuer.subject
 
 
+def test_a_new_key_in_the_only_one_s_place_is_found_where_tokens_name_none(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    clock = Clock()
+    issuer.names_keys = False
+    known = make_issuer(tmp_path, issuer, clock)
+    asyncio.run(known.verify(issuer.token()))
+    issuer.keys[:] = [Key("two")]
+    clock.now += 31
+    assert asyncio.run(known.verify(issuer.token())).subject == issuer.subject
+
+
 def test_a_key_signs_by_its_algorithm_or_if_it_names_none_by_any_of_its_kind(
     tmp_path: Path, issuer: Issuer
 ) -> None:

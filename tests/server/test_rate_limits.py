@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -166,6 +167,17 @@ def test_wrong_tokens_are_limited_by_address_and_whoever_has_a_right_one_stays_i
         assert (code, 0 < int(told["retry-after"]) <= 20) == (429, True)
         for token in (known, new):  # behind a proxy they come from the same address
             assert status(server, authorization=f"Bearer {token}") == 200
+
+
+def test_right_tokens_that_come_at_once_with_wrong_ones_are_let_in(
+    tmp_path: Path, store: Accounts
+) -> None:
+    tokens = [store.token(store.user(f"{name}@example.org"))[0] for name in ("ada", "bob", "eve")]
+    with HttpServer(tmp_path, http__wrong_token_limit=1) as server, ThreadPoolExecutor() as pool:
+        assert status(server, authorization="Bearer rt_0") == 401
+        given = [*tokens, "rt_1"] * 4
+        asked = [pool.submit(status, server, authorization=f"Bearer {one}") for one in given]
+        assert [one.result() for one in asked] == [200, 200, 200, 429] * 4
 
 
 def test_a_user_has_so_many_streams(tmp_path: Path, store: Accounts) -> None:

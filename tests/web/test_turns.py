@@ -81,7 +81,7 @@ def test_whose_pages_hold_threads_leaves_one_for_others(
     async def run() -> list[int]:
         headers = ann.own_headers()
         held = [asyncio.create_task(get_status(small_site, path, headers)) for _ in range(9)]
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
         try:
             async with asyncio.timeout(PATIENCE):
                 theirs = f"/notes/{note}", bob.own_headers()
@@ -109,7 +109,7 @@ def test_invented_cookies_hold_only_some_of_the_threads(
     async def run() -> bool:
         headers = {"Host": HOST, "Cookie": "rolltop_page_8765=invented"}
         held = [asyncio.create_task(get_status(small_site, "/", headers)) for _ in range(9)]
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await dispatch(small_site.app, "list_tasks", principal, {})

@@ -397,7 +397,9 @@ class _ValueReader:
             items = _alternative(part, "array").get("items", {})
             entries = cast("list[Any]", value)
             if items and len(entries) > _MAX_ENTRIES:
-                raise _Unreadable(f"may have at most {_MAX_ENTRIES} entries; got {len(entries)}")
+                raise _Unreadable(
+                    f"holds a list of {len(entries)} entries; at most {_MAX_ENTRIES} are taken"
+                )
             return [self.read(entry, items, depth + 1) for entry in entries]
         if isinstance(value, dict):
             whole = _alternative(part, "object")

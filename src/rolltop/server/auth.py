@@ -89,6 +89,7 @@ class Authenticator:
         self._wrong_tokens = WrongTokens(settings["http.wrong_token_limit"])
         self._hashes: AbstractSet[str] = frozenset()
         self._hashed_at = -math.inf
+        self._hashing = asyncio.Lock()
         self.limits: Final = CallLimits(
             per_minute=settings["http.rate_limit"], at_once=settings["http.max_concurrent_calls"]
         )
@@ -234,11 +235,12 @@ class Authenticator:
 
     async def _valid_hashes(self) -> AbstractSet[str]:
         """Return the hashes of all valid tokens as they were a second ago at most."""
-        now = asyncio.get_running_loop().time()
-        if now - self._hashed_at > _MAX_HASHES_AGE:
-            self._hashed_at = now
-            self._hashes = await self._database.read(SYSTEM, accounts.list_valid_hashes)
-        return self._hashes
+        async with self._hashing:
+            now = asyncio.get_running_loop().time()
+            if now - self._hashed_at > _MAX_HASHES_AGE:
+                self._hashes = await self._database.read(SYSTEM, accounts.list_valid_hashes)
+                self._hashed_at = now
+            return self._hashes
 
     async def _find_principal(
         self, plain: str, address: str, workspace: str
@@ -251,9 +253,9 @@ class Authenticator:
             return self._invalid()
         return self.token_principal(access, actor=access.token.name)
 
-    def _invalid(self) -> AuthFailure:
+    def _invalid(self, caller: str = "") -> AuthFailure:
         challenge = self._challenge("invalid_token", _INVALID_CREDENTIAL)
-        return AuthFailure(401, _INVALID_CREDENTIAL, challenge)
+        return AuthFailure(401, _INVALID_CREDENTIAL, challenge, caller)
 
     def _forbidden(self, message: str, caller: str) -> AuthFailure:
         return AuthFailure(403, message, self._challenge("insufficient_scope"), caller)
@@ -299,7 +301,7 @@ class Authenticator:
                 self._wrong_tokens.check(address)
                 self._wrong_tokens.count(address)
             logging.event("token of the issuer refused", reason=str(failure), address=address)
-            return self._invalid()
+            return self._invalid(accounts.hash_token(token) if failure.was_valid else "")
         except Unavailable as failure:
             return AuthFailure(503, failure.message, self._challenge())
 

@@ -158,19 +158,14 @@ class TokenIssuer:
 
         """
         key_id, algorithm = _read_header(token)
-        key = await self._find_key(key_id)
-        if key.algorithm not in {"", algorithm}:
-            raise InvalidToken("algorithm")
         try:
-            claims: JsonObject = jwt.decode(
-                token,
-                key.public,
-                algorithms=[algorithm],
-                audience=self._audience,
-                issuer=self.issuer,
-                leeway=_LEEWAY,
-                options={"require": ["exp", "iss", "aud", "sub"], "strict_aud": False},
-            )
+            try:
+                claims = await self._decode(token, key_id, algorithm)
+            except jwt.InvalidSignatureError:
+                if key_id:
+                    raise
+                await self._refresh()  # it may be by the key that has come in the only one's place
+                claims = await self._decode(token, key_id, algorithm)
         except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
             was_valid = isinstance(failure, jwt.ExpiredSignatureError)
             raise InvalidToken(type(failure).__name__, was_valid=was_valid) from None
@@ -178,6 +173,22 @@ class TokenIssuer:
             return _read_claims(self.issuer, claims, self._implied_scopes)
         except (TypeError, ValueError, OverflowError):
             raise InvalidToken("claims") from None
+
+    async def _decode(self, token: str, key_id: str, algorithm: str) -> JsonObject:
+        """Return what a token says. Raises InvalidToken, Unavailable, TypeError and PyJWTError."""
+        key = await self._find_key(key_id)
+        if key.algorithm not in {"", algorithm}:
+            raise InvalidToken("algorithm")
+        claims: JsonObject = jwt.decode(
+            token,
+            key.public,
+            algorithms=[algorithm],
+            audience=self._audience,
+            issuer=self.issuer,
+            leeway=_LEEWAY,
+            options={"require": ["exp", "iss", "aud", "sub"], "strict_aud": False},
+        )
+        return claims
 
     async def _find_key(self, key_id: str) -> _Key:
         known = self._known_key(key_id)
@@ -189,7 +200,7 @@ class TokenIssuer:
             is_awaited = is_old and self._fetched_at == self._tried_at
             self._refreshing = asyncio.create_task(self._refresh())
             if is_awaited:
-                await self._refreshing
+                await asyncio.shield(self._refreshing)
         if not self._keys:
             raise Unavailable(
                 "The issuer of tokens is out of reach", hint="Try again in half a minute."

@@ -73,7 +73,7 @@ class HttpApp:
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
         self._held_back = 0
-        self._max_held_back: int = app.context.settings["http.max_connections"] // 2
+        self._max_held_back: int = app.context.settings["http.max_client_connections"]
         self._bodies = RequestBodies(
             app.context.turns,
             max_body=app.context.settings["http.max_body"],
