@@ -195,7 +195,8 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:  # noqa: PLR2004  # the attacker: what it does, where, with which token
-        asyncio.run(_attack(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
-        sys.exit()
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS)
+    match sys.argv[1:]:
+        case [name, port, token]:
+            asyncio.run(_attack(name, int(port), token))
+        case given:
+            main(float(given[0]) if given else SECONDS)

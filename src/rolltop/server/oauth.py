@@ -175,7 +175,7 @@ class TokenIssuer:
             raise InvalidToken("claims") from None
 
     async def _decode(self, token: str, key_id: str, algorithm: str) -> JsonObject:
-        """Return what a token says. Raises InvalidToken, Unavailable, TypeError and PyJWTError."""
+        """Decode a token. Raises InvalidToken, Unavailable, TypeError and PyJWTError."""
         key = await self._find_key(key_id)
         if key.algorithm not in {"", algorithm}:
             raise InvalidToken("algorithm")
@@ -195,7 +195,7 @@ class TokenIssuer:
         is_old = self._clock() - self._fetched_at > _KEY_LIFETIME
         if known is None:
             await self._refresh()
-        elif (is_old or not key_id) and not self._is_refreshing:
+        elif (is_old or not key_id) and not self._fetching.locked():
             # Once the issuer did not answer, nobody with a known key waits for it again.
             is_awaited = is_old and self._fetched_at == self._tried_at
             self._refreshing = asyncio.create_task(self._refresh())
@@ -215,10 +215,6 @@ class TokenIssuer:
         if not key_id and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return self._keys.get(key_id)
-
-    @property
-    def _is_refreshing(self) -> bool:
-        return self._refreshing is not None and not self._refreshing.done()
 
     async def _refresh(self) -> None:
         """Fetch the keys if they were not asked for just now."""

@@ -73,7 +73,6 @@ class HttpApp:
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
         self._serving = 0
         self._held_back = 0
-        self._max_held_back: int = app.context.settings["http.max_client_connections"]
         self._bodies = RequestBodies(
             app.context.turns,
             max_body=app.context.settings["http.max_body"],
@@ -135,7 +134,8 @@ class HttpApp:
 
         So many at once, and no more: each has one of the server's connections.
         """
-        if self._held_back < self._max_held_back and not self.is_draining:
+        most: int = self._desk.settings["http.max_client_connections"]
+        if self._held_back < most and not self.is_draining:
             self._held_back += 1
             try:
                 await asyncio.sleep(_REFUSAL_DELAY)
