@@ -15,11 +15,15 @@ _CHUNK: Final = b"0," * 8192
 
 
 class Served:
-    """A Simperium server that listens on `url` (http://127.0.0.1:…) until it is closed."""
+    """A Simperium server that listens on `url` (http://127.0.0.1:…) until it is closed.
+
+    `unanswered` is set once a request has come that is left without an answer.
+    """
 
     def __init__(self, simperium: Simperium | None = None) -> None:
         """Serve `simperium`, or a new one without users."""
         self.simperium = simperium or Simperium()
+        self.unanswered: Final = threading.Event()
         self._ending = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._answering())
         self._server.daemon_threads = True
@@ -59,7 +63,7 @@ class Served:
         self.close()
 
     def _answering(self) -> type[BaseHTTPRequestHandler]:
-        simperium, ending = self.simperium, self._ending
+        simperium, unanswered, ending = self.simperium, self.unanswered, self._ending
 
         class Answering(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -81,7 +85,10 @@ class Served:
                 length = int(self.headers.get("Content-Length") or 0)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(self.command, self.path, headers, self.rfile.read(length))
-                _send(self, simperium.answer(request), ending)
+                reply = simperium.answer(request)
+                if reply.delivery == "none":
+                    unanswered.set()
+                _send(self, reply, ending)
 
         return Answering
 

@@ -368,6 +368,16 @@ def test_an_id_never_reaches_another_place(call: Caller, name: str) -> None:
     assert list(call.server.buckets) == [(EMAIL, "note")]
 
 
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock is `skipped` seconds ahead."""
+
+    skipped = 0.0
+
+    def time(self) -> float:
+        """Return the seconds of the clock, those left out included."""
+        return super().time() + self.skipped
+
+
 @pytest.mark.parametrize(
     ("fault", "code", "arrived"),
     [
@@ -387,17 +397,26 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
         places = SimplenoteEndpoints(f"{served.url}/1", f"{served.url}/1", "", APP_ID, API_KEY)
 
         async def put() -> None:
-            exchange = HttpClient(RequestLimits(timeout=0.3, max_body_bytes=1 << 20))
+            limits = RequestLimits(timeout=60, max_body_bytes=1 << 20)
+            exchange = HttpClient(limits)
             client = SimplenoteBackend(places, Credentials(EMAIL, "", PASSWORD), exchange, "test")
             await client.authenticate()
             simperium.faults.add(fault, "post")
+            request = asyncio.ensure_future(client.put("n", NOTE, None, "c"))
             try:
-                await client.put("n", NOTE, None, "c")
+                if code == "BACKEND_TIMEOUT":
+                    await asyncio.to_thread(served.unanswered.wait)
+                    clock.skipped = limits.timeout
+                await request
             finally:
                 await exchange.close()
 
-        with pytest.raises(BackendError) as raised:
-            asyncio.run(put())
+        clock = SkippingLoop()
+        with (
+            pytest.raises(BackendError) as raised,
+            asyncio.Runner(loop_factory=lambda: clock) as run,
+        ):
+            run.run(put())
     assert raised.value.code == code
     assert raised.value.may_have_arrived
     assert raised.value.data["details"] == {"may_have_arrived": True}
