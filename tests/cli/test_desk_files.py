@@ -8,6 +8,7 @@ import json
 import os
 import uuid
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -111,6 +112,7 @@ def test_an_export_is_files_that_a_person_can_read(filled: Shell, tmp_path: Path
     assert written["pads/Tides/01.py"] == b"x = 1\n"
     assert b'\ntitle: "Mend"\nstatus: "pending"\n' in written["tasks/Mend.md"]
     assert {path.stat().st_mode & 0o777 for path in out.rglob("*.*")} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (out, *out.glob("**/"))} == {0o700}
     again = filled("export", str(out))
     assert (again.code, "Name a new or an empty folder" in again.err) == (1, True)
     assert files(out) == written
@@ -241,6 +243,29 @@ def test_no_file_stays_of_an_export_that_fails(
     assert "No space left on device" in done.err
     assert files(out) == {}
     monkeypatch.undo()
+
+
+def test_an_export_into_the_folder_of_another_that_runs_takes_nothing_from_it(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, out = Owner(make_desk(database)), tmp_path / "out"
+    owner.call("note_save", text="walrus")
+    owner.call("add_task", title="sealion")
+    written, refused = desk_files.plain_files.write_file, list[str]()
+
+    def write(path: Path, data: bytes) -> None:
+        written(path, data)
+        if path.parent.name == "notes":
+            monkeypatch.setattr("rolltop.cli.plain_files.write_file", written)
+            monkeypatch.setattr("rolltop.cli.plain_files.require_empty", Mock())
+            with pytest.raises(InvalidArgument) as raised:  # it looked a moment before
+                export(owner, out)
+            refused.append(raised.value.message)
+
+    monkeypatch.setattr("rolltop.cli.plain_files.write_file", write)
+    whole = export(owner, out)
+    assert "File exists" in refused[0]
+    assert sorted(whole) == ["desk.json", "notes/walrus.md", "tasks/sealion.md"]
 
 
 def test_files_that_are_missing_are_told(filled: Shell, tmp_path: Path) -> None:

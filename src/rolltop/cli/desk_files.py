@@ -101,6 +101,7 @@ def export_desk(
     folder is new or empty.
     """
     plain_files.require_empty(path)
+    plain_files.make_folder(path / _NOTES)  # of two that begin at once, one
     try:
         counts = app.database.read_sync(principal, _write_desk, app.settings, path, bar)
     except BaseException:

@@ -6,15 +6,21 @@ import errno
 import os
 import re
 import unicodedata
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import replace_surrogates
 from rolltop.workspace.safe_open import open_rule_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
+
+    from rolltop.core.db import bootstrap
+else:
+    bootstrap = lazy("rolltop.core.db.bootstrap")
 
 MAX_FILE_BYTES: Final = 1 << 30
 _NAME_SEPARATOR: Final = re.compile(r"[^\w]+")
@@ -55,15 +61,28 @@ def require_empty(folder: Path) -> None:
         raise InvalidArgument(f"{folder} is there already", hint="Name a new or an empty folder.")
 
 
+def make_folder(path: Path) -> None:
+    """Make a new folder, for its owner alone. Raises InvalidArgument where anything is there."""
+    with _map_os_errors(path):
+        bootstrap.make_directory(path.parent)
+        path.mkdir(mode=0o700)
+
+
 def write_file(path: Path, data: bytes) -> None:
-    """Write a new file, and its folder, for their owner alone.
+    """Write a new file, and its folders, for their owner alone.
 
     Raises InvalidArgument where a file is there.
     """
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _map_os_errors(path):
+        bootstrap.make_directory(path.parent)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
+
+
+@contextmanager
+def _map_os_errors(path: Path) -> Generator[None]:
+    try:
+        yield
     except OSError as error:
         raise InvalidArgument(
             f"{path} cannot be written ({error.strerror})", hint="Choose another place."

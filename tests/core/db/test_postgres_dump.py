@@ -62,6 +62,40 @@ def test_a_store_comes_back_in_another_database(
     assert sorted(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.parametrize("password", ["se/cr/et", "50%off", "p+%2B?=&#"])
+def test_a_password_that_the_server_connects_with_makes_backups_too(
+    database: Database,
+    migrated_url: str,
+    postgres_url: Callable[[], str],
+    make_database: MakeDatabase,
+    tmp_path: Path,
+    password: str,
+) -> None:
+    def login(url: str) -> str:
+        return url.replace("@", f":{password}@", 1)
+
+    target = tmp_path / "desk.dump"
+    make_database(login(migrated_url)).backup(target)
+    url = postgres_url()
+    restore_backup(login(url), target, None)
+    assert emails(make_database(url)) == emails(database)
+
+
+def test_no_password_is_among_the_arguments_or_in_the_log(
+    database: Database, migrated_url: str, make_database: MakeDatabase, tmp_path: Path
+) -> None:
+    tmp_path.joinpath("pg_dump").write_text('#!/bin/sh\necho "$@" >&2\nexit 1\n')
+    tmp_path.joinpath("pg_dump").chmod(0o755)
+    assert database.exists()
+    store = make_database(migrated_url.replace("@", ":wal/r%us@", 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        with pytest.raises(Unavailable, match="--dbname=") as raised:
+            store.backup(tmp_path / "desk.dump")
+    assert "wal" not in raised.value.message
+    assert "r%us" not in raised.value.message
+
+
 def test_a_backup_takes_the_place_of_no_file(database: Database, tmp_path: Path) -> None:
     target = tmp_path / "desk.dump"
     target.write_text("mine")

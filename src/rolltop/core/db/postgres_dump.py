@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import make_url
 
 from rolltop.core.db.backup import unfinished_file
 from rolltop.core.db.engine import EVERY_TENANT, SETTING
@@ -17,6 +18,7 @@ from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import InvalidArgument, NotFound, Unavailable
 
 _MAX_SHOWN: Final = 500
+_CONNECT_TIMEOUT: Final = 10  # seconds
 
 
 def dump_store(address: DatabaseUrl, target: Path) -> None:
@@ -57,7 +59,7 @@ def load_dump(address: DatabaseUrl, source: Path) -> None:
 
 def _holds_store(address: DatabaseUrl) -> bool:
     try:
-        with psycopg.connect(_conninfo(address)) as connection:
+        with psycopg.connect(**_connection_options(address)) as connection:
             found = connection.execute("SELECT to_regclass(%s)", (VERSION_TABLE,)).fetchone()
     except psycopg.Error as error:
         raise Unavailable(
@@ -66,20 +68,26 @@ def _holds_store(address: DatabaseUrl) -> bool:
     return found is not None and found[0] is not None
 
 
-def _conninfo(address: DatabaseUrl) -> str:
-    return address.url.replace("postgresql+psycopg://", "postgresql://", 1)
+def _connection_options(address: DatabaseUrl) -> dict[str, Any]:
+    """Return what the store's own connections are made with, by libpq's names.
+
+    SQLAlchemy takes the URL apart, here as there: libpq finds the end of a password elsewhere.
+    """
+    url = make_url(address.url)
+    _, options = url.get_dialect()().create_connect_args(url)
+    return {"connect_timeout": _CONNECT_TIMEOUT, **options}
 
 
 def _run(address: DatabaseUrl, program: str, *arguments: str | Path, connects: bool = True) -> str:
     """Return what the program prints. The password goes by its environment, where none sees it."""
-    parts: dict[str, Any] = dict(conninfo_to_dict(_conninfo(address)))
+    parts = _connection_options(address)
     password = parts.pop("password", None)
     environment = {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
     naming = f"-c {SETTING}={EVERY_TENANT}"
     parts["options"] = f"{parts.get('options', '')} {naming}".strip()
     command = [program, *map(str, arguments)]
-    if connects:
-        command.append(f"--dbname={make_conninfo(**parts)}")
+    if connects:  # whoever has no password is not asked for one: nobody may be there
+        command += ["--no-password", f"--dbname={make_conninfo(**parts)}"]
     try:
         done = subprocess.run(  # noqa: S603  # a program of the operator's, with our arguments
             command, env=environment, capture_output=True, text=True, check=False
