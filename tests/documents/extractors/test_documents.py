@@ -103,6 +103,17 @@ def test_pdf_without_bookmarks_has_its_pages_as_sections() -> None:
     assert section_text(document, "Page 2").startswith("[page 2]\nWick")
 
 
+@pytest.mark.parametrize("broken", [b"/Dest [ (x) /Fit ]", b"/A 5"])
+def test_a_pdf_is_read_though_its_bookmarks_cannot_be(broken: bytes) -> None:
+    data = (DATA / "handbook.pdf").read_bytes()
+    whole = b"/Dest [ 4 0 R /Fit ]"
+    assert whole in data
+    changed = data.replace(whole, broken.ljust(len(whole)), 1)
+    document = read_document(changed, Path("handbook.pdf"))
+    assert document.text == read("handbook.pdf").text
+    assert titles(document) == [("Page 1", 1), ("Page 2", 1)]
+
+
 def test_pdf_that_only_its_owner_locked_is_read() -> None:
     assert read("ownerlocked.pdf").text == read("handbook.pdf").text
 

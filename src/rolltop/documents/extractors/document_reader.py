@@ -168,7 +168,9 @@ def library_versions() -> str:
 
 
 def _is_pdf(data: bytes, path: Path) -> bool:
-    return _PDF in data[:_PDF_HEADER_BYTES] and (data.startswith(_PDF) or path.suffix == ".pdf")
+    return _PDF in data[:_PDF_HEADER_BYTES] and (
+        data.startswith(_PDF) or path.suffix.lower() == ".pdf"
+    )
 
 
 def _read_text(data: bytes, path: Path) -> ParsedDocument:
@@ -200,9 +202,9 @@ def _extracted_document(
 def _read_zip(data: bytes, suffix: str) -> ParsedDocument:
     with _open_archive(data, suffix.lstrip(".") or "zip") as archive:
         names = set(archive.namelist())
-        if "word/document.xml" in names:
+        if any(map(office.WORD_BODY.fullmatch, names)):
             return _extracted_document(office.render_docx(data), "docx")
-        if "ppt/presentation.xml" in names:
+        if any(map(office.PRESENTATION.fullmatch, names)):
             return _extracted_document(office.render_pptx(data), "pptx")
         if "META-INF/container.xml" in names:
             return _extracted_document(epub.render(archive), "epub")

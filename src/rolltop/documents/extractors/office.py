@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Final
 from zipfile import ZipFile
 
@@ -22,10 +23,47 @@ _HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST_STYLE: Final = re.compile(r"list (?:bullet|number|paragraph)\s*(\d?)|compact$", re.IGNORECASE)
 _OUTLINE_LEVEL: Final = "./w:pPr/w:outlineLvl/@w:val"
 _MAX_NESTING: Final = 8
+WORD_BODY: Final = re.compile(r"word/document\d*\.xml")
+"""The name of the part with a Word document's text; some programs number it."""
+PRESENTATION: Final = re.compile(r"ppt/presentation\d*\.xml")
+_DIAGRAM: Final = ".//*[local-name()='relIds']/@r:dm"
+_A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_PARAGRAPH: Final = f"{_W}p"
+_TABLE: Final = f"{_W}tbl"
+_TEXT_BOX: Final = f"{_W}txbxContent"
+_BREAK: Final = f"{_W}br"
+_TEXTS: Final = frozenset(
+    {f"{_W}t", "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
+)
+_NOTE_MARKS: Final = frozenset({f"{_W}footnoteReference", f"{_W}endnoteReference"})
+_SIGNS: Final = {
+    f"{_W}{name}": sign
+    for name, sign in {
+        "tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-",
+    }.items()
+}  # fmt: skip
+# Properties, what a tracked change deletes or moves away, how a character is pronounced, and what
+# is written once more for older programs.
+_LEFT_OUT: Final = frozenset(
+    {
+        *(
+            f"{_W}{name}"
+            for name in (
+                "pPr", "rPr", "tblPr", "tblGrid", "trPr", "tcPr", "sdtPr", "sectPr", "del",
+                "moveFrom", "rt",
+            )
+        ),
+        "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
+    }
+)  # fmt: skip
 
 
 def render_docx(data: bytes) -> ExtractedText:
-    """Extract the body of a Word document in order; headings by their style or outline level.
+    """Extract a Word document in order, with its text boxes and, at the end, its footnotes.
+
+    Headings are told by their style or outline level. What changes that are tracked delete is left
+    out, what they insert is read.
 
     Raises:
         InvalidArgument: FORMAT_UNSUPPORTED without python-docx; FILE_UNREADABLE if damaged;
@@ -39,44 +77,95 @@ def render_docx(data: bytes) -> ExtractedText:
     builder = TextBuilder()
     with damage_reported("Word"):
         _check_paragraphs(data)
-        for block in Document(io.BytesIO(data)).iter_inner_content():
-            _add_block(builder, block)
+        document: Any = Document(io.BytesIO(data))
+        for block in _nearest(document.element.body, _PARAGRAPH, _TABLE):
+            _add_block(builder, document, block)
+        for mark, text in _notes(document.part):
+            builder.add_block(f"{mark}: {text}")
     return builder.build("docx")
 
 
 def _check_paragraphs(data: bytes) -> None:
     """Refuse a document of too many paragraphs before any is parsed."""
     with ZipFile(io.BytesIO(data)) as archive:
-        body = archive.read("word/document.xml")
-    if body.count(b"</w:p>") + body.count(b"<w:p/>") > MAX_PARAGRAPHS:
+        bodies = [archive.read(name) for name in archive.namelist() if WORD_BODY.fullmatch(name)]
+    if sum(body.count(b"</w:p>") + body.count(b"<w:p/>") for body in bodies) > MAX_PARAGRAPHS:
         raise document_too_large(
             f"The Word file unpacks to more than {MAX_PARAGRAPHS:,} paragraphs"
         )
 
 
-def _add_block(builder: TextBuilder, block: Any) -> None:  # noqa: ANN401  # of an optional library
-    if hasattr(block, "rows"):
+def _walk(parent: Any, *events: str) -> Any:  # noqa: ANN401  # of an optional library
+    """Go through an element without recursion: it may be deep."""
+    return import_module("lxml.etree").iterwalk(parent, events=events)  # python-docx's own
+
+
+def _nearest(parent: Any, *tags: str) -> Iterator[Any]:  # noqa: ANN401  # as above
+    """Yield the elements of some tags in an element, whatever is around them, in order.
+
+    Not those inside one another: fields, tracked changes and the like wrap paragraphs, tables,
+    rows and cells, as tables and text boxes do.
+    """
+    walk = _walk(parent, "start")
+    for _, element in walk:
+        if element is parent:
+            continue
+        if element.tag in tags:
+            walk.skip_subtree()
+            yield element
+        elif element.tag in _LEFT_OUT:
+            walk.skip_subtree()
+
+
+def _text(parent: Any, *left_out: str) -> str:  # noqa: ANN401  # as above
+    """Return the text inside an element, each of several paragraphs on a line of its own."""
+    parts: list[str] = []
+    walk = _walk(parent, "start", "end")
+    for event, element in walk:
+        tag = element.tag
+        if event == "end":
+            parts.append("\n" if tag == _PARAGRAPH and element is not parent else "")
+        elif tag in _LEFT_OUT or tag in left_out:
+            walk.skip_subtree()
+        elif tag in _TEXTS:
+            parts.append(element.text or "")
+        elif tag in _NOTE_MARKS:
+            parts.append(_mark(element))
+        elif tag != _BREAK or element.get(f"{_W}type") in (None, "textWrapping"):
+            parts.append(_SIGNS.get(tag, ""))
+    return "".join(parts)
+
+
+def _add_block(builder: TextBuilder, document: Any, block: Any) -> None:  # noqa: ANN401  # as above
+    if block.tag == _TABLE:
         builder.add_table(_rows(block))
         return
-    style = str(getattr(block.style, "name", "") or "")
-    level = _heading_level(block, style)
-    item = _LIST_STYLE.match(style)
+    from docx.text.paragraph import Paragraph  # noqa: PLC0415  # takes 0.3 s to load
+
+    style = Paragraph(block, document).style
+    name = str(getattr(style, "name", "") or "")
+    text = _text(block, _TEXT_BOX)
+    level = _heading_level(block, style, name)
+    item = _LIST_STYLE.match(name)
     if level:
-        builder.add_heading(block.text, level)
+        builder.add_heading(text, level)
     elif item is not None:
-        builder.add_list_item(block.text, int(item.group(1) or 1) - 1)
+        builder.add_list_item(text, int(item.group(1) or 1) - 1)
     else:
-        builder.add_block(block.text)
+        builder.add_block(text)
+    for box in _nearest(block, _TEXT_BOX):
+        for inner in _nearest(box, _PARAGRAPH, _TABLE):
+            _add_block(builder, document, inner)
 
 
-def _heading_level(paragraph: Any, style: str) -> int:  # noqa: ANN401  # as above
+def _heading_level(paragraph: Any, style: Any, name: str) -> int:  # noqa: ANN401  # as above
     """Return 1 to 9 for a heading, 0 for other paragraphs."""
-    found = _HEADING_STYLE.match(style)
+    found = _HEADING_STYLE.match(name)
     if found is not None:
         return int(found.group(1))
-    if style.lower() == "title":
+    if name.lower() == "title":
         return 1
-    elements: list[Any] = [paragraph._p, getattr(paragraph.style, "element", None)]  # noqa: SLF001
+    elements: list[Any] = [paragraph, getattr(style, "element", None)]
     for element in elements:
         levels: list[Any] = [] if element is None else element.xpath(_OUTLINE_LEVEL)
         if levels and str(levels[0]).isdigit() and int(levels[0]) < 9:  # noqa: PLR2004  # body text
@@ -85,17 +174,43 @@ def _heading_level(paragraph: Any, style: str) -> int:  # noqa: ANN401  # as abo
 
 
 def _rows(table: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
-    """Yield the cells' text of each row; a cell that spans columns counts once."""
-    for row in table.rows:
-        cells: list[Any] = []
-        for cell in row.cells:
-            if not cells or cell._tc is not cells[-1]._tc:  # noqa: SLF001  # the only identity a cell has
-                cells.append(cell)
-        yield [cell.text for cell in cells]
+    """Yield the cells' text of each row; of a cell that spans rows in each of them.
+
+    One that spans columns counts once.
+    """
+    above: dict[int, str] = {}
+    for row in _nearest(table, f"{_W}tr"):
+        column, texts = 0, list[str]()
+        for cell in _nearest(row, f"{_W}tc"):
+            goes_on = cell.vMerge == "continue" and column in above
+            texts.append(above[column] if goes_on else _text(cell))
+            above[column] = texts[-1]
+            column += cell.grid_span
+        yield texts
+
+
+def _notes(part: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # as above
+    """Yield the footnotes and endnotes of a document, each with its mark."""
+    from docx.oxml.parser import parse_xml  # noqa: PLC0415  # takes 0.3 s to load
+
+    for relation in part.rels.values():
+        kind = relation.reltype.rpartition("/")[2]
+        if kind in ("footnotes", "endnotes") and not relation.is_external:
+            for note in _nearest(parse_xml(relation.target_part.blob), f"{_W}{kind[:-1]}"):
+                if text := " ".join(_text(note).split()):
+                    yield _mark(note), text
+
+
+def _mark(note: Any) -> str:  # noqa: ANN401  # as above
+    """Return the mark of a note, or of the reference to one: `[^2]`, of an endnote `[^e2]`."""
+    kind = "e" if note.tag.startswith(f"{_W}endnote") else ""
+    return f"[^{kind}{note.get(f'{_W}id')}]"
 
 
 def render_pptx(data: bytes) -> ExtractedText:
     """Extract the slides in order, each a section by its title, with tables and speaker notes.
+
+    Of charts the numbers are read, of diagrams (SmartArt) the words.
 
     Raises:
         InvalidArgument: FORMAT_UNSUPPORTED without python-pptx; FILE_UNREADABLE if damaged.
@@ -124,10 +239,34 @@ def _add_slide(builder: TextBuilder, number: int, slide: Any) -> None:  # noqa: 
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
                 builder.add_list_item(paragraph.text, paragraph.level)
+        elif getattr(shape, "has_chart", False):
+            builder.add_table(_chart_rows(shape.chart))
+        else:
+            for words in _diagram_texts(shape):
+                builder.add_list_item(words)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text
         if notes.strip():
             builder.add_block(f"Notes: {notes}")
+
+
+def _chart_rows(chart: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
+    """Yield a chart's title, and rows of its categories and of the values of each series."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield [chart.chart_title.text_frame.text]
+    for plot in chart.plots:
+        yield ["", *map(str, plot.categories)]
+        for series in plot.series:
+            values = ("" if value is None else f"{value:.15g}" for value in series.values)
+            yield [series.name, *values]
+
+
+def _diagram_texts(shape: Any) -> Iterator[str]:  # noqa: ANN401  # as above
+    """Yield the texts of the boxes of a diagram, which stand in a part of its own."""
+    parse: Any = import_module("pptx.oxml").parse_xml
+    for key in shape.element.xpath(_DIAGRAM):
+        for words in parse(shape.part.related_part(key).blob).iter(f"{_A}p"):
+            yield "".join(part.text or "" for part in words.iter(f"{_A}t"))
 
 
 def _shapes(shapes: Any, depth: int) -> Iterator[Any]:  # noqa: ANN401  # as above

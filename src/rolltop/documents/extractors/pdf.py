@@ -69,8 +69,7 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
         starts.append(builder.next_line)
         texts.append(f"[page {number + 1}]\n{text or ''}")
         builder.add_block(texts[-1])
-    bookmarks = list(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
-    builder.headings = _headings(bookmarks, starts, texts) or [
+    builder.headings = _headings(_all_bookmarks(reader), starts, texts) or [
         Heading(f"Page {index + 1}", 1, line) for index, line in enumerate(starts)
     ]
     return builder.build("pdf", _note(count, len(starts), unread, texts))
@@ -88,6 +87,18 @@ def _page_text(reader: PdfReader, number: int) -> str | None:
         raise
     except Exception:  # noqa: BLE001  # pypdf lets any through
         return None
+
+
+def _all_bookmarks(reader: PdfReader) -> list[tuple[str, int, int]]:
+    """Return the bookmarks, those before the first that cannot be read."""
+    found: list[tuple[str, int, int]] = []
+    try:
+        found.extend(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001, S110  # pypdf lets any through; the pages are read all the same
+        pass
+    return found
 
 
 def _bookmarks(
