@@ -46,6 +46,7 @@ from rolltop.toolsets.notes.models import (
 )
 from rolltop.toolsets.notes.store import list_queries, notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync.connection import sync_principal
 
 if TYPE_CHECKING:
     from rolltop.toolsets.notes.sync.service import SyncService
@@ -172,7 +173,9 @@ class NoteService:
         if action == "get_stats":
             return await call.read(_collect_stats, settings, self._app.database.path)
         if action == "reset_cache":
-            dropped = await call.write(_reset_copies, settings)
+            # The copies come again by the sync: nobody who takes a turn back means them.
+            as_sync = replace(call, principal=sync_principal(call.principal.user_id))
+            dropped = await as_sync.write(_reset_copies, settings)
             message = f"Dropped the copies of {dropped} notes; they come again from Simplenote."
             return {"status": "success", "message": message, "full_resync_triggered": True}
         account = await call.read(_require_account, settings, action)

@@ -33,7 +33,7 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
     A note of an account is sent with the next sync. One that the operation made goes for good, or
     into the trash if the backend knows it.
     """
-    for entry in entries:
+    for entry in reversed(entries):
         _Undo(app, tx, entry, texts).run()
 
 

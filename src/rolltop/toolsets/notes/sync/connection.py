@@ -50,6 +50,13 @@ class AccountConnection:
     holder: str = ""
     on_change: Callable[[str], None] | None = None
 
+    def for_sync(self) -> AccountConnection:
+        """Return the connection for what comes from the backend, whatever call made it come.
+
+        The caller did not write it, and does not take it back.
+        """
+        return replace(self, principal=sync_principal(self.principal.user_id))
+
     async def read(
         self, function: Callable[Concatenate[Notebook, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -113,6 +120,11 @@ class SyncRecord:
         """
         in_time = bool(self.holder) and now < self.until <= now + LEASE_SECONDS
         return in_time and not _has_exited(self.holder)
+
+
+def sync_principal(user_id: str) -> Principal:
+    """Return the principal under which the journal keeps what came from a backend."""
+    return Principal.for_user(user_id, actor="sync")
 
 
 @functools.cache

@@ -368,11 +368,12 @@ async def _refresh_note(connection: AccountConnection, note_id: str) -> None:
     known = await connection.read(Notebook.get, note_id)
     remote = await connection.backend.get(note_id)
     version = None if known is None else known.server_version
+    pull = connection.for_sync()
     if remote is None:
         if version is not None:
-            await connection.write(remote_changes.trash_vanished, note_id, version)
+            await pull.write(remote_changes.trash_vanished, note_id, version)
     elif known is None or not _is_known_version(known, remote):
-        await connection.write(remote_changes.apply_note, remote, version)
+        await pull.write(remote_changes.apply_note, remote, version)
 
 
 def _is_known_version(note: Note, remote: RemoteNote) -> bool:

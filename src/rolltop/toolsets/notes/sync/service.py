@@ -47,6 +47,7 @@ from rolltop.toolsets.notes.sync.connection import (
     process_holder,
     read_record,
     save_record,
+    sync_principal,
 )
 from rolltop.toolsets.notes.sync.pull import compare_all, pull_changes
 from rolltop.toolsets.notes.sync.remote_changes import ApplyResult, NeedsAccept
@@ -117,7 +118,7 @@ async def run_sync(
     `interval` is the seconds until the next one is due. A failure is in the outcome and in the
     account's record: a cursor moves, and a note changes its state, only with what was done.
     """
-    counts, failure = SyncCounts(), None
+    connection, counts, failure = connection.for_sync(), SyncCounts(), None
     if not await connection.write(acquire_lease, connection.holder):
         return SyncOutcome(counts, "syncing")
     started = time.monotonic()
@@ -285,7 +286,7 @@ class SyncService:
         if at_start and settings["notes.simplenote.username"] and not settings["user"]:
             await app.database.write(SYSTEM, ensure_default_user)  # the account is theirs
         for user_id in await app.database.read(SYSTEM, notebooks.list_users, settings):
-            principal = Principal.for_user(user_id, actor="sync")
+            principal = sync_principal(user_id)
             account = await app.database.read(
                 principal, _find_due_account, settings, self._interval, at_start=at_start
             )
