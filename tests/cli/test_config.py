@@ -155,12 +155,12 @@ def test_the_users_file_and_the_one_asked_for(shell: Shell) -> None:
     ("text", "settings"),
     [
         ("", {}),
-        ("0.0.0.0:80", {"http__host": "0.0.0.0", "http__port": "80"}),  # noqa: S104  # only read
-        ("localhost", {"http__host": "localhost"}),
-        ("9000", {"http__port": "9000"}),
-        (":9000", {"http__port": "9000"}),
-        ("[::1]:9000", {"http__host": "::1", "http__port": "9000"}),
-        ("[::1]", {"http__host": "::1"}),
+        ("0.0.0.0:80", {"http.host": "0.0.0.0", "http.port": "80"}),  # noqa: S104  # only read
+        ("localhost", {"http.host": "localhost"}),
+        ("9000", {"http.port": "9000"}),
+        (":9000", {"http.port": "9000"}),
+        ("[::1]:9000", {"http.host": "::1", "http.port": "9000"}),
+        ("[::1]", {"http.host": "::1"}),
     ],
 )
 def test_forms_of_an_address(text: str, settings: dict[str, str]) -> None:

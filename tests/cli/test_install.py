@@ -340,20 +340,44 @@ def test_hooks_are_set_beside_others_and_taken_out_again(
     assert json.loads(path.read_text())["hooks"] == {"SessionStart": shared["hooks"]}
 
 
-def test_hooks_work_on_the_desk_that_the_entry_names(shell: Shell, program: Path) -> None:
-    path = config(shell, "claude-code")
-    entry: dict[str, Any] = {
-        "command": "x",
-        "args": ["serve", "--user", "me@x.y", "--toolsets", "desk", "--set=a=b"],
-        "env": {"ROLLTOP_DATA_DIR": "/srv/my desk"},
-    }
-    path.write_text(json.dumps({"mcpServers": {"rolltop": entry}}))
-    assert shell("install", "claude-code", "--hooks", "--yes").code == 0
-    hooks = json.loads((shell.home / HOOK_FILES["claude-code"]).read_text())["hooks"]
-    assert hooks["SessionEnd"][0]["hooks"][0]["command"] == (
-        f"env 'ROLLTOP_DATA_DIR=/srv/my desk' {program} hook session-end --for claude-code"
-        " --user me@x.y --set=a=b"
-    )
+@pytest.mark.parametrize("client", HOOK_FILES)
+def test_hooks_work_on_the_desk_that_the_entry_names(
+    shell: Shell, program: Path, client: str
+) -> None:
+    here, there = str(shell.data), str(shell.folder / "my desk")
+    shell.set("ROLLTOP_DATA_DIR", there)
+    for arguments in (
+        ("user", "add", "me@x.y"),
+        ("workspace", "create", "crew", "--owner", "me@x.y"),
+        ("call", "add_task", "title=walrus", "--user", "me@x.y", "--workspace", "crew"),
+        ("call", "add_task", "title=sealion", "--user", "me@x.y"),
+    ):
+        assert shell(*arguments).code == 0
+    shell.set("ROLLTOP_DATA_DIR", here)
+    path = config(shell, client)
+    assert shell("install", client, "--hooks", "--yes").code == 0
+    text = path.read_text()
+    if path.suffix == ".toml":
+        text = text.replace('["serve"]', '["serve", "--user=me@x.y", "--workspace", "crew"]')
+        text += f'[mcp_servers.rolltop.env]\nROLLTOP_DATA_DIR = "{there}"\n'
+    else:
+        document = json.loads(text)
+        document["mcpServers"]["rolltop"] |= {
+            "args": ["serve", "--user=me@x.y", "--workspace", "crew", "--toolsets", "desk,tasks"],
+            "env": {"ROLLTOP_DATA_DIR": there},
+        }
+        text = json.dumps(document)
+    path.write_text(text)
+    assert shell("install", client, "--hooks", "--yes").code == 0
+    hooks = json.loads((shell.home / HOOK_FILES[client]).read_text())["hooks"]
+    # What the entry says may be secret, and anybody may read arguments of a process.
+    [ours] = hooks["SessionStart"][0]["hooks"]
+    assert ours["command"] == f"{program} hook session-start --for {client}"
+    said = shell("hook", "session-start", "--for", client)
+    assert ("walrus" in said.out, "sealion" in said.out) == (True, False), said
+    assert not shell.data.exists()
+    own = shell("hook", "session-start", "--for", client, "--workspace", "me@x.y")
+    assert ("walrus" in own.out, "sealion" in own.out) == (False, True), own
 
 
 def test_hooks_that_are_the_first_in_a_file_leave_none(shell: Shell) -> None:

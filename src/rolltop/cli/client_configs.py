@@ -28,7 +28,7 @@ else:
 SERVER_NAME: Final = "rolltop"
 _SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")
 _TOML: Final = ".toml"
-_DESK_OPTIONS: Final = frozenset({"--user", "--project", "--config", "--set"})
+_DESK_OPTIONS: Final = frozenset({"--user", "--workspace", "--project", "--config", "--set"})
 _CODEX_EVENTS: Final = MappingProxyType(
     {"session-start": "SessionStart", "pre-compact": "PreCompact"}
 )
@@ -77,9 +77,13 @@ class Client:
         entry = cast("dict[str, Any]", table).get(SERVER_NAME) if isinstance(table, dict) else None
         return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
 
-    def read_entry(self, text: str) -> ClientEntry:
-        """Return what the entry of Rolltop's own name starts. Raises InvalidConfig."""
-        return _entry(self, self.path, {"command": "", **(self.find_entry(text) or {})})
+    def read_entry(self) -> ClientEntry:
+        """Return what the user's entry of Rolltop's own name starts; nothing if there is none."""
+        try:
+            found = self.find_entry(self.path.read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeDecodeError, InvalidConfig):  # the client has no use for it either
+            found = None
+        return _entry(self, self.path, {"command": "", **(found or {})})
 
     def set_entry(self, text: str, entry: Mapping[str, Any]) -> str:
         """Return the configuration with this entry. Raises InvalidConfig."""
@@ -143,16 +147,13 @@ class ClientHooks(Client):
     events: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: int = 10
 
-    def set_hooks(self, text: str, entry: ClientEntry) -> str:
+    def set_hooks(self, text: str) -> str:
         """Return the configuration with our hooks beside others. Raises InvalidConfig.
 
-        They work in the store and for the user of the server that the entry starts.
+        What they do is done as the client's entry says then: what that holds may be secret.
         """
-        variables = [f"{name}={value}" for name, value in entry.environment.items()]
-        prefix = ["env", *variables] if variables else []
-        options = [*_hook_options(entry.args)]
         for ours, theirs in self.events.items():
-            command = [*prefix, *own_command(), "hook", ours, "--for", self.name, *options]
+            command = [*own_command(), "hook", ours, "--for", self.name]
             hook = {
                 "type": "command",
                 "command": shlex.join(command),
@@ -206,7 +207,7 @@ def _command_of(hook: object) -> str:
     return str(cast("dict[str, Any]", hook).get("command")) if isinstance(hook, dict) else ""
 
 
-def _hook_options(arguments: Sequence[str]) -> Iterator[str]:
+def desk_options(arguments: Sequence[str]) -> Iterator[str]:
     """Yield of a server's options those that say whose desk it is."""
     waiting = False
     for argument in arguments:
@@ -388,7 +389,12 @@ def _parse_document(text: str, suffix: str) -> object:
     """Return what a configuration says, nothing for a blank one. Raises ValueError."""
     if suffix == _TOML:
         return toml_tables.parse(text)
-    return jsonc.parse(text).value if text.strip("\ufeff \t\r\n") else {}
+    if not text.strip("\ufeff \t\r\n"):
+        return {}
+    try:
+        return json.loads(text)  # some clients keep megabytes there
+    except (ValueError, RecursionError):
+        return jsonc.parse(text).value
 
 
 def _servers(document: object) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,9 @@ Hosts take it that a hook which ends with 2 forbids what it was told of, so none
 from __future__ import annotations
 
 import json
+import os
 import sys
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import client_configs, local_context, options
@@ -14,10 +16,10 @@ from rolltop.core.context import ignore_progress
 from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
     from rolltop.core.dispatch import Answer
+    from rolltop.core.settings import Settings
 
 _EVENTS: Final = ("session-start", "pre-compact", "session-end")
 _MAX_NAMED: Final = 5
@@ -55,12 +57,24 @@ def run(arguments: Namespace) -> int:
 
 def _resume(arguments: Namespace) -> Answer | None:
     """Return the answer of desk_resume; None where there is no store yet."""
-    with local_context.open_context(options.read_settings(arguments)) as context:
-        path = context.database.path
-        if path is not None and not path.exists():
+    with local_context.open_context(_read_settings(arguments)) as context:
+        if not context.database.exists():
             return None
         tool = context.registry.find("desk_resume", Principal.for_user(""))
         return local_context.call_tool(context, tool, {}, ignore_progress, actor=arguments.client)
+
+
+def _read_settings(arguments: Namespace) -> Settings:
+    """Return the settings of the server that the client's entry starts, and of this command."""
+    (client,) = (one for one in client_configs.clients() if one.name == arguments.client)
+    entry = client.read_entry()
+    parser = ArgumentParser(prog=f"rolltop of {client.path}", allow_abbrev=False)
+    options.add_identity(parser)
+    options.add_settings(parser)
+    known = vars(parser.parse_args([*client_configs.desk_options(entry.args)]))
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    both = Namespace(**{**known, **given, "set": [*known["set"], *given["set"]]})
+    return options.read_settings(both, environment={**os.environ, **entry.environment})
 
 
 def _say(event: str, client: str, answer: Answer) -> str:

@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -78,10 +77,7 @@ def run(arguments: Namespace) -> int:
     code = _install(client, arguments)
     hooks, skill_file = client.hooks, _skill_file(client)
     if code == 0 and arguments.hooks and hooks is not None:
-        entry = client.read_entry(_read(client.path) or "")
-        code = _change(
-            hooks, "runs Rolltop's hooks", partial(hooks.set_hooks, entry=entry), sure=arguments.yes
-        )
+        code = _change(hooks, "runs Rolltop's hooks", hooks.set_hooks, sure=arguments.yes)
     if code == 0 and arguments.skill and skill_file is not None:
         text = skill.read_skill()
         code = _change(skill_file, "has the skill", lambda _old: text, sure=arguments.yes)

@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from rolltop.core import settings
@@ -84,20 +85,23 @@ def declared_settings() -> tuple[Setting, ...]:
     return (*core, *(s for toolset in toolsets.TOOLSETS for s in toolset.settings))
 
 
-def read_settings(arguments: Namespace, *, serving: bool = False, **more: str) -> Settings:
+def read_settings(
+    arguments: Namespace,
+    *,
+    serving: bool = False,
+    more: Mapping[str, str] = MappingProxyType({}),
+    environment: Mapping[str, str] = os.environ,
+) -> Settings:
     """Return the settings of this command, with the log set up as they say.
 
-    `more` are texts of further settings from the command line, dots in keys as `__`. Unless
-    the log level was set, only a server writes every line to stderr; a person at a shell sees
-    what needs attention. Raises InvalidConfig.
+    `more` are further settings of the command line, keys to texts. Unless the log level was set,
+    only a server writes every line to stderr; a person at a shell sees what needs attention.
+    Raises InvalidConfig.
     """
-    given = dict(_option_values(arguments)) | {
-        key.replace("__", "."): text for key, text in more.items()
-    }
     read = settings.load(
         declared_settings(),
-        environment=os.environ,
-        command_line=given,
+        environment=environment,
+        command_line={**dict(_option_values(arguments)), **more},
         working_directory=working_directory(),
         user_directory=settings.user_directory(),
         config=arguments.config,

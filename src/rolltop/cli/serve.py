@@ -59,17 +59,17 @@ def _serve(arguments: Namespace) -> int:
             print(_WAITING, file=sys.stderr, flush=True)  # noqa: T201  # to the person who typed it
         return stdio.serve_stdio(options.read_settings(arguments, serving=True))
     place = parse_address(arguments.http)
-    return http.serve_http(options.read_settings(arguments, serving=True, **place))
+    return http.serve_http(options.read_settings(arguments, serving=True, more=place))
 
 
 def parse_address(text: str) -> dict[str, str]:
     """Return the settings that HOST:PORT, HOST, PORT or :PORT stands for. Raises InvalidConfig."""
     if text.isdigit():
-        return {"http__port": text}
+        return {"http.port": text}
     found = _ADDRESS.fullmatch(text)
     if found is None:
         raise InvalidConfig(
             f"--http {text} is no address", hint="Write HOST:PORT; IPv6 as [::1]:8765."
         )
     host, port = found["host"].strip("[]"), found["port"]
-    return ({"http__host": host} if host else {}) | ({"http__port": port} if port else {})
+    return ({"http.host": host} if host else {}) | ({"http.port": port} if port else {})
