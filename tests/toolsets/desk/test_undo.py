@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from sqlalchemy import select
 
 from rolltop.core import accounts
+from rolltop.core.context import CallContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
 from rolltop.core.journal.snapshot import JournalSnapshot, Moment
@@ -455,3 +458,51 @@ def test_an_operation_is_found_by_its_id_in_any_form(desk: AppContext, me: Princ
     for form in (whole[:8], whole.upper(), whole.replace("-", ""), whole[:13]):
         answer = call_tool(desk, me, "desk_undo", operation=form, dry_run=True)
         assert len(answer.structured["undone"]) == 1, answer.text
+
+
+@pytest.mark.parametrize("since", [2, "2"])
+def test_no_operation_is_taken_back_by_halves(
+    desk: AppContext, me: Principal, since: str | int
+) -> None:
+    answer_of(desk, me, "add_task", tasks=[{"title": title} for title in "abc"])
+    note = answer_of(desk, me, "note_save", text="a")
+    first, _second = operations(desk, me)
+    tasks = state(desk, me)["tasks"]
+    done = answer_of(desk, me, "desk_undo", since=since)
+    assert done["undone"] == [note["uri"]]
+    assert [one["operation"] for one in done["skipped"]] == [first[:8]]
+    assert state(desk, me)["tasks"] == tasks
+    assert len(answer_of(desk, me, "desk_undo", operation=first)["undone"]) == 3
+    assert state(desk, me)["tasks"] == []
+
+
+def test_what_began_before_a_time_is_not_taken_back_by_halves(
+    desk: AppContext, me: Principal, clock: Clock
+) -> None:
+    running = me.during("add_task")
+    call = CallContext(desk, running, "add_task", 0)
+
+    async def add(title: str) -> None:
+        await desk.registry.find("add_task", me).tool.function(call, title=title)
+
+    first = clock().isoformat()
+    for title in "ab":
+        asyncio.run(add(title))
+        clock.advance(seconds=1)
+    refused = answer_of(desk, me, "desk_undo", since=first)
+    assert refused["undone"] == []
+    assert [one["operation"] for one in refused["skipped"]] == [running.operation[:8]]
+
+
+def test_a_client_without_a_session_takes_back_no_session_s_work_unasked(
+    desk: AppContext, me: Principal
+) -> None:
+    here = replace(me, actor="claude")
+    there = replace(here, session="ab12")
+    theirs = answer_of(desk, there, "note_save", text="theirs")["uri"]
+    mine = answer_of(desk, here, "note_save", text="mine")["uri"]
+    tried = {"since": "0", "dry_run": True}
+    assert answer_of(desk, here, "desk_undo", **tried)["undone"] == [mine]
+    assert answer_of(desk, there, "desk_undo", **tried)["undone"] == [theirs]
+    named = answer_of(desk, here, "desk_undo", **tried, actor="claude")
+    assert named["undone"] == [mine, theirs]

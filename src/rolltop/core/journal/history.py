@@ -75,8 +75,8 @@ class EntryFilter:
     """Which entries to read: those that fulfil all that is not None.
 
     `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
-    `client` is a client's name or its label, with the session. `operation` and `ref` are ids or
-    beginnings of ids, `actor_id` is a user's id.
+    `client` is a client's name, in any session, or its `label`, with the session. `operation` and
+    `ref` are ids or beginnings of ids, `operations` are whole ids, `actor_id` is a user's id.
     """
 
     after: int | None = None
@@ -84,9 +84,11 @@ class EntryFilter:
     since: datetime | None = None
     until: datetime | None = None
     client: str | None = None
+    label: str | None = None
     project: str | None = None
     tool: str | None = None
     operation: str | None = None
+    operations: Collection[str] | None = None
     kind: str | None = None
     kinds: Collection[str] | None = None
     ref: str | None = None
@@ -108,9 +110,11 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "client": lambda name: or_(
         _j.client == name, _j.client.startswith(f"{name} (", autoescape=True)
     ),
+    "label": lambda label: _j.client == label,
     "project": lambda name: _j.project.in_([name, ""]),
     "tool": lambda name: _j.tool == name,
     "operation": lambda digits: _j.operation.between(*id_range(digits)),
+    "operations": _j.operation.in_,
     "kind": lambda kind: _j.kind == kind,
     "kinds": _j.kind.in_,
     "ref": lambda start: _j.ref.startswith(start, autoescape=True),

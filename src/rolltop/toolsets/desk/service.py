@@ -269,7 +269,8 @@ def _parse_wanted(
             hint="desk_history shows operations; since takes back all of yours after it.",
         )
     if operation is None:
-        return history.parse_since(since, EntryFilter(client=actor or call.principal.label))
+        own = EntryFilter(label=call.principal.label)
+        return history.parse_since(since, EntryFilter(client=actor) if actor else own)
     digits = operation.replace("-", "").lower()
     if not _OPERATION.fullmatch(digits):
         raise InvalidArgument(

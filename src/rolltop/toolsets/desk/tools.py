@@ -12,6 +12,7 @@ from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
 from rolltop.toolsets.desk.models import (
     JournalAnswer,
+    JsonObject,
     LinkAnswer,
     Relation,
     ResumeAnswer,
@@ -28,6 +29,12 @@ Text = str | None
 Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
 AsOf = Annotated[str | None, Field(description="As it was at this time; no files")]
 Actor = Annotated[str | None, Field(description="Client's name")]
+
+
+def _read_since(given: JsonObject) -> JsonObject:
+    """Take a sequence number as answers have it."""
+    since: Any = given.get("since")
+    return {**given, "since": str(since)} if type(since) is int else given
 
 
 async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
@@ -159,6 +166,7 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
+        adapt=_read_since,
         search_hint="journal log versions who changed what",
         view="diff",
     ),
@@ -171,6 +179,7 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
+        adapt=_read_since,
         search_hint="feed poll subscribe new",
     ),
     Tool(
@@ -179,6 +188,7 @@ TOOLS: Final = (
         "Undo",
         UndoAnswer,
         destructive=True,
+        adapt=_read_since,
         search_hint="revert take back roll back restore",
     ),
     Tool(

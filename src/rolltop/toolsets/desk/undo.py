@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.context import import_object
+from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
@@ -15,7 +16,7 @@ from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES: Final = 10_000
 """Entries that one call takes back."""
+_BEGAN_BEFORE: Final = "it began before since: name it as operation to take it back"
 _NOTHING_TO_DO: Final = "all that it changed is as it was before it already"
 
 
@@ -61,6 +63,8 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     if tx.scope.role != OWNER:
         wanted = replace(wanted, actor_id=tx.scope.actor_id)
     entries = _select(tx, wanted)
+    begun = _begun_before(tx, wanted, {entry.operation for entry in entries})
+    entries = [entry for entry in entries if entry.operation not in begun]
     texts = history.read_texts(tx, history.text_digests(entries))
     takers = _takers(app)
     operations = dict.fromkeys(entry.operation for entry in entries)
@@ -75,6 +79,7 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     for some in by_operation.values():
         _take_back(tx, app, takers, some, texts)
     skipped = {one: f"undone by {short_operation(by)}" for one, by in passed_over.items()}
+    skipped |= dict.fromkeys(begun, _BEGAN_BEFORE)
     if taken and not _has_changed(tx):
         # An undo that leaves no entry could not be undone, and later ones would miss its mark.
         raise Tried(Undone([], {**skipped, **dict.fromkeys(taken, _NOTHING_TO_DO)}))
@@ -90,6 +95,19 @@ def _has_changed(tx: Tx) -> bool:
     append_entries(tx)
     mine = EntryFilter(operation=tx.scope.operation)
     return bool(history.read_entries(tx, mine, limit=1, heads_only=True))
+
+
+def _begun_before(tx: Tx, wanted: EntryFilter, operations: Collection[str]) -> set[str]:
+    """Return those operations of which a part was done before what is wanted: none is halved."""
+    if wanted.after is None and wanted.since is None:
+        return set()
+    before = None if wanted.after is None else wanted.after + 1
+    earlier = EntryFilter(before=before, until=wanted.since)
+    found = set[str]()
+    for some in batches(sorted(operations)):
+        parts = history.stream_entries(tx, replace(earlier, operations=some), heads_only=True)
+        found.update(entry.operation for entry in parts)
+    return found
 
 
 def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
