@@ -46,6 +46,24 @@ def test_calls_are_counted_by_tool_and_outcome_and_say_nothing_of_users(tmp_path
         assert b"secret" not in server.ask("GET", "/metrics")[2]
 
 
+def test_errors_are_counted_by_code_and_pads_as_the_store_holds_them(tmp_path: Path) -> None:
+    limits = {"scratch__max_scratchpads": 2, "scratch__eviction_policy": "discard"}
+    with HttpServer(tmp_path, **limits) as server:
+        for number in range(3):
+            cells = [{"language": "text", "content": "kept"}] * (number + 1)
+            assert not server.call("scratch_create", cells=cells)["isError"]
+        server.call("scratch_read", scratch_id="0" * 8)
+        held = samples(server)
+        assert held["rolltop_scratchpads",] == 2
+        assert held["rolltop_cells",] == 5
+        assert held["rolltop_evictions_total", "discard"] == 1
+        assert held["rolltop_errors_total", "NOT_FOUND", "scratch_read"] == 1
+        assert {key for key in held if key[0] == "rolltop_errors_total"} == {
+            ("rolltop_errors_total", "NOT_FOUND", "scratch_read")
+        }
+        assert held["rolltop_uptime_seconds",] > 0
+
+
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Forwarded-Proto"])
 def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
     tmp_path: Path, header: str

@@ -58,6 +58,8 @@ class AppContext:
         self.change_listeners: list[Callable[[Principal, str], None]] = []
         self.call_observers: list[Callable[[str, str, float], None]] = []
         """Each is told of a call that ended: its tool, its outcome or code, and its seconds."""
+        self.count_observers: list[Callable[[str, str, int], None]] = []
+        """Each is told what `count` is."""
         self.idle = threading.Event()
         """Set while no call is running."""
         self.idle.set()
@@ -71,6 +73,11 @@ class AppContext:
         self.turns: Final = FairTurns(settings["threads"], os.cpu_count() or 1)
         """Of this process's callers at its threads."""
         finalize(self, self._thread_pool.release).atexit = False
+
+    def count(self, what: str, label: str, number: int = 1) -> None:
+        """Count what happened for `/metrics`: "evictions" of a policy, "sync_errors" of a code."""
+        for observe in self.count_observers:
+            observe(what, label, number)
 
     @contextmanager
     def track_call(self) -> Generator[None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -18,6 +20,9 @@ from prometheus_client import (
 )
 from starlette.datastructures import Headers
 
+from rolltop.core.context import import_object
+from rolltop.core.db import SYSTEM
+from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.server.asgi_responses import client_address
 from rolltop.server.auth import AuthFailure, is_same_secret
 from rolltop.server.host_check import is_loopback
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     from rolltop.server.app import ServerApp
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_STORE_TIMEOUT: Final = 2.0
+_NO_ERRORS: Final = ("ok", "cancelled")
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via")
 
 
@@ -37,11 +44,14 @@ class Metrics:
     def __init__(self, app: ServerApp) -> None:
         self._token: str = app.context.settings["http.metrics_token"].strip()
         self._registry = CollectorRegistry()
-        self._calls = Counter(
-            "rolltop_calls",
+        self._calls = self._counter(
+            "calls",
             "Calls that ended, by tool and by outcome: ok, cancelled or the code of an error.",
-            ["tool", "outcome"],
-            registry=self._registry,
+            "tool",
+            "outcome",
+        )
+        self._errors = self._counter(
+            "errors", "Calls that ended in an error, by tool and code.", "tool", "code"
         )
         self._seconds = Histogram(
             "rolltop_call_seconds",
@@ -50,19 +60,30 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self._responses = Counter(
-            "rolltop_http_responses",
+        self._responses = self._counter(
+            "http_responses",
             "Responses by status: 401 is a missing or wrong token, 429 a limit, 503 a full server.",
-            ["status"],
-            registry=self._registry,
+            "status",
         )
-        self._jobs = Counter(
-            "rolltop_jobs",
+        self._jobs = self._counter(
+            "jobs",
             "Runs of background jobs, by outcome: ok, fault or a code of an error.",
-            ["job", "outcome"],
-            registry=self._registry,
+            "job",
+            "outcome",
         )
-        context, subscriptions = app.context, app.subscriptions
+        self._counted = {
+            "evictions": self._counter(
+                "evictions", "Pads that made room for others, by scratch.eviction_policy.", "policy"
+            ),
+            "sync_errors": self._counter(
+                "sync_errors", "Syncs of an account's notes that failed, by code.", "code"
+            ),
+        }
+        self._context = context = app.context
+        subscriptions, start = app.subscriptions, time.monotonic()
+        self._add_gauge(
+            "uptime_seconds", "Seconds since the start.", lambda: time.monotonic() - start
+        )
         self._add_gauge("calls_in_flight", "Calls that run now.", lambda: context.running_calls)
         self._add_gauge(
             "database_transactions",
@@ -73,13 +94,17 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         context.call_observers.append(self._observe_call)
+        context.count_observers.append(self._observe_count)
         app.job_observers.append(self._observe_job)
 
     content_type: Final = CONTENT_TYPE_PLAIN_0_0_4
 
-    def render(self) -> bytes:
-        """Return all of it as Prometheus reads it."""
-        return generate_latest(self._registry)
+    async def render(self) -> bytes:
+        """Return all of it as Prometheus reads it; what the store holds only if it is in reach."""
+        held = CollectorRegistry()
+        for name, number in (await self._count_held()).items():
+            Gauge(f"rolltop_{name}", "Held by the store, of all users.", registry=held).set(number)
+        return generate_latest(self._registry) + generate_latest(held)
 
     def check_reader(self, scope: Scope) -> AuthFailure | None:
         """Return why who asks may not read it: it needs its own token, or to be on this machine."""
@@ -109,13 +134,33 @@ class Metrics:
 
         return serve
 
+    async def _count_held(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        try:
+            async with asyncio.timeout(_STORE_TIMEOUT):
+                for toolset in self._context.registry.toolsets:
+                    if toolset.gauges:
+                        count = import_object(toolset.gauges)
+                        counts |= await self._context.database.read(SYSTEM, count)
+        except (Unavailable, IncompatibleStore, TimeoutError):
+            pass
+        return counts
+
+    def _counter(self, name: str, what: str, *labels: str) -> Counter:
+        return Counter(f"rolltop_{name}", what, labels, registry=self._registry)
+
     def _add_gauge(self, name: str, what: str, value: Callable[[], float]) -> None:
         gauge = Gauge(f"rolltop_{name}", what, registry=self._registry)
         gauge.set_function(value)
 
     def _observe_call(self, tool: str, outcome: str, seconds: float) -> None:
         self._calls.labels(tool, outcome).inc()
+        if outcome not in _NO_ERRORS:
+            self._errors.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
+
+    def _observe_count(self, what: str, label: str, number: int) -> None:
+        self._counted[what].labels(label).inc(number)
 
     def _observe_job(self, job: str, outcome: str) -> None:
         self._jobs.labels(job, outcome).inc()

@@ -162,7 +162,7 @@ class HttpApp:
             return JSONResponse(self._authentication.issuer.metadata())
         if path == "/metrics":
             headers = {"content-type": self._metrics.content_type, "cache-control": "no-store"}
-            return Response(self._metrics.render(), headers=headers)
+            return Response(await self._metrics.render(), headers=headers)
         return JSONResponse({"status": "ok"}) if path == "/health" else await self._ready()
 
     async def _ready(self) -> Response:

@@ -388,8 +388,9 @@ _HTTP: Final = (
     _limit(
         "http.drain_seconds",
         "duration",
-        2,
-        "How long after SIGTERM calls are still served while /ready answers 503.",
+        0,
+        "How long after SIGTERM calls are still served while /ready answers 503: as long as what"
+        " stands before the server takes to notice.",
         minimum=0,
     ),
     _limit(

@@ -69,6 +69,7 @@ TOOLSET: Final = Toolset(
     undo="rolltop.toolsets.scratch.service.undo:take_back",
     journal_kinds=("pad", "cell", "namespace"),
     evidence={"cell": "rolltop.toolsets.scratch.service.evidence:resolve_cell"},
+    gauges="rolltop.toolsets.scratch.store.pad_rows:count_pads_and_cells",
     error_codes={
         "NOT_FOUND": "The pad, cell, schema or namespace does not exist, or is another user's.",
         "INVALID_ID": "An id is not a UUID, or is taken.",

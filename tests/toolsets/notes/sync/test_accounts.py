@@ -124,3 +124,23 @@ def test_a_backend_that_is_away_is_asked_again_ever_more_rarely(
     served.simperium.faults.clear()
     sync_due(desk)
     assert served.simperium.served["index"] == 1
+
+
+def test_a_sync_that_fails_is_counted_by_its_code(
+    database: Database, default: Principal, served: Served
+) -> None:
+    desk = make_desk(database, settings=settings_of(served))
+    counted: list[tuple[str, str, int]] = []
+
+    def observe(what: str, label: str, number: int) -> None:
+        counted.append((what, label, number))
+
+    desk.count_observers.append(observe)
+    served.simperium.faults.add("status", None, status=405)
+    sync_due(desk)
+    assert [(what, number) for what, _code, number in counted] == [("sync_errors", 1)]
+    assert counted[0][1] == database.read_sync(default, _last_error, desk.settings)
+
+
+def _last_error(tx: Tx, settings: Settings) -> str | None:
+    return service.read_status(tx, settings).record.error

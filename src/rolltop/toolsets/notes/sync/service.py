@@ -294,6 +294,8 @@ class SyncService:
                 continue
             async with self.connect(principal, account) as connection:
                 outcome = await self.run(connection)
+            if outcome.error is not None:
+                app.count("sync_errors", outcome.error.code)
             if isinstance(outcome.error, CredentialsRejected):
                 self._forget_tokens()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core import logging, pagination
 from rolltop.core.addresses import full_address, record_address
-from rolltop.core.context import CallContext
+from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
 from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
@@ -196,9 +196,8 @@ class PadWriter:
         for cell in written.cells:
             app.notify_changed(caller, full_address("cell", cell.cell_id))
         if written.evicted:
-            log_evicted(
-                app.settings["scratch.eviction_policy"], caller.user_id, len(written.evicted)
-            )
+            policy = app.settings["scratch.eviction_policy"]
+            report_evicted(app, policy, caller.user_id, len(written.evicted))
         return render(written)
 
     def _reading_back(
@@ -230,9 +229,10 @@ class PadWriter:
         return _fit_answer(written, outcome, located, self.call.budget)
 
 
-def log_evicted(policy: str, user_id: str, count: int) -> None:
-    """Log how many pads were evicted."""
+def report_evicted(app: AppContext, policy: str, user_id: str, count: int) -> None:
+    """Log and count how many pads were evicted."""
     logging.event("scratchpads evicted", policy=policy, user=user_id, count=count)
+    app.count("evictions", policy, count)
 
 
 def notify_pad(call: CallContext, scratch_id: str) -> None:

@@ -359,7 +359,7 @@ class ScratchService:
             principal = Principal.for_user(user_id)
             evicted = await self._app.database.write(principal, pads.evict_idle_pads, age, reads)
             if evicted:
-                pad_writer.log_evicted("preempt", user_id, len(evicted))
+                pad_writer.report_evicted(self._app, "preempt", user_id, len(evicted))
 
     def pending_access_times(self, user_id: str) -> dict[str, datetime]:
         """Copy when a user's pads were read, as far as that is not stored yet."""

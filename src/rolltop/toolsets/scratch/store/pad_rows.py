@@ -287,6 +287,14 @@ def idle_owners(tx: Tx, age: timedelta) -> list[str]:
     return sorted(tx.execute(found.distinct()).scalars())
 
 
+def count_pads_and_cells(tx: Tx) -> dict[str, int]:
+    """Count the pads of all users, without the trash, and their cells."""
+    cells = func.coalesce(func.sum(pads.c.cell_count), 0)
+    counts = select(func.count().label("pads"), cells.label("cells"))
+    held = tx.execute(counts.where(pads.c.deleted_at.is_(None))).mappings().one()
+    return {"scratchpads": int(held["pads"]), "cells": int(held["cells"])}
+
+
 def delete_pad(tx: Tx, scratch_id: str) -> None:
     """Delete one of the caller's pads for good."""
     mine = (pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id)
