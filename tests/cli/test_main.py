@@ -7,12 +7,14 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rolltop
-from rolltop.cli import COMMANDS
+from rolltop.cli import COMMANDS, main
+from rolltop.cli.options import print_line
 from tests.cli.conftest import SOURCE
 from tests.forks import Forked
 
@@ -176,6 +178,25 @@ def test_streams_that_are_of_no_use_are_named(
     assert said in ended.stderr
     if redirected == ">&-":
         assert json.loads(shell("call", "list_tasks").out)["data"] == []
+
+
+def test_a_full_disk_is_named_however_long_the_answer_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for lines in range(1, 300):
+
+        def answer(_arguments: object, lines: int = lines) -> int:
+            for _ in range(lines):
+                print_line("a line of the answer, as long as many are")
+            return 0
+
+        monkeypatch.setattr("rolltop.cli.config.run", answer)
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            monkeypatch.setattr("sys.stdout", full)
+            assert main(["config"]) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1, (lines, said)
+        assert "stdout cannot be written: No space left on device" in said
 
 
 @pytest.mark.parametrize("arguments", ["call add_task title=x", "config", "notes import ."])

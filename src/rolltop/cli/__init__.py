@@ -99,7 +99,7 @@ def _run(given: list[str]) -> int:
         )
     try:
         code = command.run(arguments)
-        _flush()
+        write_output(end="", flush=True)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left
@@ -123,17 +123,31 @@ def _prepare_output() -> None:
 
 
 def _output_failure() -> Unavailable | None:
-    """Return the failure of stdout; None if it can be written."""
+    """Return the failure of what is left to be written to stdout, if it fails."""
     try:
-        _flush()
-    except OSError as error:
-        _discard_output()
-        return Unavailable(f"stdout cannot be written: {error.strerror}", hint=_OUTPUT_LOST_HINT)
-    return None
+        write_output(end="", flush=True)
+    except BrokenPipeError as error:
+        lost = _output_lost(error)
+    except Unavailable as failure:
+        lost = failure
+    else:
+        return None
+    _discard_output()
+    return lost
 
 
-def _flush() -> None:
-    print(end="", flush=True)  # noqa: T201  # which takes it that there may be no stdout
+def write_output(text: str = "", *, end: str = "\n", flush: bool = False) -> None:
+    """Print a part of the command's answer. Raises BrokenPipeError and Unavailable."""
+    try:
+        print(text, end=end, flush=flush)  # noqa: T201  # the one place where commands print
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # at once: Python forgets what it could not write
+        raise _output_lost(error) from None
+
+
+def _output_lost(error: OSError) -> Unavailable:
+    return Unavailable(f"stdout cannot be written: {error.strerror}", hint=_OUTPUT_LOST_HINT)
 
 
 def _discard_output() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
+from rolltop.cli import write_output
 from rolltop.core import settings
 from rolltop.core.errors import InvalidArgument, InvalidConfig
 from rolltop.core.lazy_imports import lazy
@@ -168,8 +169,8 @@ def working_directory() -> Path:
 
 
 def print_line(line: str = "") -> None:
-    """Print one line of the command's answer."""
-    print(line)  # noqa: T201  # the one place where commands print
+    """Print one line of the command's answer. Raises Unavailable if it cannot be written."""
+    write_output(line)
 
 
 def format_table(rows: list[tuple[str, ...]]) -> Iterator[str]:
