@@ -155,7 +155,6 @@ CREATE TABLE journal_contents (
 CREATE TABLE journal_counters (
 	user_id UUID NOT NULL,
 	sequence BIGINT NOT NULL,
-	texts_since TIMESTAMP WITH TIME ZONE,
 	CONSTRAINT pk_journal_counters PRIMARY KEY (user_id),
 	CONSTRAINT fk_journal_counters_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
@@ -202,6 +201,8 @@ CREATE TABLE idempotency_keys (
 );
 
 CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
+
+ALTER TABLE journal_counters ADD COLUMN texts_since TIMESTAMP WITH TIME ZONE;
 
 CREATE TABLE page_sessions (
 	secret_hash VARCHAR(64) COLLATE "C" NOT NULL,
