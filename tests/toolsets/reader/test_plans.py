@@ -354,7 +354,9 @@ def test_the_titles_above_a_section_are_searched(shelf: Shelf) -> None:
     "paths",
     [
         ["guides"], ["docs/guides"], ["guides/"], ["guides/*.md"], ["docs/guides/**/*.md"],
-        ["guides/**"], ["*.md"], ["docs"], ["other.md", "guides"],
+        ["guides/**"], ["*.md"], ["docs"], ["other.md", "guides"], ["guides/{manual,none}.md"],
+        ["./guides/*.md"], ["docs/{guides,none}/"], ["guides/*.{md,rst}"], ["gui*"],
+        ["*.rst, guides/*.md"],
     ],
 )  # fmt: skip
 def test_folders_and_globs_stand_for_the_documents_in_them(shelf: Shelf, paths: list[str]) -> None:
@@ -374,6 +376,40 @@ def test_folders_and_globs_may_be_absolute(shelf: Shelf) -> None:
     for path in ("guides", "guides/*.md", "**/manual.md"):
         answer = shelf.ok("read_plan", file_paths=[f"{shelf.folder}/{path}"], **asked)
         assert answer["sections"][0]["title"] == "Configuring the retry limit"
+
+
+FOREIGN = [
+    ("安装说明。运行安装程序。", "失败的上传会重试五次，这是重试限制。", "如何设置重试限制？"),  # noqa: RUF001
+    ("木を植える。", "アップロードに失敗すると、五回まで再試行される。", "再試行は何回ですか"),
+    ("ติดตั้งโปรแกรมก่อน", "การอัปโหลดที่ล้มเหลวจะลองใหม่ห้าครั้ง", "ลองใหม่กี่ครั้ง"),
+    ("Der Baum steht.", "Die Größe der Straße ist fünf.", "Größe"),
+    ("Der Baum steht.", "ÜBERTRAGUNGEN werden wiederholt.", "Übertragung"),
+    ("Το δέντρο.", "Ο λόγος της επανάληψης είναι αυτός.", "ΛΌΓΟΣ"),  # noqa: RUF001
+    ("Дерево стоит.", "ЗАГРУЗКА повторяется пять раз.", "загрузка"),
+    ("L'arbre.", "Le café est fermé.", "cafe\u0301"),
+]
+
+
+@pytest.mark.parametrize(("other", "answering", "query"), FOREIGN)
+def test_a_word_of_any_script_is_found(
+    shelf: Shelf, other: str, answering: str, query: str
+) -> None:
+    shelf.put("a.md", f"# D\n\n## One\n\n{other}\n\n## Two\n\n{answering}\n\n## Three\n\n{other}\n")
+    answer = shelf.ok("read_plan", file_paths=["a.md"], query=query, budget_tokens=200)
+    assert answer["sections"][0]["title"] in {"D", "Two"}
+    assert "note" not in answer
+
+
+@pytest.mark.parametrize(("other", "answering", "query"), FOREIGN)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_of_many_documents_in_any_script_the_likeliest_is_read(
+    shelf: Shelf, other: str, answering: str, query: str, encoding: str
+) -> None:
+    for n in range(55):
+        shelf.put(f"guides/{n:02}.md", f"# Guide {n}\n\n{other}\n")
+    shelf.put("guides/zz.md", f"# Last\n\n{answering}\n".encode(encoding))
+    answer = shelf.ok("read_plan", file_paths=["guides"], query=query, budget_tokens=200)
+    assert answer["sections"][0]["title"] == "Last"
 
 
 def test_of_many_documents_the_likeliest_are_read_and_the_others_counted(shelf: Shelf) -> None:

@@ -10,21 +10,24 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from unicodedata import normalize
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import section_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.fulltext.analyzer import uses_pairs
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
 from rolltop.documents.extractors import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary, is_utf8_path
-from rolltop.workspace.wildmatch import WILDCARDS, MalformedPattern, byte_view, wildmatch_regex
+from rolltop.workspace.globs import FileGlob
+from rolltop.workspace.safe_open import UTF16_BOMS
 
 if TYPE_CHECKING:
     from rolltop.toolsets.reader.document_cache import OpenDocument
@@ -36,9 +39,10 @@ _MAX_SEARCHED: Final = 2_000
 """Files whose text is searched for the terms; of others, only their paths are."""
 _SEARCHED_BYTES: Final = 1 << 20
 
+_GLOB: Final = re.compile(r"[*?\[{\\]")
 _WORD: Final = re.compile(r"\w+")
 _MIN_PLURAL_LENGTH: Final = 3
-_MAX_TERMS: Final = 16
+_MAX_TERMS: Final = 32
 _MAX_HITS: Final = 200_000
 _TITLE_WEIGHT: Final = 2.0
 """Occurrences that a term in the title counts for."""
@@ -109,7 +113,7 @@ def _expand(roots: Roots, path: str) -> Iterator[tuple[Root, FileStat]] | None:
     try:
         located = roots.locate(path, reader=True)
     except PathError as problem:
-        is_glob = problem.code == "FILE_NOT_FOUND" and WILDCARDS.search(path)
+        is_glob = problem.code == "FILE_NOT_FOUND" and _GLOB.search(path)
         return _match_glob(roots, path) if is_glob else None
     if not located.path.is_dir():
         return None
@@ -122,27 +126,21 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
     here = [roots.working_directory] if roots.working_directory else []
     named = {root.path for root in roots.named}
     unnamed = [Root("", path) for path in (*roots.extra, *here) if path not in named]
-    first, _, rest = glob.partition("/")
+    names = [root.name for root in roots.named]
     for root in (*roots.named, *unnamed):
-        inside = glob
-        if glob.startswith("/"):
-            prefix = f"{str(root.path).rstrip('/')}/"
-            if not glob.startswith(prefix):
-                continue
-            inside = glob.removeprefix(prefix)
-        elif rest and roots.find_root(first) is not None:
-            if root.name != first:
-                continue
-            inside = rest
-        anchored = "/" in inside or glob != inside
-        try:
-            regex = wildmatch_regex(byte_view(inside if anchored else f"**/{inside}"))
-        except (MalformedPattern, UnicodeEncodeError):
+        top = root.absolute_path("")
+        if glob.startswith("/") and not glob.startswith(top):
             continue
-        matches = re.compile(regex, re.DOTALL).fullmatch
-        for entry in roots.walk(root):
-            if matches(byte_view(entry.relative)):
-                yield root, entry
+        try:
+            selected = FileGlob(
+                f"/{glob.removeprefix(top)}" if glob.startswith("/") else glob, root.name, names
+            )
+        except InvalidArgument:
+            return
+        if selected.selects_root:
+            for entry in roots.walk(root):
+                if selected.matches(entry.relative):
+                    yield root, entry
 
 
 def _count_terms(
@@ -158,16 +156,33 @@ def _count_terms(
             return -1
         if is_binary(data[:8192]) and not is_extracted(data, Path(entry.relative)):
             return -1
-    path, lowered = entry.relative.casefold(), data.lower()
-    return sum((term in path) + (term.encode("utf-8", "replace") in lowered) for term in terms)
+    text = _fold(data.decode("utf-16" if data.startswith(UTF16_BOMS) else "utf-8", "replace"))
+    path = _fold(entry.relative)
+    return sum((term in path) + (term in text) for term in terms)
 
 
 def query_terms(query: str) -> list[str]:
-    """Return the distinct terms of a query: no function words if there are others, no plural s."""
-    words = _WORD.findall(query.casefold())
+    """Return the distinct terms of a query: no function words if there are others, no plural s.
+
+    Of scripts written without spaces the terms are pairs of characters.
+    """
+    words = [
+        word
+        for in_pairs, run in groupby(_fold(normalize("NFC", query)), uses_pairs)
+        for word in (_pairs("".join(run)) if in_pairs else _WORD.findall("".join(run)))
+    ]
     content = [word for word in words if not is_function_word(word)] or words
     stems = (w[:-1] if len(w) > _MIN_PLURAL_LENGTH and w.endswith("s") else w for w in content)
     return list(dict.fromkeys(stems))[:_MAX_TERMS]
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+
+
+def _fold(text: str) -> str:
+    """Return a text of the same length in which letters that differ by case alone are the same."""
+    return text.replace("İ", "I").lower().replace("\u03c2", "\u03c3")  # sigmas
 
 
 class _Span(NamedTuple):
@@ -211,18 +226,20 @@ def _score_spans(spans: Sequence[_Span], hits: Mapping[str, Sequence[int]]) -> l
 
 
 def _word_starts(lowered: str, term: str) -> list[int]:
-    """Return the offsets at which a word starts with the term."""
+    """Return the offsets at which a word starts with the term, or a pair of characters occurs."""
     found: list[int] = []
+    anywhere = uses_pairs(term)
     at = lowered.find(term)
     while at >= 0 and len(found) < _MAX_HITS:
-        if at == 0 or not lowered[at - 1].isalnum():
+        if anywhere or at == 0 or not lowered[at - 1].isalnum():
             found.append(at)
         at = lowered.find(term, at + len(term))
     return found
 
 
 def _is_in_title(term: str, title: str) -> bool:
-    return any(word.startswith(term) for word in _WORD.findall(title.casefold()))
+    title = _fold(title)
+    return term in title and bool(_word_starts(title, term))
 
 
 @dataclass(frozen=True)
@@ -359,7 +376,7 @@ def _candidates(
         _Span(s.title, *document.offsets(s), above=" ".join(s.title_path[:-1]))
         for s in document.sections
     ]
-    lowered = document.text.replace("İ", "I").lower()  # it alone grows; offsets must hold
+    lowered = _fold(document.text)
     hits = {term: _word_starts(lowered, term) for term in terms}
     own = _score_spans(_own_spans(document.text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):

@@ -32,7 +32,6 @@ from rolltop.toolsets.retrieval.models import (
 )
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.grep import globs
     from rolltop.toolsets.retrieval.service import (
         directories,
         exact_search,
@@ -40,13 +39,14 @@ if TYPE_CHECKING:
         ranking,
         root_lookup,
     )
+    from rolltop.workspace import globs
 else:
-    globs = lazy("rolltop.toolsets.retrieval.grep.globs")
     directories = lazy("rolltop.toolsets.retrieval.service.directories")
     exact_search = lazy("rolltop.toolsets.retrieval.service.exact_search")
     file_lines = lazy("rolltop.toolsets.retrieval.service.file_lines")
     ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
     root_lookup = lazy("rolltop.toolsets.retrieval.service.root_lookup")
+    globs = lazy("rolltop.workspace.globs")
 
 Repo = Annotated[str | None, Field(description="a root's name")]
 Path = Annotated[str, Field(description="relative to its root")]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.toolsets.retrieval.grep import FileGlob
+from rolltop.workspace.globs import FileGlob
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -72,12 +72,21 @@ def test_a_glob_means_what_it_means_in_a_gitignore_file(repository: Path, glob: 
         ("!{*.py,src/}", {"b.txt", "#a", "!a", "a b", "a ", "ab/ba/ab.c", "ab/ba.c"}),
         (r"src/\{a\}", {"src/{a}"}),
         ("src/[{]a[}]", {"src/{a}"}),
+        ("*.py,*.txt", {"a.py", "b.txt", "src/a.py", "src/deep/b.py", "src/deep/a.txt"}),
+        ("/a.py, src/deep/{a,b}.*,", {"a.py", "src/deep/b.py", "src/deep/a.txt"}),
+        ("!*.py, src/", {"b.txt", "#a", "!a", "a b", "a ", "ab/ba/ab.c", "ab/ba.c"}),
     ],
 )
 def test_braces_stand_for_either(glob: str, chosen: set[str]) -> None:
     unusual = {"tests/src/a.py", "[x].py", "é.py"}
     found = {path for path in _PATHS if FileGlob(glob).matches(path)}
     assert found - unusual == chosen - unusual
+
+
+def test_a_name_may_hold_commas() -> None:
+    names = ("a, b.txt", "a", "b.txt", "c.txt")
+    assert [name for name in names if FileGlob("a, b.txt").matches(name)] == list(names[:3])
+    assert [name for name in names if FileGlob(r"a\, b.txt").matches(name)] == ["a, b.txt"]
 
 
 @pytest.mark.parametrize(

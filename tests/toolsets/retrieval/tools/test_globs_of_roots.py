@@ -90,6 +90,8 @@ def test_a_glob_that_begins_with_a_roots_name_is_matched_in_that_root(
         ("code", "!{src/,docs/}", {3}),
         ("{guide,src}", "!*.{txt,py}", {1, 6}),
         ("src", "!nothing.*", {5, 6}),
+        ("src", "*.py, *.rs", {5}),
+        ("guide, src", "*.txt,*.py", {2, 5}),
         ("src", "!.", set[int]()),
         ("src/needle.md", "!*.py", {6}),
         (".", "!*.md", {2, 3, 5}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rolltop.toolsets.retrieval.grep.globs import FileGlob, globs_by_root
 from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
 from rolltop.toolsets.retrieval.grep.search import MAX_FILE_BYTES, search
 from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
@@ -13,12 +12,10 @@ from rolltop.toolsets.retrieval.models import Index, SearchRoot
 __all__ = [
     "ELLIPSIS",
     "MAX_FILE_BYTES",
-    "FileGlob",
     "Index",
     "SearchRoot",
     "find_matching_files",
     "find_suggestion",
     "find_term_files",
-    "globs_by_root",
     "search",
 ]

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval.grep import ripgrep
-from rolltop.toolsets.retrieval.grep.globs import globs_by_root
 from rolltop.toolsets.retrieval.grep.ripgrep import NUL, parse_query, scan
 from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits, Verifier, head_is_text
 from rolltop.toolsets.retrieval.models import (
@@ -26,6 +25,7 @@ from rolltop.toolsets.retrieval.models import (
 )
 from rolltop.workspace import FileStat, is_utf8_path
 from rolltop.workspace import SkippedEntries as Passed
+from rolltop.workspace.globs import globs_by_root
 
 MAX_FILE_BYTES: Final = 256 << 20
 # Files listed between looks at the clock.

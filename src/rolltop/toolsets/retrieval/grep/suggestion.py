@@ -9,13 +9,13 @@ from heapq import nsmallest
 from typing import Final
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.toolsets.retrieval.grep.globs import globs_by_root
 from rolltop.toolsets.retrieval.grep.ripgrep import parse_query, split_batches
 from rolltop.toolsets.retrieval.grep.search import MAX_FILE_BYTES
 from rolltop.toolsets.retrieval.grep.term_finder import escape, find_names
 from rolltop.toolsets.retrieval.grep.verifier import head_is_text
 from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.workspace import FileStat, SkippedEntries, is_utf8_path
+from rolltop.workspace.globs import globs_by_root
 
 _MIN_LENGTH: Final = 4
 _MAX_FOUND: Final = 100  # of which the first in a text file is named

@@ -24,7 +24,6 @@ from rolltop.toolsets.retrieval.grep import (
     ELLIPSIS,
     SearchRoot,
     find_suggestion,
-    globs_by_root,
     search,
 )
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
@@ -37,6 +36,7 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
     select_roots,
 )
 from rolltop.workspace import SkippedEntries
+from rolltop.workspace.globs import globs_by_root
 
 _MAX_CURSOR_LENGTH: Final = 1 << 14
 _SUGGESTION_SECONDS: Final = 1.0

@@ -21,12 +21,10 @@ from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidConfig
 from rolltop.core.fulltext import FoundText, TextQuery
 from rolltop.core.pagination import Page
 from rolltop.toolsets.retrieval.grep import (
-    FileGlob,
     SearchRoot,
     find_matching_files,
     find_suggestion,
     find_term_files,
-    globs_by_root,
     search,
 )
 from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes, index_name
@@ -55,6 +53,7 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
 )
 from rolltop.toolsets.retrieval.store import Unusable
 from rolltop.workspace import FileStat, Root, SkippedEntries, is_utf8_path
+from rolltop.workspace.globs import FileGlob, globs_by_root
 
 # Seconds of one indexing run, during which it occupies a worker thread.
 _UPDATE_BUDGET_SECONDS: Final = 30.0

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext
 from rolltop.core.errors import InvalidArgument, InvalidConfig, NotFound, RolltopError
-from rolltop.toolsets.retrieval.grep import globs_by_root
 from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS, JsonObject
 from rolltop.workspace import PathError, ResolvedPath, Root, Roots
 from rolltop.workspace.errors import explain_hidden
+from rolltop.workspace.globs import globs_by_root
 from rolltop.workspace.sandbox import is_possible_path
 from rolltop.workspace.suggestions import suggest_paths
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
@@ -21,9 +22,9 @@ class FileGlob:
     """A glob, with the semantics of a line of a .gitignore file at the root's top.
 
     A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
-    is an alternative, a leading `!` inverts, and `./` at the start says nothing. A glob that starts
-    with a root's name selects that root and is matched below it. Further lines, each inverted, take
-    files away.
+    and a list `a, b` are alternatives, a leading `!` inverts, and `./` at the start says nothing. A
+    glob that starts with a root's name selects that root and is matched below it. Further lines,
+    each inverted, take files away.
     """
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
@@ -71,7 +72,7 @@ def _patterns(glob: str, given: str) -> list[str]:
     if not glob.strip("/ ") or any(character in glob for character in "\n\r\0"):
         raise _invalid_glob(given, "it matches no file name")
     try:
-        alternatives = list(_expand_braces(byte_view(glob)))
+        alternatives = list(_expand_braces(_as_braces(byte_view(glob))))
         for pattern in alternatives:
             wildmatch_regex(pattern)
     except MalformedPattern:
@@ -102,6 +103,8 @@ def glob_below(path: str, glob: str) -> str:
         return f"{path}\n!{glob_below(path, glob[1:]) if glob.strip('!/ ') else ''}"
     if _is_top(path) or _is_top(glob):
         return path if _is_top(glob) else glob
+    with suppress(MalformedPattern):
+        path, glob = _as_braces(path), _as_braces(glob)
     path, glob = _without_dot(path).rstrip("/"), _without_dot(glob)
     if glob.startswith(f"{path}/"):
         return glob
@@ -133,6 +136,23 @@ def _in_root(patterns: list[str], root: str, roots: Collection[str]) -> list[str
         elif names[first] == root:
             meant.append(f"/{rest}" if rest.strip("/ ") else "**")
     return meant
+
+
+def _as_braces(glob: str) -> str:
+    """Write a list of globs as braces, with itself as one of them: a name may hold commas.
+
+    Raises MalformedPattern.
+    """
+    depth, ends = 0, list[int]()
+    for at in _unescaped_positions(glob):
+        depth += (glob[at] == "{") - (glob[at] == "}")
+        if glob[at] == "," and not depth:
+            ends.append(at)
+    if not ends:
+        return glob
+    listed = [glob[start + 1 : end].strip() for start, end in pairwise([-1, *ends, len(glob)])]
+    whole = "\\,".join(glob[start + 1 : end] for start, end in pairwise([-1, *ends, len(glob)]))
+    return f"{{{','.join([whole, *filter(None, listed)])}}}"
 
 
 class _Unbalanced(Exception):
