@@ -37,6 +37,9 @@ SHORT_ID_LENGTH: Final = 8
 VERSION_LENGTH: Final = 12
 """Hexadecimal digits: of the SHA-256 of a file, the part that is its version."""
 MAX_ADDRESS_LENGTH: Final = 8192
+_ID_START: Final = re.compile(
+    rf"[0-9a-f]{{{SHORT_ID_LENGTH}}}[0-9a-f-]{{,28}}", re.ASCII | re.IGNORECASE
+)
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){3}[0-9a-f]{8}", re.ASCII)
 _ODD: Final = re.compile(r"[^\w.~-]+")
 _LINES: Final = re.compile(r"L?([0-9]{1,9})(?:-L?([0-9]{1,9}))?", re.ASCII)
@@ -139,6 +142,11 @@ def is_address(text: str) -> bool:
     return True
 
 
+def is_id_start(text: str) -> bool:
+    """Whether a text may stand for the ids that it begins: no other one is the beginning of any."""
+    return _ID_START.fullmatch(text) is not None
+
+
 def is_about(text: str, thing: str) -> bool:
     """Whether a text is an address of a thing or of a place in it.
 
@@ -150,7 +158,7 @@ def is_about(text: str, thing: str) -> bool:
         address = replace(parse_address(text), version="", lines=None)
     except InvalidArgument:
         return False
-    may_be_start = address.kind in RECORD_KINDS and len(address.id) >= SHORT_ID_LENGTH
+    may_be_start = address.kind in RECORD_KINDS and is_id_start(address.id)
     return str(address) == thing or (may_be_start and thing.startswith(str(address).lower()))
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from rolltop.core.journal import history
 from rolltop.toolsets.desk.ranking import rank_below, rank_texts
+from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.store import notebooks
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import answer_of, call_tool, make_desk
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Database
+    from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import Answer
     from rolltop.core.principal import Principal
 
@@ -242,3 +244,35 @@ def test_nobody_sees_or_makes_links_of_anothers_things(
         assert theirs("desk_link", **given).code == "NOT_FOUND"
     assert me.user_id
     assert len(links(call, at["note"])) == 2
+
+
+def test_an_id_that_begins_another_stands_for_its_own_note_alone(
+    desk: AppContext, me: Principal, call: Call
+) -> None:
+    def add(tx: Tx) -> None:
+        new = [NewNote(Content(name), name) for name in ("todo", "todo-2")]
+        notebooks.open_notebook(tx, desk.settings)[0].create(new, source="import")
+
+    desk.database.write_sync(me, add)
+    ends = {name: f"rolltop://note/{name}" for name in ("todo", "todo-2")}
+    page = "https://example.org/"
+    for uri in ends.values():
+        call("desk_link", **{"from": uri, "relation": "relates", "to": page})
+    for uri in ends.values():
+        listed = call("desk_history", uri=uri)["changes"]
+        assert [one["uri"].partition("@")[0] for one in listed] == [uri]
+    call("desk_link", **{"from": ends["todo"], "relation": "relates", "to": page}, remove=True)
+    assert links(call, ends["todo"]) == []
+    assert links(call, ends["todo-2"]) == [("relates", page, "")]
+    assert call_tool(desk, me, "desk_read", uri="rolltop://note/tod").code == "NOT_FOUND"
+
+
+def test_a_history_is_found_by_an_id_in_any_form(call: Call) -> None:
+    whole = call("add_task", title="a")["data"]["task_id"]
+    for given in (whole, whole.replace("-", ""), whole[:8].upper(), whole.replace("-", "")[:14]):
+        assert len(call("desk_history", uri=f"rolltop://task/{given}")["changes"]) == 1, given
+
+
+def test_a_history_of_bytes_that_are_no_text_is_refused(desk: AppContext, me: Principal) -> None:
+    answer = call_tool(desk, me, "desk_history", uri="rolltop://note/%FF")
+    assert answer.code == "INVALID_TEXT"

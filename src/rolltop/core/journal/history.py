@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from sqlalchemy import delete, func, literal, or_, select, update
+from sqlalchemy import and_, delete, func, literal, or_, select, update
 
+from rolltop.core.addresses import is_id_start
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
 from rolltop.core.journal.tables import (
@@ -76,7 +77,7 @@ class EntryFilter:
 
     `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
     `client` is a client's name, in any session, or its `label`, with the session. `operation` and
-    `ref` are ids or beginnings of ids, `operations` are whole ids, `actor_id` is a user's id.
+    `ref` are ids or their first 8 digits or more, `operations` are ids, `actor_id` is a user's id.
     """
 
     after: int | None = None
@@ -102,6 +103,12 @@ class EntryFilter:
                 yield condition(value)
 
 
+def _begins(start: str) -> ColumnElement[bool]:
+    """Return the condition of an id that begins so; a UUID does with or without its dashes."""
+    first = start.lower()
+    return _j.ref.between(*id_range(first)) | and_(_j.ref >= first, _j.ref < f"{first}g")
+
+
 _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "after": lambda number: _j.sequence > number,
     "before": lambda number: _j.sequence < number,
@@ -117,7 +124,7 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "operations": _j.operation.in_,
     "kind": lambda kind: _j.kind == kind,
     "kinds": _j.kind.in_,
-    "ref": lambda start: _j.ref.startswith(start, autoescape=True),
+    "ref": lambda start: _begins(start) if is_id_start(start) else _j.ref == start,
     "sequences": _j.sequence.in_,
     "actor_id": lambda user: _j.actor_id == user,
 }

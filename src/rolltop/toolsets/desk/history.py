@@ -92,7 +92,7 @@ def filter_by_address(uri: str, wanted: EntryFilter) -> EntryFilter:
             f"The journal keeps no history of a {address.kind}",
             hint="Name a note, pad, cell or task; the history of files is in git.",
         )
-    return replace(wanted, kind=address.kind, ref=address.id)
+    return replace(wanted, kind=address.kind, ref=require_storable(address.id, "uri"))
 
 
 def filter_by_project(project: str | None, wanted: EntryFilter) -> EntryFilter:

@@ -6,7 +6,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.addresses import RECORD_KINDS, Address, full_address, parse_address, show_address
+from rolltop.core.addresses import (
+    RECORD_KINDS,
+    Address,
+    full_address,
+    is_id_start,
+    parse_address,
+    show_address,
+)
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import MAX_URI_LENGTH, WEB_ADDRESS
@@ -56,8 +63,13 @@ class End:
 
     @property
     def is_record(self) -> bool:
-        """Whether the beginning of an id may stand for the thing."""
+        """Whether the thing is kept here."""
         return self.address is not None and self.address.kind in RECORD_KINDS
+
+    @property
+    def may_be_start(self) -> bool:
+        """Whether the beginning of an id may stand for the thing."""
+        return self.is_record and self.address is not None and is_id_start(self.address.id)
 
 
 def parse_end(text: str, name: str) -> End:
@@ -80,8 +92,11 @@ def add_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
 
 def remove_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
     """Remove the links of a relation between two things. Raises NotFound."""
-    ends = [(end.thing, end.is_record) for end in (source, target)]
-    found = store.links_between(tx, ends[0], ends[1], relation)
+    from_, to = (
+        (end.thing.lower(), True) if end.may_be_start else (end.thing, False)
+        for end in (source, target)
+    )
+    found = store.links_between(tx, from_, to, relation)
     if not found:
         raise NotFound(
             f"{value_preview(source.uri)} is not linked by {relation} to "
