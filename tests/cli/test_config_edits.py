@@ -158,6 +158,17 @@ def test_large_configurations_are_parsed_a_few_times_only(monkeypatch: pytest.Mo
         assert sum(parsed) < 3 * len(changed)
 
 
+def test_values_of_every_kind_are_kept_when_a_table_is_set() -> None:
+    text = (
+        '[mcp_servers.rolltop]\ncommand = "x"\nenv = {}\nstartup_timeout_sec = 20\n'
+        'env_vars = [{name = "A b", source = "local"}, {}]\n\n'
+        '[mcp_servers.rolltop.tools.search]\n"approval mode" = "auto"\n'
+    )
+    entry = tomllib.loads(text)["mcp_servers"][KEY] | {"command": "y"}
+    changed = toml_tables.set_member(text, "mcp_servers", KEY, entry)
+    assert tomllib.loads(changed)["mcp_servers"][KEY] == entry
+
+
 def test_what_follows_a_table_stays_with_its_comments() -> None:
     text = (
         '[mcp_servers.rolltop]\ncommand = "x"\n\n[mcp_servers.rolltop.env]\nA = "1"\n\n# b\n[b]\n'

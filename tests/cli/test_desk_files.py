@@ -278,6 +278,19 @@ def test_files_that_are_missing_are_told(filled: Shell, tmp_path: Path) -> None:
     assert "refers to" in done.out
 
 
+def test_a_history_without_its_note_is_told(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (note,) = call(filled, "note_list")["items"]
+    edit = {"id": note["id"], "text": "# Harbour\n\nclosed", "version": note["local_version"]}
+    call(filled, "note_save", **edit)
+    filled("export", str(out))
+    (out / "notes" / "Harbour.md").rename(out / "notes" / "Port.md")
+    done = fresh(filled, tmp_path)("import", str(out))
+    assert done.code == 1
+    assert "Left out: history/Harbour.json is of no note of its name." in done.out
+    assert "1 added" in done.out
+
+
 def test_nothing_outside_the_folder_is_read(filled: Shell, tmp_path: Path) -> None:
     out, secret = tmp_path / "out", tmp_path / "secret.md"
     filled("export", str(out))

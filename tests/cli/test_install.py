@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,35 @@ def test_an_entry_that_is_there_is_mended_and_keeps_the_users_own(
         said = shell("install", "vscode", "--yes").err
         assert "over HTTP already, at http://desk.example.org/mcp" in said
         assert servers(path, "vscode") == {"rolltop": entry}
+
+
+def test_a_place_that_cannot_be_written_is_named(shell: Shell) -> None:
+    (shell.home / ".cursor").write_text("in the way")
+    for home in (str(shell.home), "/proc"):
+        shell.set("HOME", home)
+        refused = shell("install", "cursor", "--yes")
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+        assert f"{home}/.cursor/mcp.json cannot be " in refused.err
+
+
+def test_a_copy_was_at_no_time_to_be_read_by_more_than_the_file(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = config(shell, "cursor")
+    path.write_text('{"secret": "walrus"}')
+    path.chmod(0o600)
+    made: list[int] = []
+    opened = os.open
+
+    def watched(name: Any, flags: int, mode: int = 0o777, **named: Any) -> int:
+        if str(name).startswith(str(path)) and flags & os.O_CREAT:
+            made.append(mode)
+        return opened(name, flags, mode, **named)
+
+    monkeypatch.setattr(os, "open", watched)
+    assert shell("install", "cursor", "--yes").code == 0
+    [copy] = path.parent.glob("*.bak")
+    assert (copy.stat().st_mode & 0o777, made) == (0o600, [0o600, 0o600])
 
 
 def test_a_link_stays_a_link(shell: Shell) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -223,6 +224,20 @@ def test_help_is_shown_in_any_encoding(shell: Shell, arguments: list[str]) -> No
     assert outcome.code == (0 if arguments else 2)
     assert f"{outcome.out}{outcome.err}".startswith("usage: rolltop")
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "command", ["config", "install cursor", "completion bash", "hook pre-compact"]
+)
+def test_a_user_without_a_home_is_told_what_to_set(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("pwd.getpwuid", Mock(side_effect=KeyError))  # as some containers' users
+    outcome = shell(*command.split())
+    assert (outcome.code, outcome.err.count("\n")) == (1 if "hook" in command else 2, 1)
+    assert "Set HOME" in outcome.err
 
 
 def test_an_unexpected_failure_is_one_line_with_a_reference(

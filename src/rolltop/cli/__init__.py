@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from rolltop import __version__
 from rolltop.core.errors import InvalidArgument, InvalidConfig, RolltopError, Unavailable
@@ -85,19 +85,12 @@ def _run(given: list[str]) -> int:
     name = next((n for n in (" ".join(given[:2]), *given[:1]) if n in COMMANDS), None)
     if name is None:
         _explain(given)
-    module_name, summary = COMMANDS[name]
-    command = import_module(module_name)
-    parser = argparse.ArgumentParser(
-        prog=f"rolltop {name}", description=summary, allow_abbrev=False
-    )
-    parser.set_defaults(command=name)
-    command.configure(parser)
-    arguments = parser.parse_intermixed_args(given[len(name.split()) :])
-    if sys.stdout is None and name != "serve":  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
-        return _report_failure(
-            InvalidConfig("stdout is closed, so nothing was done", hint=_NO_OUTPUT_HINT)
-        )
     try:
+        command, arguments = _parse(name, given[len(name.split()) :])
+        if sys.stdout is None and name != "serve":  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
+            return _report_failure(
+                InvalidConfig("stdout is closed, so nothing was done", hint=_NO_OUTPUT_HINT)
+            )
         code = command.run(arguments)
         write_output(end="", flush=True)
     except KeyboardInterrupt:
@@ -112,6 +105,18 @@ def _run(given: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the last guard: an exit code and one line
         return _report_failure(_output_failure() or error)
     return code
+
+
+def _parse(name: str, given: Sequence[str]) -> tuple[Any, argparse.Namespace]:
+    """Load a command's module; return it and what its arguments say."""
+    module_name, summary = COMMANDS[name]
+    command = import_module(module_name)
+    parser = argparse.ArgumentParser(
+        prog=f"rolltop {name}", description=summary, allow_abbrev=False
+    )
+    parser.set_defaults(command=name)
+    command.configure(parser)
+    return command, parser.parse_intermixed_args(given)
 
 
 def _prepare_output() -> None:

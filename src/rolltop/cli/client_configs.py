@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rolltop.cli import jsonc
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.lazy_imports import lazy
+from rolltop.core.settings import require_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -220,8 +221,12 @@ def desk_options(arguments: Sequence[str]) -> Iterator[str]:
         waiting = is_kept and not equals
 
 
+@require_home()
 def clients() -> list[Client]:
-    """Return the clients that can be set up, with the paths that they have on this platform."""
+    """Return the clients that can be set up, with the paths that they have on this platform.
+
+    Raises InvalidConfig.
+    """
     home, support = Path.home(), _support_directory()
     claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
     claude_settings = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -337,6 +342,7 @@ def install_source() -> str:
     return f"{version_control}+{url}" if version_control else url or SERVER_NAME
 
 
+@require_home()
 def is_temporary(path: Path) -> bool:
     """Whether a program lies in a cache, as those that uvx and pipx run make."""
     caches = [

@@ -297,20 +297,22 @@ class _Import:
                 batch = []
         counts = self._write(portable_notes.import_notes, self._app.settings, batch, counts)
         for name, found in histories.items():
-            if name.startswith(f"{_HISTORY}/{_ERASED}/"):
-                with self._complaints(name):
-                    erased = _read_history(found)
-                    self._write(portable_notes.import_erased, self._app.settings, erased)
+            with self._complaints(name):
+                if not name.startswith(f"{_HISTORY}/{_ERASED}/"):
+                    raise InvalidArgument(f"{name} is of no note of its name")
+                erased = _read_history(found)
+                self._write(portable_notes.import_erased, self._app.settings, erased)
         return asdict(counts)
 
     def _with_history(
-        self, note: portable_notes.PortableNote, histories: Mapping[str, plain_files.FoundFile]
+        self, note: portable_notes.PortableNote, histories: dict[str, plain_files.FoundFile]
     ) -> portable_notes.PortableNote:
-        """Return the note with its history, if there is one beside it."""
+        """Return the note with its history, if there is one beside it, which is taken out."""
         name = f"{_HISTORY}/{PurePosixPath(note.name).stem}.json"
-        if name in histories:
+        found = histories.pop(name, None)
+        if found is not None:
             with self._complaints(name):
-                history = _read_history(histories[name])
+                history = _read_history(found)
                 if history.id != note.id or history.local_version is None:
                     raise InvalidArgument(f"{name} is not the history of {note.name}")
                 return replace(note, history=history)

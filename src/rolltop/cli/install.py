@@ -220,20 +220,18 @@ def _read(path: Path) -> str | None:
 
 def _write(path: Path, text: str) -> Path | None:
     """Write the file in one step; return the copy of the one it replaces, if there was one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     copy = None
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_private(part, text.encode())
         if path.exists():
-            shutil.copymode(path, part)
             copy = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
             while copy.exists():
                 copy = copy.with_suffix(f".{secrets.token_hex(2)}.bak")
-            shutil.copy2(path, copy)
+            _write_private(copy, path.read_bytes())
+            shutil.copystat(path, copy)
+            shutil.copymode(path, part)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -241,3 +239,11 @@ def _write(path: Path, text: str) -> Path | None:
             f"{path} cannot be written ({error.strerror})", hint="Nothing was changed."
         ) from None
     return copy
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Bring a new file to the disk; whoever may read what it is a copy of is set afterwards."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -101,8 +101,8 @@ def _is_below(name: str, table: str, key: str) -> bool:
 def _render(name: str, value: Mapping[str, object]) -> list[str]:
     lines = [f"[{name}]"]
     for key, part in value.items():
-        if not isinstance(part, dict):
-            lines.append(f"{_key(key)} = {_value(part)}")
+        if not isinstance(part, dict) or not part:
+            lines.append(f"{_key(key)} = {_value(cast('object', part))}")
     for key, part in value.items():
         if isinstance(part, dict) and part:
             lines += ["", *_render(f"{name}.{_key(key)}", cast("dict[str, object]", part))]
@@ -117,6 +117,9 @@ def _value(value: object) -> str:
     """Return a value as TOML. Raises TomlError for kinds that entries of servers don't have."""
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, cast("list[object]", value))) + "]"
+    if isinstance(value, dict):
+        parts = cast("dict[str, object]", value).items()
+        return "{" + ", ".join(f"{_key(key)} = {_value(part)}" for key, part in parts) + "}"
     if isinstance(value, str):  # JSON's escapes are TOML's, but for DEL
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool | int | float):

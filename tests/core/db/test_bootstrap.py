@@ -18,12 +18,14 @@ from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, file_lock
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from tests.forks import PATIENCE, Forked
+from tests.postgresql import SUPERUSER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tests.databases import MakeDatabase
+    from tests.postgresql import PostgreSQLServer
 
 MAKE_NEWER = "UPDATE rolltop_versions SET version_num = 'core_9999' WHERE version_num LIKE 'core_%'"
 
@@ -270,6 +272,23 @@ def test_another_programs_postgresql_database_is_refused(postgres_url: Callable[
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE users (name text)")
     assert "another program" in refused(Database(url))
+
+
+def test_a_role_without_a_right_on_the_schema_is_told_which(
+    postgres_url: Callable[[], str], postgresql_server: PostgreSQLServer
+) -> None:
+    url = postgres_url()
+    name = url.partition("@/")[2].partition("?")[0]
+    database = Database(url)
+    with psycopg.connect(postgresql_server.url(name, SUPERUSER)) as connection:
+        connection.execute("ALTER SCHEMA public OWNER TO postgres")
+    with pytest.raises(Unavailable, match="permission denied for schema public") as raised:
+        database.open()
+    assert "GRANT CREATE" in raised.value.hint
+    with psycopg.connect(postgresql_server.url(name, SUPERUSER)) as connection:
+        connection.execute("GRANT CREATE ON SCHEMA public TO rolltop")
+    database.open()
+    database.close()
 
 
 def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_what_drivers_take_is_accepted(url: str) -> None:
         "sqlite:///:memory:",
         "sqlite:///%00",
         "sqlite://host/desk.db",
+        "sqlite+pysqlcipher://:secret@/desk.db",
         "sqlite:///desk.db?mode=ro",
         "postgresql",
         "postgresql:desk",

@@ -12,7 +12,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, exc, text
 
 from rolltop.core.db import file_lock, revisions, schema_script, sqlite
 from rolltop.core.db.backup import backup_store, fsync_directory, remove_unfinished
@@ -20,6 +20,7 @@ from rolltop.core.db.driver_errors import (
     SQLITE_DAMAGED,
     SQLITE_NOTADB,
     damaged_store_error,
+    first_line,
     wrong_key_error,
 )
 from rolltop.core.db.engine import (
@@ -54,6 +55,7 @@ _CLOSING_SECONDS: Final = 1.0
 """How long a store may be open without a log, which goes first as the last one closes it."""
 _CLOSING_PAUSE: Final = 0.02
 _ADVISORY_KEY: Final = 0x726F6C6C746F70  # "rolltop": PostgreSQL's locks are named by numbers
+_INSUFFICIENT_PRIVILEGE: Final = "42501"
 _VERSION_QUERY: Final = f"SELECT version_num FROM {revisions.VERSION_TABLE}"  # noqa: S608  # a constant
 
 
@@ -64,7 +66,8 @@ def prepare_store(address: DatabaseUrl, limits: EngineLimits, driver: Driver) ->
     Unavailable while it cannot be reached. Driver errors pass.
     """
     if address.path is None:
-        _prepare_postgresql(address, limits, driver)
+        with _map_missing_right(address):
+            _prepare_postgresql(address, limits, driver)
         return
     with _map_os_errors():
         make_directory(address.path.parent)
@@ -234,6 +237,20 @@ def _stored_revisions(address: DatabaseUrl, connection: sqlite3.Connection) -> f
     if tables:
         raise damaged_store_error(address, "it holds tables of another program")
     return frozenset()
+
+
+@contextmanager
+def _map_missing_right(address: DatabaseUrl) -> Generator[None]:
+    """Raise Unavailable where the role may not make or read the tables, until it may."""
+    try:
+        yield
+    except exc.ProgrammingError as error:
+        if getattr(error.orig, "sqlstate", "") != _INSUFFICIENT_PRIVILEGE:
+            raise
+        raise Unavailable(
+            f"The store {address.display_name} cannot be opened: {first_line(error.orig)}.",
+            hint="Let its role own the database, or GRANT CREATE ON SCHEMA public to it.",
+        ) from error
 
 
 def _prepare_postgresql(address: DatabaseUrl, limits: EngineLimits, driver: Driver) -> None:

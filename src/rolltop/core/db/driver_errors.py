@@ -170,13 +170,13 @@ def _map_postgresql_error(error: exc.DBAPIError) -> RolltopError | None:
         connecting and isinstance(error, exc.ProgrammingError)
     )
     if reason is None and not state and refused:
-        reason = f"there is no connection ({_first_line(error.orig)})"
+        reason = f"there is no connection ({first_line(error.orig)})"
     if reason is None and error.connection_invalidated:
         reason = "the connection was lost"
     return None if reason is None else _unavailable_error(reason)
 
 
-def _first_line(error: BaseException | None) -> str:
+def first_line(error: BaseException | None) -> str:
     """Return the driver's own first line: host, port and cause, never the password."""
     return (str(error).splitlines() or [""])[0].strip()
 

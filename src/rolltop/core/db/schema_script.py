@@ -48,10 +48,8 @@ def create_branch(connection: Connection, branch: MigrationBranch) -> bool:
     found = script_statements(branch, connection.dialect.name)
     if found is None:
         return False
-    # The driver's own cursor: a percent sign or a colon in a script is no placeholder.
-    cursor = connection.connection.cursor()
+    as_it_is = {"no_parameters": True}  # a percent sign or a colon in a script is no placeholder
     for statement in (_CREATE_VERSIONS, *found):
-        cursor.execute(statement)
-    cursor.close()
+        connection.exec_driver_sql(statement, execution_options=as_it_is)
     connection.execute(_ADD_VERSION, {"head": branch.head})
     return True

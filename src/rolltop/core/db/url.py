@@ -89,7 +89,8 @@ def redact_passwords(url: str) -> str:
 
 
 def _sqlite_path(url: str) -> Path:
-    refused = InvalidConfig(f"DATABASE_URL {url!r} names no SQLite file.", hint=_HINT)
+    shown = redact_passwords(url)
+    refused = InvalidConfig(f"DATABASE_URL {shown!r} names no SQLite file.", hint=_HINT)
     try:
         parts = urlsplit(url)
         name = unquote(parts.path[1:])
@@ -100,6 +101,6 @@ def _sqlite_path(url: str) -> Path:
         raise refused
     if name in {"", ":memory:"} or not path.name or "\0" in name:
         raise InvalidConfig(
-            f"DATABASE_URL {url!r} names no file: a store outlives its process.", hint=_HINT
+            f"DATABASE_URL {shown!r} names no file: a store outlives its process.", hint=_HINT
         )
     return path

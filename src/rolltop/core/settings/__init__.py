@@ -7,6 +7,7 @@ from rolltop.core.settings.core import (
     HOST_RESULT_TOKENS,
     LEVELS,
     UNKNOWN_HOST_RESULT_TOKENS,
+    require_home,
     user_directory,
 )
 from rolltop.core.settings.load import FILE_NAME, load, unknown_name_error
@@ -23,6 +24,7 @@ __all__ = [
     "SettingKind",
     "Settings",
     "load",
+    "require_home",
     "unknown_name_error",
     "user_directory",
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
+from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings.settings import Setting
 
 STORE_NAME: Final = "desk.db"
@@ -27,16 +29,30 @@ LEVELS: Final = ("trace", "debug", "info", "warn", "warning", "error", "fatal")
 
 
 def user_directory() -> Path:
-    """Return the folder that holds the user's own rolltop.toml."""
+    """Return the folder that holds the user's own rolltop.toml. Raises InvalidConfig."""
     import platformdirs  # noqa: PLC0415  # often not needed
 
-    return platformdirs.user_config_path("rolltop", appauthor=False)
+    with require_home():
+        return platformdirs.user_config_path("rolltop", appauthor=False)
 
 
 def _data_directory(_settings: Mapping[str, object]) -> Path:
     import platformdirs  # noqa: PLC0415  # often not needed
 
-    return platformdirs.user_data_path("rolltop", appauthor=False)
+    with require_home():
+        return platformdirs.user_data_path("rolltop", appauthor=False)
+
+
+@contextmanager
+def require_home() -> Generator[None]:
+    """Raise InvalidConfig where the user has no home directory, as in some containers."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise InvalidConfig(
+            "The home directory of this user is not known",
+            hint="Set HOME, or XDG_CONFIG_HOME and ROLLTOP_DATA_DIR.",
+        ) from error
 
 
 def _store(settings: Mapping[str, Path]) -> str:
