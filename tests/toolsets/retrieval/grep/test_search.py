@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
-from rolltop.toolsets.retrieval.grep import search
+from rolltop.toolsets.retrieval.grep import ripgrep, search, verifier
 from rolltop.toolsets.retrieval.models import Line, Query
 from rolltop.workspace import FileStat, SkippedEntries
 from tests.toolsets.retrieval.grep.witness import found, trees_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from rolltop.toolsets.retrieval.grep.ripgrep import Pattern
 
 
 def test_hits_come_by_root_then_path_components_then_line(tmp_path: Path) -> None:
@@ -342,6 +344,49 @@ def test_a_search_looks_at_the_clock_while_it_lists(
             limit=1,
             deadline=20.0,
         )
+
+
+@pytest.mark.parametrize("start", [b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"])
+def test_a_line_that_begins_as_a_file_of_another_encoding_is_shown_where_it_matches(
+    code: Path, start: bytes
+) -> None:
+    for name in ("a", "b"):
+        lines = b"x" * 1500 + b"needle", b"needle" + b"y" * 1500, b"z" * 900 + b"needle"
+        (code / name).write_bytes(b"first\n" + b"".join(start + line + b"\n" for line in lines))
+    hits = found(code, Query("ne+dle", regex=True)).hits
+    assert [hit.preview[hit.at : hit.at + 6] for hit in hits] == ["needle"] * 6
+
+
+def test_long_lines_are_searched_a_few_at_a_time(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    find = ripgrep.find_columns
+
+    def counted(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> dict[int, int]:
+        asked.append(sum(map(len, lines)))
+        return find(pattern, lines, deadline)
+
+    monkeypatch.setattr(ripgrep, "find_columns", counted)
+    monkeypatch.setattr(verifier, "MAX_LINE_BYTES", 4000)
+    for name in "abc":
+        (code / name).write_text(("x" * 900 + "needle\n") * 10)
+    hits = found(code, Query("ne+dle", regex=True)).hits
+    assert [hit.preview[hit.at :] for hit in hits] == ["needle"] * 30
+    assert max(asked) < 2 * 4000
+
+
+def test_a_file_that_vanished_hides_no_other_though_its_name_has_a_line_break(code: Path) -> None:
+    (code / "b").write_text("needle\n")
+    (tree,) = trees_of(code)
+    gone = [FileStat(name, 9, 1, 1, 1, 1) for name in ("a\nb", "a\n\n: c")]
+
+    def files(skipped: SkippedEntries) -> list[FileStat]:
+        return [*gone, *tree.files(skipped)]
+
+    answer = search([replace(tree, files=files)], Query("needle"), limit=9)
+    assert [hit.path for hit in answer.hits] == ["b"]
+    assert answer.skipped.changed == 2
 
 
 def test_nothing_found_says_what_was_searched(code: Path) -> None:

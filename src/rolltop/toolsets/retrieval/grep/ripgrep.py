@@ -37,7 +37,7 @@ _LINE_FLAGS: Final = ("--line-number", "--byte-offset")
 _POSITION_FLAGS: Final = (*_LINE_FLAGS, "--max-columns=1")
 # File names may contain line breaks, and lines a NUL.
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(\d+):[^\n]*\n")
-_UNREAD: Final = re.compile(rb"^rg: \./(.+?): [^:\n]*\(os error \d+\)$", re.MULTILINE)
+_UNREAD: Final = re.compile(rb"^rg: \./((?s:.+?)): [^:\n]*\(os error \d+\)$", re.MULTILINE)
 _REASON: Final = re.compile(rb"error: (.+)")
 # More than the check of an expression allows, so that a wrapped expression still compiles.
 _WRAPPED_SIZE_FLAG: Final = "--regex-size-limit=200M"
@@ -246,8 +246,9 @@ def find_columns(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> d
 
 def _first_matches(pattern: Pattern, data: bytes, deadline: float) -> list[tuple[int, int]]:
     """Return the lines of a text that match, from 0, with the offset of the first match."""
-    # With columns in its output ripgrep would find all matches of a line.
-    options = (*_LINE_FLAGS, "--only-matching", "--max-columns=1")
+    # With columns in its output ripgrep would find all matches of a line. A line is no file, whose
+    # first bytes may tell the encoding.
+    options = (*_LINE_FLAGS, "--only-matching", "--max-columns=1", "--encoding=none")
     printed = RipgrepRun(pattern.first_match, options, [b"-"], data=data).result(deadline)
     return [(int(line) - 1, int(offset)) for _, line, offset in _ROW.findall(printed)]
 

@@ -36,8 +36,8 @@ _MAX_OPEN: Final = 64
 _ATTEMPTS: Final = 3
 # Bytes of a line that no budget truncates before its match.
 _SHORT_LINE: Final = 40
-# Bytes of a long line that are searched for its first match.
-_MAX_LINE_BYTES: Final = 16 << 20
+# Bytes of a long line that are searched for its first match; of lines searched together, about.
+MAX_LINE_BYTES: Final = 16 << 20
 # The longest preview in code points, its ellipses counted.
 MAX_PREVIEW: Final = 400
 ELLIPSIS: Final = "…"
@@ -184,27 +184,39 @@ class Verifier:
 
     def _find_columns(self, opened: Sequence[_OpenCandidate]) -> dict[int, dict[LineMatch, int]]:
         """Return the bytes at which lines match first that may be truncated, by file and line."""
+        columns: dict[int, dict[LineMatch, int]] = {}
+        for long in self._long_lines(opened):
+            found = ripgrep.find_columns(self._pattern, [line for *_, line in long], self._deadline)
+            for index, (number, match, _) in enumerate(long):
+                if index in found:
+                    columns.setdefault(number, {})[match] = found[index]
+        return columns
+
+    def _long_lines(
+        self, opened: Sequence[_OpenCandidate]
+    ) -> Iterator[list[tuple[int, LineMatch, bytes]]]:
+        """Yield the matching lines that may be truncated, as many together as memory allows."""
         long: list[tuple[int, LineMatch, bytes]] = []
+        size = 0
         for number, one in enumerate(opened):
             for match in one.lines:
                 line = self._line_bytes(one, match)
-                if len(line) > _SHORT_LINE:
-                    long.append((number, match, line))
-        if not long:
-            return {}
-        found = ripgrep.find_columns(self._pattern, [line for *_, line in long], self._deadline)
-        columns: dict[int, dict[LineMatch, int]] = {}
-        for index, (number, match, _) in enumerate(long):
-            if index in found:
-                columns.setdefault(number, {})[match] = found[index]
-        return columns
+                if len(line) <= _SHORT_LINE:
+                    continue
+                long.append((number, match, line))
+                size += len(line)
+                if size >= MAX_LINE_BYTES:
+                    yield long
+                    long, size = [], 0
+        if long:
+            yield long
 
     @staticmethod
     def _line_bytes(one: _OpenCandidate, match: LineMatch) -> bytes:
         try:
             line = one.reader.line_bytes(match, MAX_PREVIEW + 1)
             if len(line) > MAX_PREVIEW:
-                return one.reader.line_bytes(match, _MAX_LINE_BYTES)
+                return one.reader.line_bytes(match, MAX_LINE_BYTES)
         except UnreadableFile:
             return b""
         return line
