@@ -291,6 +291,32 @@ def _show_each_once(caller: Caller, clock: Clock, filters: dict[str, Any]) -> No
     assert caller.listed(**filters, limit=5, page=1 << 62) == []
 
 
+def test_a_search_goes_on_where_it_was_though_notes_are_written_meanwhile(mine: Caller) -> None:
+    _write_between_pages(mine, "storm")
+
+
+@pytest.mark.parametrize("query", ["storm", "the storm or a squall"])
+def test_a_search_of_a_user_alone_goes_on_where_it_was_though_notes_are_written_meanwhile(
+    local: Caller, query: str
+) -> None:
+    _write_between_pages(local, query)
+
+
+def _write_between_pages(caller: Caller, query: str) -> None:
+    """Add a note after each page: that changes all ranks, which are equal here."""
+    for n in range(46):
+        caller.note(f"storm over the harbour {n:02}")
+    whole = caller.listed(q=query, limit=100)
+    found: list[str] = []
+    following: dict[str, Any] | None = {"q": query, "limit": 9}
+    while following is not None:
+        answer = caller.ok("note_list", **following)
+        found += [item["id"] for item in answer["items"]]
+        caller.note(f"calm {'and nothing else ' * len(found)}")
+        following = answer["next"]["arguments"] if "next" in answer else None
+    assert found == whole
+
+
 def pages_of(caller: Caller, **filters: Any) -> list[str]:
     """Return the ids of all pages, by their cursors."""
     found: list[str] = []

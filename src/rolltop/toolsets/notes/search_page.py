@@ -9,7 +9,7 @@ from rolltop.core.fulltext import document_index, phrase_query, relevance
 from rolltop.core.fulltext.bm25 import TermStatistics, is_function_word
 from rolltop.toolsets.notes.models import NoteFilters, NoteSummary
 from rolltop.toolsets.notes.store import list_queries
-from rolltop.toolsets.notes.store.list_queries import PageSpec
+from rolltop.toolsets.notes.store.list_queries import NoteSortKey, PageSpec
 from rolltop.toolsets.notes.store.notebooks import Notebook
 
 # The keys of ranked notes come before all of the index's own, of which the least is about -1,000.
@@ -21,21 +21,32 @@ def read_page(
 ) -> list[NoteSummary]:
     """Read a page of a search by rank: the best of the index ranked anew, then the others."""
     after, terms = page.after, _terms(filters)
-    if not terms or (after is not None and after.first > _RANKED):
+    if after is not None and after.first > _RANKED:
+        rest = page._replace(after=list_queries.follow_rank(notebook, filters, after))
+        return list_queries.read_page(notebook, filters, rest, total)
+    if not terms:
         return list_queries.read_page(notebook, filters, page, total)
     first = PageSpec(relevance.MAX_RERANKED, with_head=page.with_head)
     found = list_queries.read_page(notebook, filters, first, total)
     ranked = _rank(notebook, filters, terms, found) if found else []
     if after is not None:
-        ranked = [note for note in ranked if _order(note) > (after.first, -after.second, after.id)]
+        ranked = _following(ranked, after)
     shown = ranked[page.offset : page.offset + page.limit]
     if len(found) < relevance.MAX_RERANKED or len(shown) == page.limit:
         return shown
-    last = list_queries.NoteSortKey(*found[-1].key, found[-1].id)
+    last = NoteSortKey(*found[-1].key, found[-1].id)
     rest = page._replace(
         limit=page.limit - len(shown), after=last, offset=max(0, page.offset - len(ranked))
     )
     return shown + list_queries.read_page(notebook, filters, rest, total)
+
+
+def _following(ranked: list[NoteSummary], after: NoteSortKey) -> list[NoteSummary]:
+    """Return the notes after a place: after its note, whose score every write changes."""
+    for at, note in enumerate(ranked):
+        if (note.id, note.key[1]) == (after.id, after.second):
+            return ranked[at + 1 :]
+    return [note for note in ranked if _order(note) > (after.first, -after.second, after.id)]
 
 
 def _terms(filters: NoteFilters) -> list[relevance.QueryTerm]:

@@ -141,6 +141,25 @@ def read_page(
     return [_note_summary(row, view) for row in rows]
 
 
+def follow_rank(notebook: Notebook, filters: NoteFilters, place: NoteSortKey) -> NoteSortKey:
+    """Return where a note's place in a search by rank is now: every write moves all ranks.
+
+    That of a note that was changed itself stays where it was.
+    """
+    shape = _shape_of(notebook.tx, filters)
+    values = _filter_values(notebook, filters) | {"second": place.second, "after_id": place.id}
+    rows = _rank_statement(shape).rows(notebook.tx, values) if shape.has_terms else ()
+    return place._replace(first=rows[0][0]) if rows else place
+
+
+@lru_cache(_MAX_SHAPES)
+def _rank_statement(shape: _FilterShape) -> CompiledStatement:
+    found = document_index.matching_texts(shape.kind, shape.terms, ranked=True)
+    mine = (_c.user_id == OWNER, _c.account == _ACCOUNT)
+    number = select(_c.number).where(*mine, _c.id == _AFTER_ID, _c.modified == _SECOND)
+    return CompiledStatement(select(found.c.rank).where(found.c.number == number.scalar_subquery()))
+
+
 def read_words(notebook: Notebook, ids: Sequence[str]) -> dict[str, str]:
     """Read the words of notes, line by line, as the ranking takes them; of long ones the first."""
     tx = notebook.tx
