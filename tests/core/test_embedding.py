@@ -66,13 +66,7 @@ def test_texts_that_mean_the_same_are_near(model: Embedder) -> None:
 
 
 def test_one_model_is_loaded_a_process(model: Embedder) -> None:
-    assert embedding.get_embedder(embedding.DEFAULT_MODEL) is model
-
-
-def test_an_unknown_model_is_refused() -> None:
-    with pytest.raises(LookupError):
-        embedding.get_embedder("gpt")
-    assert embedding.DEFAULT_MODEL in embedding.model_names()
+    assert embedding.get_embedder() is model
 
 
 _WITHOUT_THE_EXTRA = """

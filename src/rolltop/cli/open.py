@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from rolltop.core import db, page_sessions
     from rolltop.core.settings import Settings
-    from rolltop.server import host_check, http
+    from rolltop.server import app, host_check, http
 else:
+    app = lazy("rolltop.server.app")
     db = lazy("rolltop.core.db")
     host_check = lazy("rolltop.server.host_check")
     http = lazy("rolltop.server.http")
@@ -69,7 +70,7 @@ def run(arguments: Namespace) -> int:
     link_file: Path = settings["data_dir"] / _LINK_FILE
     if arguments.at is None:
         print(_SERVING, file=sys.stderr)  # noqa: T201  # to the person who typed it
-        return http.open_page(_on_loopback(settings), show, clean)
+        return http.serve(app.build_server_app(_on_loopback(settings), http=True), show, clean)
     origin = urlsplit(str(arguments.at))
     if origin.scheme != "http" or not host_check.is_loopback(origin.hostname or ""):
         raise InvalidConfig(

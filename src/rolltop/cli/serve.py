@@ -14,8 +14,9 @@ from rolltop.core.lazy_imports import lazy
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.server import http, stdio
+    from rolltop.server import app, http, stdio
 else:
+    app = lazy("rolltop.server.app")
     http = lazy("rolltop.server.http")
     stdio = lazy("rolltop.server.stdio")
 
@@ -57,9 +58,11 @@ def _serve(arguments: Namespace) -> int:
             raise InvalidConfig("--socket needs --http", hint="Add --http.")
         if options.is_terminal() and sys.stderr is not None and sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
             print(_WAITING, file=sys.stderr, flush=True)  # noqa: T201  # to the person who typed it
-        return stdio.serve_stdio(options.read_settings(arguments, serving=True))
+        settings = options.read_settings(arguments, serving=True)
+        return stdio.serve(app.build_server_app(settings, http=False))
     place = parse_address(arguments.http)
-    return http.serve_http(options.read_settings(arguments, serving=True, more=place))
+    settings = options.read_settings(arguments, serving=True, more=place)
+    return http.serve(app.build_server_app(settings, http=True))
 
 
 def parse_address(text: str) -> dict[str, str]:

@@ -505,7 +505,7 @@ def _fit_result(
         return Answer(*whole, is_error=False)
     if isinstance(made, dict):
         kept = not _is_read_only(registered, given)
-        part = pagination.truncate_oversized_object(made, limit, is_committed=kept, larger=larger)
+        part = pagination.truncate_object(made, limit, is_committed=kept, larger=larger)
     else:
         part = _fit_part(made, limit, finish)
     return _answer(part, is_error=False)

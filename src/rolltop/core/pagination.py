@@ -339,13 +339,6 @@ def truncate_object(
     """
     if fits_budget(result, limit):
         return result
-    return truncate_oversized_object(result, limit, is_committed=is_committed, larger=larger)
-
-
-def truncate_oversized_object(
-    result: JsonObject, limit: int, *, is_committed: bool, larger: LargerBudgetCall | None
-) -> JsonObject:
-    """Truncate like `truncate_object` an object that is known not to fit whole."""
     cut = {**result, "truncated": True}
     again = larger(count_tokens(result)) if larger else None
     shortened = truncate_texts({**cut, "next": again}, limit) if again else None

@@ -26,7 +26,6 @@ from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
-from rolltop.server import app
 from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
@@ -68,36 +67,21 @@ _FIRST_REQUEST_TIMEOUT: Final = 0.5
 _SOCKET_MODE: Final = 0o600
 
 
-def serve_http(settings: Settings) -> int:
+def serve(
+    app: ServerApp,
+    opened: Callable[[str], None] | None = None,
+    ended: Callable[[], None] | None = None,
+) -> int:
     """Serve over HTTP until a signal comes; the process ends here with 0.
+
+    With `opened`, which gets the link that lets in, the page for people alone is served. `ended` is
+    called before the process exits.
 
     Raises:
         InvalidConfig: a setting is wrong, or the address may not be served as it is set up.
         StartupError: the address is taken, or the store is refused.
 
     """
-    return serve(app.build_server_app(settings, http=True))
-
-
-def open_page(settings: Settings, opened: Callable[[str], None], ended: Callable[[], None]) -> int:
-    """Serve the page for people alone, until a signal comes; `opened` gets the link that lets in.
-
-    `ended` is called before the process exits.
-
-    Raises:
-        InvalidConfig: a setting is wrong.
-        StartupError: the address is taken, or the store is refused.
-
-    """
-    return serve(app.build_server_app(settings, http=True), opened, ended)
-
-
-def serve(
-    app: ServerApp,
-    opened: Callable[[str], None] | None = None,
-    ended: Callable[[], None] | None = None,
-) -> int:
-    """Serve an application that is already put together; with `opened`, its page alone."""
     settings = app.context.settings
     exposed = _is_exposed(settings)
     authentication = Authenticator(app.context, app.user, exposed=exposed)

@@ -23,9 +23,8 @@ from pydantic_core import PydanticSerializationError
 from rolltop.core import logging
 from rolltop.core.errors import StartupError
 from rolltop.core.process_exit import exit_now
-from rolltop.core.settings import Settings
 from rolltop.server import mcp_server
-from rolltop.server.app import ServerApp, build_server_app
+from rolltop.server.app import ServerApp
 from rolltop.server.inflight import InFlightRequests, LineDispatcher
 from rolltop.server.line_io import (
     LineReader,
@@ -45,20 +44,14 @@ _POLL_INTERVAL: Final = 0.005
 _STDIN_CLOSED: Final = "stdin ended"
 
 
-def serve_stdio(settings: Settings) -> int:
+def serve(app: ServerApp) -> int:
     """Serve one client until stdin ends or a signal comes; the process ends here with 0.
 
     Raises:
-        InvalidConfig: a setting is wrong, or the user it names is not known.
+        InvalidConfig: the user that the settings name is not known.
         StartupError: the store is refused, or there is no stdin or stdout.
 
     """
-    app = build_server_app(settings, http=False)
-    return serve(app)
-
-
-def serve(app: ServerApp) -> int:
-    """Serve one client with an application that is already put together."""
     app.check()
     try:
         incoming, outgoing = claim_standard_streams()

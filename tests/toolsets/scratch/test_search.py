@@ -27,7 +27,7 @@ PATIENCE = 30.0
 def install(monkeypatch: pytest.MonkeyPatch, model: FakeEmbedder) -> None:
     """Have a model in place of the one that the extra brings."""
 
-    def load(_name: str) -> FakeEmbedder:
+    def load() -> FakeEmbedder:
         return model
 
     monkeypatch.setattr("rolltop.core.embedding.missing_packages", list[str])

@@ -52,34 +52,23 @@ class Embedder(Protocol):
         ...
 
 
-def model_names() -> tuple[str, ...]:
-    """Return the names that a setting may give."""
-    return (DEFAULT_MODEL,)
-
-
 def missing_packages() -> list[str]:
     """Return the packages of the extra that are not installed."""
     return [package for package in _PACKAGES if find_spec(package) is None]
 
 
-def get_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
-    """Load the model of that name; None if the extra is not installed. Blocks the first time.
+def get_embedder() -> Embedder | None:
+    """Load the model; None if the extra is not installed. Blocks the first time.
 
     A process loads it once (about half a second, 100 MB).
-
-    Raises:
-        LookupError: there is no such model.
-
     """
-    if name not in model_names():
-        raise LookupError(name)
     return _load_model().result()
 
 
-def try_load_embedder(name: str = DEFAULT_MODEL) -> Embedder | None:
+def try_load_embedder() -> Embedder | None:
     """Load the model like `get_embedder`; None if that fails, which is logged once."""
     try:
-        return get_embedder(name)
+        return get_embedder()
     except Exception:  # noqa: BLE001  # a broken model leaves search by words
         return None
 

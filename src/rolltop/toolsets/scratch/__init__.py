@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rolltop.core.embedding import DEFAULT_MODEL, model_names
+from rolltop.core.embedding import DEFAULT_MODEL
 from rolltop.core.errors import RolltopError
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
@@ -188,7 +188,7 @@ TOOLSET: Final = Toolset(
             "text",
             DEFAULT_MODEL,
             "The model for search by meaning; the extra `semantic` brings it.",
-            choices=model_names(),
+            choices=(DEFAULT_MODEL,),
             synonyms=tuple((name, DEFAULT_MODEL) for name in _SAME_MODEL),
             environment=(f"{_SETTING_PREFIX}EMBEDDING_MODEL",),
         ),

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -41,7 +41,7 @@ def second():
 PATIENCE = 60.0
 
 
-def fake_embedder(_model: str) -> Callable[[list[str]], list[bytes]]:
+def fake_embedder() -> Callable[[list[str]], list[bytes]]:
     """Return what embeds in a worker, as `vector_builder.embedder` does."""
     fake = FakeEmbedder(synonyms=SYNONYMS)
     return lambda texts: pack_vectors(fake.embed(texts))
@@ -54,7 +54,7 @@ class Here:
         assert worker.nice > 0
         assert worker.skip_init
         assert idle_seconds > 0
-        self._answer = fake_embedder(*cast("tuple[str]", worker.arguments))
+        self._answer = fake_embedder()
 
     def call(self, texts: list[str], _seconds: float, _cpu_seconds: float) -> list[bytes]:
         return self._answer(texts)

@@ -46,7 +46,7 @@ _MAX_FAILURES: Final = 3
 class VectorBuilder:
     """Embeds chunks in the background. `run` is for one thread at a time, the rest thread-safe."""
 
-    def __init__(self, roots: Roots, model: str, version: str) -> None:
+    def __init__(self, roots: Roots, version: str) -> None:
         self._roots: Final = roots
         self._version: Final = version
         self._lock: Final = Lock()
@@ -57,7 +57,7 @@ class VectorBuilder:
         # Roots with no vectors left to make ahead.
         self._done: Final[set[str]] = set()
         self._pool: Final = WorkerPool(
-            Worker(FACTORY, (model,), nice=NICE, skip_init=PACKAGE),
+            Worker(FACTORY, nice=NICE, skip_init=PACKAGE),
             idle_seconds=MAX_IDLE_SECONDS,
         )
         self._failures = 0
@@ -143,11 +143,11 @@ class VectorBuilder:
         return dict(zip(wanted, answer, strict=True))
 
 
-def embedder(model: str) -> Callable[[list[str]], list[bytes]]:
+def embedder() -> Callable[[list[str]], list[bytes]]:
     """Create the embedding function (runs in a worker process)."""
-    loaded = embedding.get_embedder(model)
+    loaded = embedding.get_embedder()
     if loaded is None:
-        raise LookupError(model)
+        raise LookupError(embedding.EXTRA)
 
     def answer(texts: list[str]) -> list[bytes]:
         return pack_vectors(loaded.embed(texts))

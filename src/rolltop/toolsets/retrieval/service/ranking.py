@@ -388,7 +388,7 @@ class RootVectors:
         """Start making vectors with a model; the first one stays."""
         with self._lock:
             if self.builder is None:
-                self.builder = VectorBuilder(self._roots, embedder.name, embedder.version)
+                self.builder = VectorBuilder(self._roots, embedder.version)
 
     def close(self) -> None:
         """Stop making vectors and close their files."""

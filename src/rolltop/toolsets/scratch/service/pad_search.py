@@ -132,7 +132,7 @@ class PadSearch:
     def load_model(self) -> Embedder | None:
         """Load the model, if it is not loaded; None if there is none. Blocks."""
         if self._model is None and self.is_available:
-            self._model = embedding.try_load_embedder(self._app.settings["scratch.embedding_model"])
+            self._model = embedding.try_load_embedder()
         return self._model if self.is_available else None
 
     async def _model_for(self, call: CallContext, mode: SearchMode) -> Embedder | None:
