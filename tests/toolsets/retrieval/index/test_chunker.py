@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolltop.toolsets.retrieval.index import chunker
 from rolltop.toolsets.retrieval.index.chunker import MAX_BLOCK, MAX_OUTLINED, Chunk, split_chunks
 from tests.campaign import examples
 
@@ -92,12 +94,16 @@ def test_texts_too_long_to_be_outlined_are_cut_at_blank_lines() -> None:
         max_size=60,
     ),
     st.sampled_from(["a.py", "a.md", "a.js", "a.c", "a.txt", "a.json", "a", "a.rst", "a.rb"]),
+    st.sampled_from([1, 30, chunker.MAX_CHUNK]),
 )  # fmt: skip
 def test_every_word_is_in_some_unit_and_units_are_within_the_file(
-    lines: list[str], path: str
+    lines: list[str], path: str, most: int
 ) -> None:
     text = "\n".join(lines)
-    units = split_chunks(path, text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(chunker, "MAX_CHUNK", most)
+        units = split_chunks(path, text)
+    assert all(sum(end - start for start, end in unit.spans) <= most for unit in units)
     spans = sorted(span for unit in units for span in unit.spans)
     covered = "".join(text[start:end] for start, end in spans)
     assert "".join(covered.split()) == "".join(text.split())

@@ -57,6 +57,30 @@ def holds(text: str, word: str) -> bool:
     return False
 
 
+@pytest.mark.parametrize("index", ["made", "none yet"])
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("book.txt", "word " * 60_000, ""),
+        ("data.json", '{"key":"' + "a1b2c3d4e5" * 20_000 + '","last":"', '"}'),
+        ("bundle.js", "function f(){" + "x=[1,2,3];" * 20_000, "}"),
+        ("long.py", "def long():\n" + "    return 1\n" * 20_000 + "    ", "()\n"),
+        ("long.md", "# Title\n\n" + "word " * 60_000, "\n"),
+    ],
+)
+def test_a_word_at_the_end_of_a_very_long_line_or_function_is_found(
+    forest: Forest, name: str, before: str, after: str, index: str
+) -> None:
+    forest.put(f"code/{name}", f"{before}harbour{after}")
+    if index == "made":
+        trigram_index.update_index(forest.desk)
+        ranking.update_index(forest.desk)
+    (best, *_) = forest.ok("repo_smart_search", query="harbour")["result"]
+    last = (before + after).removesuffix("\n").count("\n") + 1
+    assert (best["path"], best["end_line"]) == (name, last)
+    assert "harbour" in best["preview"]
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(tree=trees(), index=st.sampled_from(("made", "none yet", "none yet of many")))
 def test_a_word_that_occurs_is_found(tree: tuple[dict[str, str], str], index: str) -> None:

@@ -34,9 +34,6 @@ VERSION: Final = 10_000 + outline.VERSION
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.
 NAME: Final = "="
 
-# Code points of a chunk that are tokenized.
-MAX_READ: Final = 50_000
-
 # How often a chunk's name is indexed: FTS5's bm25() then counts it as so many uses.
 _NAME_REPEATS: Final = 3
 
@@ -122,7 +119,7 @@ class Fields(NamedTuple):
 def fields_of(path: str, chunk: Chunk, own: str) -> Fields:
     """Return the words of a chunk of a file; `own` is its own text."""
     place = f"{path_words(path)} {tokenize_joined(chunk.scope)}"
-    return Fields(tokenize_joined(chunk.name), place, tokenize_joined(own[:MAX_READ]))
+    return Fields(tokenize_joined(chunk.name), place, tokenize_joined(own))
 
 
 @lru_cache(1 << 12)

@@ -22,6 +22,11 @@ BLOCK: Final = 1_200
 # Code points after which a run of paragraphs ends at any line.
 MAX_BLOCK: Final = 3_000
 
+# Code points of a chunk. Words beyond were not found: a line, or a function, may be a whole book.
+MAX_CHUNK: Final = 20_000
+# Code points before the end of a part in which a word may end.
+_MAX_WORD: Final = 200
+
 _DATA: Final = frozenset({"json", "yaml", "toml", "ini"})
 DOCUMENTS: Final = frozenset(
     {"markdown", "restructuredtext", "asciidoc", "org", "html", "latex", "notebook", "text"}
@@ -89,11 +94,51 @@ def split_chunks(path: str, text: str) -> list[Chunk]:
     lines = TextLines(text)
     kind = detect_file_type(path.rpartition("/")[2], text)
     if kind in _DATA or len(text) > MAX_OUTLINED:
-        return list(_blocks(lines, None, 1, len(lines)))
-    runs = _runs(lines, kind)
-    if kind not in DOCUMENTS:
-        return _code_chunks(lines, runs, kind)
-    return [chunk for run in runs for chunk in _run_chunks(lines, run, kind)]
+        found = list(_blocks(lines, None, 1, len(lines)))
+    elif kind in DOCUMENTS:
+        found = [chunk for run in _runs(lines, kind) for chunk in _run_chunks(lines, run, kind)]
+    else:
+        found = _code_chunks(lines, _runs(lines, kind), kind)
+    return [part for chunk in found for part in _divide(lines, chunk)]
+
+
+def _divide(lines: TextLines, chunk: Chunk) -> Iterator[Chunk]:
+    """Yield a chunk, or the parts of a long one, of which the first keeps its name and lines."""
+    if sum(end - start for start, end in chunk.spans) <= MAX_CHUNK:
+        yield chunk
+        return
+    room, spans = MAX_CHUNK, list[tuple[int, int]]()
+    for start, end in chunk.spans:
+        while end - start > room:
+            cut = _word_end(lines.text, start, start + room)
+            spans.append((start, cut))
+            yield from _part(lines, chunk, spans)
+            start, room, spans = cut, MAX_CHUNK, []  # noqa: PLW2901  # what is left of it
+        spans.append((start, end))
+        room -= end - start
+    yield from _part(lines, chunk, spans)
+
+
+def _part(lines: TextLines, chunk: Chunk, spans: Sequence[tuple[int, int]]) -> Iterator[Chunk]:
+    """Yield the part of a chunk with these spans, unless it is blank."""
+    kept = [span for span in spans if lines.text[slice(*span)].strip()]
+    if not kept:
+        return
+    (start, end), *rest = kept
+    part = chunk._replace(start=start, end=end, rest=tuple(rest))
+    if start > chunk.start:
+        first, last = lines.line_at(start), lines.line_at(kept[-1][1] - 1)
+        titles = chunk.titles[-MAX_SCOPE:]
+        part = part._replace(name="", scope=titles, line=first, end_line=last)
+    yield part
+
+
+def _word_end(text: str, start: int, most: int) -> int:
+    """Return the last place behind `start` that is inside no word, if one is near `most`."""
+    for at in range(most, max(start, most - _MAX_WORD), -1):
+        if not (text[at - 1].isalnum() and text[at].isalnum()):
+            return at
+    return most
 
 
 def _code_chunks(lines: TextLines, runs: list[_Run], kind: FileType) -> list[Chunk]:
