@@ -315,8 +315,8 @@ class Notebook:
     def latest_versions(self, note_ids: Sequence[str]) -> dict[str, int]:
         """Map the ids of notes that have earlier versions to the newest of these."""
         found: dict[str, int] = {}
-        newest = func.max(_v.local_version).label("newest")
         for batch in batches(note_ids, _BATCH_SIZE):
+            newest = func.max(_v.local_version).label("newest")
             statement = select(_v.note_id, newest).where(
                 *self._is_my_version, _v.note_id.in_(batch)
             )

@@ -26,6 +26,7 @@ from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import CodePointString, Identifier, id_range
+from rolltop.core.db.url import DatabaseKind
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.scratch.models import MAX_NAME_LENGTH, TRASH_RETENTION, PadOrder
 from rolltop.toolsets.scratch.models.records import Pad, SchemaEntry
@@ -49,6 +50,16 @@ _ONE: Final = (pads.c.user_id == _OWNER, pads.c.scratch_id == _PAD)
 _VISIBLE: Final = select(*_COLUMNS).where(*_ONE, pads.c.deleted_at.is_(None))
 _GET: Final = CompiledStatement(_VISIBLE)
 _LOCK: Final = CompiledStatement(_VISIBLE.with_for_update(key_share=True))
+_LOCK_WITH_TRASH: Final = CompiledStatement(
+    select(*_COLUMNS).where(*_ONE).with_for_update(key_share=True)
+)
+_COUNT: Final = CompiledStatement(
+    select(func.count().label("count"))
+    .select_from(pads)
+    .where(pads.c.user_id == _OWNER, pads.c.deleted_at.is_(None))
+)
+_INSERT: Final = CompiledStatement(insert(pads))
+_INSERT_TAGS: Final = CompiledStatement(insert(pad_tags))
 _SCHEMAS: Final = select(
     schemas.c.id, schemas.c.name, schemas.c.description, schemas.c.schema
 ).where(schemas.c.user_id == _OWNER, schemas.c.scratch_id == _PAD)
@@ -65,14 +76,21 @@ def _update_statement(*names: str) -> CompiledStatement:
     return CompiledStatement(update(pads).where(*_ONE).values(values))
 
 
+@cache
+def _put_namespace_statement(kind: DatabaseKind) -> CompiledStatement:
+    added = upsert.insert(kind, namespaces).on_conflict_do_nothing()
+    return CompiledStatement(added.returning(namespaces.c.namespace))
+
+
 def lock_tenant(tx: Tx) -> None:
     """Wait until no other transaction makes, removes or moves pads of the caller.
 
     PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
     one writer anyway.
     """
-    mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
-    tx.execute(mine.with_for_update(key_share=True))
+    if tx.kind != "sqlite":
+        mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
+        tx.execute(mine.with_for_update(key_share=True))
 
 
 def get_pad(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
@@ -136,7 +154,7 @@ def insert_stored(tx: Tx, pad: Pad) -> None:
     """Insert a pad as it is."""
     values = {name: value for name, value in vars(pad).items() if name != "tenant_id"}
     values |= {"user_id": tx.scope.user_id, "title_key": title_key(pad.metadata)}
-    tx.execute(insert(pads).values(**values))
+    _INSERT.run(tx, values)
     _insert_tags(tx, pad)
 
 
@@ -199,7 +217,7 @@ def title_key(metadata: Mapping[str, Any]) -> str:
 
 def count_pads(tx: Tx) -> int:
     """Count the caller's pads outside the trash."""
-    return tx.execute(select(func.count()).select_from(pads).where(*_visible(tx))).scalar_one()
+    return int(_COUNT.rows(tx, {"owner": tx.scope.user_id})[0][0])
 
 
 def tags_in_use(tx: Tx, namespace_filter: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -238,10 +256,8 @@ def update_access_times(tx: Tx, moments: Mapping[str, datetime]) -> None:
 
 def get_including_trash(tx: Tx, scratch_id: str) -> Pad | None:
     """Read and lock the caller's pad of that id, in the trash or not; None if the id is free."""
-    found = select(*_COLUMNS).where(
-        pads.c.user_id == tx.scope.user_id, pads.c.scratch_id == scratch_id
-    )
-    return next(iter(_pads(tx, found.with_for_update(key_share=True))), None)
+    row = _LOCK_WITH_TRASH.first(tx, {"owner": tx.scope.user_id, "pad": scratch_id})
+    return None if row is None else _pad_of_row(*row)
 
 
 def has_pads(tx: Tx, namespace: str) -> bool:
@@ -323,10 +339,13 @@ def register_namespace(tx: Tx, namespace: str) -> bool:
 
 def put_namespace(tx: Tx, namespace: str, created_at: datetime, *, is_project: bool) -> bool:
     """Register a namespace as it is; return False if it was registered."""
-    entry = {"namespace": namespace, "created_at": created_at, "is_project": is_project}
-    statement = upsert.insert(tx.kind, namespaces).values(user_id=tx.scope.user_id, **entry)
-    added = statement.on_conflict_do_nothing().returning(namespaces.c.namespace)
-    return tx.execute(added).first() is not None
+    entry = {
+        "user_id": tx.scope.user_id,
+        "namespace": namespace,
+        "created_at": created_at,
+        "is_project": is_project,
+    }
+    return _put_namespace_statement(tx.kind).first(tx, entry) is not None
 
 
 def namespaces_in_view(tx: Tx, *own: str) -> tuple[list[str], int]:
@@ -461,5 +480,4 @@ def _update(tx: Tx, pad: Pad, values: Mapping[str, Any]) -> None:
 
 def _insert_tags(tx: Tx, pad: Pad) -> None:
     owned = {"user_id": tx.scope.user_id, "scratch_id": pad.scratch_id}
-    if pad.tags:
-        tx.execute(insert(pad_tags), [{**owned, "tag": tag} for tag in pad.tags])
+    _INSERT_TAGS.run_each(tx, [{**owned, "tag": tag} for tag in pad.tags])
