@@ -429,6 +429,38 @@ def test_what_refers_to_something_that_is_gone_is_not_put_back(
         assert state(desk, me) == before
 
 
+@pytest.mark.parametrize("reference", ["blocked_by", "parent_id"])
+@pytest.mark.parametrize("way", ["loosened", "deleted"])
+def test_no_task_hangs_on_itself_after_an_undo(
+    desk: AppContext, me: Principal, way: str, reference: str
+) -> None:
+    def tie(task: str, on: str) -> None:
+        given: Any = [one for one in [on] if one] if reference == "blocked_by" else on
+        answer_of(desk, me, "update_task", task_id=task, **{reference: given})
+
+    first, second, third = (
+        answer_of(desk, me, "add_task", title=title)["data"]["task_id"] for title in "abc"
+    )
+    tie(second, first)
+    tie(third, second)
+    if way == "loosened":
+        tie(second, "")
+        taken_out = operations(desk, me)[-1]
+        answer_of(desk, me, "update_task", task_id=second, title="d")
+    else:
+        answer_of(desk, me, "delete_task", task_id=second)
+        taken_out = operations(desk, me)[-1]
+    tie(first, third)
+    before = state(desk, me)
+    refused = undo(desk, me, taken_out)
+    assert refused.code == "CONFLICT", refused.text
+    assert f"{reference} makes a cycle" in refused.text
+    assert "by operation" not in refused.text  # none of this task is in the way
+    assert state(desk, me) == before
+    tie(first, "")
+    assert not undo(desk, me, taken_out).is_error
+
+
 def test_what_has_another_s_name_by_now_is_not_put_back(desk: AppContext, me: Principal) -> None:
     pad = answer_of(desk, me, "scratch_create", cells=[])["scratchpad"]["scratch_id"]
     named = {"name": "pay", "description": "", "schema": {"type": "object"}}

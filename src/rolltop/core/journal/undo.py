@@ -42,11 +42,12 @@ _FORGOTTEN: Final = "its text of then is no longer kept"
 class UndoConflict(Exception):
     """What was done to a thing cannot be taken back without losing what was done since."""
 
-    def __init__(self, thing: Thing, reason: str) -> None:
-        """Take the thing and the reason, a clause."""
+    def __init__(self, thing: Thing, reason: str, *, by_others: bool = False) -> None:
+        """Take the thing and the reason, a clause; `by_others` if it lies in other things."""
         super().__init__(reason)
         self.thing = thing
         self.reason = reason
+        self.by_others = by_others
 
 
 def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:

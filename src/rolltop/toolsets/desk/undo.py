@@ -161,7 +161,7 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     entry = next(entry for entry in entries if entry.thing == conflict.thing)
     later = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
     last = []
-    if conflict.reason != BLOCKED:
+    if conflict.reason != BLOCKED and not conflict.by_others:
         last = history.read_entries(tx, later, limit=1, newest_first=True)
     uri = uri_of(entry) or f"{kind} {ref}"
     by, hint = "", "desk_read shows it as it is; nothing was undone."
