@@ -175,15 +175,20 @@ def test_what_is_wrong_with_a_long_integer_has_its_place(
         Sample((' a="v"',), "<img"),
         Sample(("='", '="'), "<a"),
         Sample(("<!--", "<script>")),
+        Sample(("<![CDATA[",), "<svg>"),
     ],
 )
 def test_a_page_is_checked_in_time_by_its_length(sample: Sample) -> None:
     check_growth(lambda text: check_cell(CheckRequest("html", text)), sample)
 
 
-@pytest.mark.parametrize("language", ["c", "hpp", "cs"])
+@pytest.mark.parametrize("language", ["c", "hpp", "cs", "rb", "sh"])
 @pytest.mark.parametrize(
-    "unit", ["case ", "foreach(", "template class a<", "a?.b", "goto *", "(in ", "enum a:b ", "__a"]
+    "unit",
+    [
+        *("case ", "foreach(", "template class a<", "a?.b", "goto *", "(in ", "enum a:b ", "__a"),
+        *("def a", "def a(", "time ", "for a", "${a:$"),
+    ],
 )
 def test_gaps_of_grammars_are_filled_in_time_by_the_texts_length(language: str, unit: str) -> None:
     check_growth(lambda text: rewrite(text, language), Sample((unit,)))

@@ -79,6 +79,36 @@ def test_published_files_are_valid(language: str) -> None:
     assert not faults
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time { a; }\ntime -p for b in c; do d; done\ntime if e; then f; else g; fi\n! { h; }\n",
+        "coproc A { b; }\nfor c do d; done\necho ${e:$f:1}\n",
+        "if a; then\n  b\n    > c 2>&1\nelse\n  d\nfi\n",
+        'if [ "$a" != "b c" ]; then\n  d -6 e | f -v "g"\nelif h; then\n  i\nelse\n  j\nfi\n',
+        "((a $op b)) && (( $a ${op} -1 )) || ((a $condition))\necho $(( a $op b $op2 3 ))\n",
+        "x=${(f)y}\ndiff =(a) =(b)\necho ${(j. .)z[1,2]}\n",
+        "cat <<E\nelse\nelse\nE\nif a; then\n  if b; then c; else d; fi\nelse\n  e\nfi\n",
+    ],
+)
+def test_shell_that_grammars_do_not_have_is_valid(text: str) -> None:
+    assert check_cell(CheckRequest("sh", text)).errors == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x=${(f)y}\nif a; then\n  b\n", 2),
+        ("#!/bin/bash\nx=${(f)y}\n", 2),
+        ("((a $op b))\nif a; then\n  b\n", 2),
+        ("((a $op b) $op\n", 1),
+        ("if a; then\n  b\nelse\n  c\nelse\n  d\nfi\n", 5),
+    ],
+)
+def test_mistakes_beside_them_are_found(text: str, line: int) -> None:
+    assert [one.line for one in check_cell(CheckRequest("sh", text)).errors] == [line]
+
+
 @pytest.mark.parametrize("language", ["c", "h", "cpp"])
 def test_what_else_a_machine_does_makes_no_file_invalid(
     monkeypatch: pytest.MonkeyPatch, language: str

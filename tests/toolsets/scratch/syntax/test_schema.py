@@ -109,6 +109,44 @@ def test_a_missing_reference_is_a_warning_and_the_rest_counts(reference: str) ->
     assert result.details["schema"]["missing"] == [reference]
 
 
+@pytest.mark.parametrize("name", ["default", "const", "enum", "examples", "properties"])
+@pytest.mark.parametrize("among", ["properties", "$defs", "patternProperties"])
+def test_names_in_a_schema_may_be_those_of_keywords(among: str, name: str) -> None:
+    missing = {among: {name: {"$ref": "scratchpad://schemas/gone"}}}
+    schema = {**missing, "required": ["b"], "$ref": f"#/{among}/{name}"}
+    result = checked('{"a": 1}', schema)
+    assert [one.details["keyword"] for one in result.errors] == ["required"]
+    assert result.details["schema"]["missing"] == ["scratchpad://schemas/gone"]
+    registry = {"scratchpad://schemas/two%20words": {"type": "string"}}
+    named = {"properties": {name: {"$ref": "scratchpad://schemas/two words"}}}
+    assert not checked(f'{{"{name}": 1}}', named, registry).valid
+    with pytest.raises(InvalidArgument):
+        check_schema({among: {name: {"pattern": "(a"}}})
+
+
+@pytest.mark.parametrize("keyword", ["default", "examples", "const", "enum"])
+def test_data_in_a_schema_is_no_schema(keyword: str) -> None:
+    data = {"$ref": "scratchpad://schemas/gone", "pattern": "("}
+    schema = {keyword: [data] if keyword in {"enum", "examples"} else data}
+    check_schema(schema)
+    content = '{"$ref": "scratchpad://schemas/gone", "pattern": "("}'
+    result = checked(content, schema)
+    assert result.valid
+    assert result.details["schema"]["missing"] == []
+
+
+@pytest.mark.parametrize(
+    "dialect",
+    ["https://json-schema.org/draft-04/schema#", "https://json-schema.org/draft-07/schema",
+     "http://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft/2019-09/schema#"],
+)  # fmt: skip
+def test_a_dialect_is_known_by_http_and_by_https(dialect: str) -> None:
+    schema = {"$schema": dialect, "type": "integer", "properties": {"$schema": {"const": dialect}}}
+    check_schema(schema)
+    assert checked("1", schema).valid
+    assert not checked('"1"', "scratchpad://schemas/a", {"scratchpad://schemas/a": schema}).valid
+
+
 def test_where_the_whole_schema_is_missing_none_is_performed() -> None:
     result = checked("1", "scratchpad://schemas/gone")
     assert result.valid

@@ -28,6 +28,11 @@ _PR_SET_PDEATHSIG: Final = 1
 # arena, 1 GiB by default, would be all that the check may have.
 _ENVIRONMENT: Final = {"RUST_MIN_STACK": str(64 << 20), "MIMALLOC_ARENA_RESERVE": str(64 << 10)}
 # Without any, Go's programs keep no counts of their use for its makers.
+_OF_ZSH: Final = " a zsh feature"
+_NO_OPERATOR: Final = "not a valid arithmetic operator: `$"
+_VARIABLE_OPERATOR: Final = re.compile(r"(\$(?:\w+|\{\w+\}))[ \t]*([)\]&|?:,<>=*/%+-])?")
+_MAX_OPERATORS: Final = 50
+_BRANCH: Final = re.compile(r"([ \t]*)(if|elif|else|fi)\b")
 _HOMES: Final = frozenset({"HOME", "XDG_CONFIG_HOME", "APPDATA"})
 _OXLINT: Final = ("--format=json", "--threads=1", "--allow=all", "--no-ignore",
                   "--disable-nested-config")  # fmt: skip
@@ -38,8 +43,11 @@ _CODE: Final = re.compile(
     r"\)\s*(?::\s*[^;{}()<\s][^;{}()<]*)?\{|^\s*(?:return|if|for|while|throw)\b|\bconst\s+\w+\s*[;,]",
     re.MULTILINE,
 )
+# What makes a script a module where it holds no import or export.
+_MODULE_ONLY: Final = re.compile(r"\bfor\s+await\b|\busing\s+\w")
+_AS_MODULE: Final = "\nexport {}\n"
 _DECLARES: Final = re.compile(r"^(?:export|declare)\b", re.MULTILINE)
-_PACKAGE_CLAUSE: Final = re.compile(r"(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*package\b")
+_PACKAGE_CLAUSE: Final = re.compile(r"\ufeff?(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*package\b")
 
 
 def check_script(content: str, language: str) -> SyntaxResult:
@@ -48,6 +56,8 @@ def check_script(content: str, language: str) -> SyntaxResult:
     if program is None:
         return SyntaxResult(unchecked="oxlint, which checks this language, is not to be had here")
     found = _oxlint(program, content, language)
+    if found and _MODULE_ONLY.search(content):
+        found = _oxlint(program, content + _AS_MODULE, language) and found
     if found and language == "ts" and _DECLARES.search(content) and not _CODE.search(content):
         found = _oxlint(program, content, "d.ts")
     if found is None:
@@ -83,16 +93,57 @@ def _oxlint(program: str, content: str, suffix: str) -> list[Diagnostic] | None:
 
 
 def check_shell(content: str, language: str) -> SyntaxResult:
-    """Shell by shfmt, as bash: what other shells write differently it reads by their first line."""
+    """Shell by shfmt, as bash: what other shells write differently it reads by their first line.
+
+    Without one it is zsh's if shfmt says so.
+    """
     program = find_program("shfmt-py", "shfmt")
     if program is None:
         return tree_sitter_check.check(content, language)
-    found = _parse_listing([program, "-ln=bash", "-l"], content)
+    found = _parse_bash(program, content)
     if found and content.startswith("#!"):
         found = _parse_listing([program, "-ln=auto", "-l"], content) and found
+    elif found and _OF_ZSH in found[0].message:
+        found = _parse_listing([program, "-ln=zsh", "-l"], content)
     if found is None:
         return tree_sitter_check.check(content, language)
-    return SyntaxResult(found or tree_sitter_check.find_faults(content, language))
+    return SyntaxResult(found or _repeated_else(content, language))
+
+
+def _parse_bash(program: str, content: str) -> list[Diagnostic] | None:
+    """Read errors of bash, which takes variables for operators (`(( a $op b ))`); shfmt does not.
+
+    Each of these is read as `+`, or `+1` where nothing follows it.
+    """
+    for _ in range(_MAX_OPERATORS):
+        found = _parse_listing([program, "-ln=bash", "-l"], content)
+        if not found or not found[0].message.startswith(_NO_OPERATOR):
+            return found
+        lines = content.split("\n")
+        start = sum(len(line) + 1 for line in lines[: found[0].line - 1]) + found[0].column - 1
+        operator = _VARIABLE_OPERATOR.match(content, start)
+        if operator is None:
+            return found
+        instead = "+1" if operator.group(2) is not None else "+"
+        name = operator.group(1)
+        content = content[:start] + instead.ljust(len(name)) + content[start + len(name) :]
+    return None
+
+
+def _repeated_else(content: str, language: str) -> list[Diagnostic]:
+    """Find the second `else` of an `if`, which shfmt takes for a command.
+
+    A grammar takes more than such for one, so that the lines have to look like it as well.
+    """
+    last, numbers = dict[str, str](), set[int]()
+    for number, line in enumerate(content.split("\n"), start=1):
+        if branch := _BRANCH.match(line):
+            indent, word = branch.groups()
+            if word == "else" == last.get(indent):
+                numbers.add(number)
+            last[indent] = word
+    faults = tree_sitter_check.find_faults(content, language) if numbers else []
+    return [one for one in faults if one.line in numbers]
 
 
 def check_go(content: str, language: str) -> SyntaxResult:

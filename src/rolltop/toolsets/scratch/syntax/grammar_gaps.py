@@ -32,6 +32,8 @@ _CPP: Final = (
     (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
 )
+_ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
+"""What stands before a method's one command in Ruby, which may have its arguments bare."""
 _REWRITINGS: Final = {
     "c": _C,
     "h": (*_C, *_CPP),
@@ -46,6 +48,13 @@ _REWRITINGS: Final = {
     ),
     "java": ((r"\bimport\s+module\b", "import"), (r"\b(sup|th)(?:er|is)(?=\s*\()", r"\1__")),
     "php": ((r"\(void\)", ""), (r"(?<=__halt_compiler\(\);).*", "")),
+    "rb": ((rf"{_ENDLESS}(?=\s+[a-z_]\w*[?!]?[ \t]+[\"'\w:@$\[])", ""),),
+    "sh": (
+        (r"\btime(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:for|while|until|if|case|select)\b))", ""),
+        (r"(?:!|\bcoproc(?:[ \t]+\w+)?)(?=[ \t]+\{[ \t\n])", ""),
+        (r"(\bfor[ \t]+\w+)[ \t]+(?=do\b)", r"\1;"),
+        (r"(\$\{\w+:)\$(?=\w)", r"\1"),
+    ),
     "rs": ((r"\bsafe\s+(?=fn\b|static\b)", ""),),
 }
 

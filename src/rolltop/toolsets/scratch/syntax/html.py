@@ -52,6 +52,7 @@ CLOSED_BY_START: Final[dict[str, frozenset[str]]] = {
 }
 _TOKEN: Final = re.compile(
     r"""<!--(?P<comment>>|->|(?:(?!--!?>).)*(?:--!?>)?)
+    |<!\[CDATA\[(?P<cdata>)
     |<(?P<declaration>[!?])[^>]*+>?
     |<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)
      (?P<attributes>(?:[\s/]++|(?:=?[^\s/<>=][^\s/>=]*+(?:\s*+=\s*+
@@ -63,7 +64,10 @@ _ATTRIBUTE: Final = re.compile(
     r"""([^\s/>=]++)(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?)?""", re.DOTALL
 )
 _IMPLIED: Final = _words("html head body")  # their start tags may be left out
-_FOREIGN_ELEMENTS: Final = frozenset({"svg", "math"})
+_FOREIGN_ELEMENTS: Final = ("svg", "math")
+_HTML_WITHIN: Final = ("foreignobject", "annotation-xml")
+"""Elements of SVG and MathML that hold HTML again."""
+_SCRIPT_PART: Final = re.compile(r"<!--(?:-?>)?|-->|<(/?)script(?=[\s/>])", re.IGNORECASE)
 
 
 class _TagReader:
@@ -75,7 +79,6 @@ class _TagReader:
         self.warnings: list[tuple[int, str, str]] = []
         self.opened: list[tuple[str, int]] = []
         self.count = Counter[str]()
-        self.foreign = 0
         self.swallowed = False
 
     def read(self) -> None:
@@ -85,6 +88,8 @@ class _TagReader:
             at = token.end()
             if token.group("comment") is not None:
                 self._comment(token)
+            elif token.group("cdata") is not None:
+                at = self._after_cdata(token)
             elif token.group("declaration") is None:
                 at = self._tag(token)
         # What stands open because the rest was swallowed is no error of its own.
@@ -95,6 +100,19 @@ class _TagReader:
         if not token.group().endswith(("-->", "--!>", "<!-->", "<!--->")):
             self._error(token.start(), "Comment is never closed", "HTML_UNCLOSED")
             self.swallowed = True
+
+    def _after_cdata(self, token: re.Match[str]) -> int:
+        """Return the offset after a section, or after the comment that it is outside SVG."""
+        end = "]]>" if self._is_foreign() else ">"
+        found = self.content.find(end, token.end())
+        return len(self.content) if found < 0 else found + len(end)
+
+    def _is_foreign(self) -> bool:
+        """Whether SVG or MathML is open, with no HTML within."""
+        opened, within = (
+            sum(self.count[name] for name in names) for names in (_FOREIGN_ELEMENTS, _HTML_WITHIN)
+        )
+        return opened > within
 
     def _tag(self, token: re.Match[str]) -> int:
         """Open or close an element; return the offset to continue at."""
@@ -144,7 +162,7 @@ class _TagReader:
         self._imply_ends(name)
         self._attributes(token)
         closed = token.group("attributes").rstrip(" \t\r\n").endswith("/")
-        foreign = self.foreign > 0 or name in _FOREIGN_ELEMENTS
+        foreign = name in _FOREIGN_ELEMENTS or self._is_foreign()
         if (closed and foreign) or (name in VOID and not foreign):
             return token.end()
         if closed:
@@ -153,9 +171,9 @@ class _TagReader:
         self._push(name, token.start())
         if name not in RAW_TEXT or foreign:
             return token.end()
-        end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.content, token.end())
-        if end:
-            return end.start()
+        end = _raw_text_end(name, self.content, token.end())
+        if end is not None:
+            return end
         self._error(token.start(), f"<{name}> is never closed", "HTML_UNCLOSED")
         self.swallowed = True
         return len(self.content)
@@ -214,7 +232,6 @@ class _TagReader:
     def _push(self, name: str, at: int) -> None:
         self.opened.append((name, at))
         self.count[name] += 1
-        self.foreign += name in _FOREIGN_ELEMENTS
 
     def _pop(self) -> None:
         """Close the innermost element without an end tag."""
@@ -225,11 +242,32 @@ class _TagReader:
 
     def _forget(self, name: str) -> None:
         self.count[name] -= 1
-        self.foreign -= name in _FOREIGN_ELEMENTS
 
     def _error(self, at: int, message: str, code: str) -> None:
         """Report an error; of two at one offset the first says more."""
         self.errors.setdefault(at, (message, code))
+
+
+def _raw_text_end(name: str, content: str, start: int) -> int | None:
+    """Find the end tag of an element whose text has no tags.
+
+    The end tag of a script that a comment within a script holds is not that of the outer one.
+    """
+    if name != "script":
+        end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(content, start)
+        return end and end.start()
+    in_comment = is_nested = False
+    for part in _SCRIPT_PART.finditer(content, start):
+        if part.group(1) is None:
+            in_comment = not part.group().endswith(">")
+            is_nested = is_nested and in_comment
+        elif not part.group(1):
+            is_nested = in_comment
+        elif not is_nested:
+            return part.start()
+        else:
+            is_nested = False
+    return None
 
 
 def check(content: str, _language: str) -> SyntaxResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import islice
@@ -21,6 +21,13 @@ import jsonschema_rs
 from .json_text import is_array, is_object
 from .results import MAX_DIAGNOSTICS, DataDocument, Diagnostic, LineColumn, Path, schema_not_applied
 
+DIALECTS: Final = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+)
 REGISTRY_ADDRESS: Final = "scratchpad://schemas/"
 _UNRESOLVED: Final = re.compile(
     r"(?:Pointer|Anchor) '(?P<fragment>.*?)' does not exist|Invalid URI reference '(?P<bad>.*?)'"
@@ -34,7 +41,11 @@ _VIOLATION: Final = "SCHEMA_VIOLATION"
 _UNDECIDED: Final = "SCHEMA_PATTERN_UNDECIDED"
 _NOT_APPLIED: Final = "SCHEMA_NOT_APPLIED"
 _NO_POSITION: Final = "The document does not fit the schema; it is nested too deeply to say where"
-DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
+_DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
+_SCHEMAS_BY_NAME: Final = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+)
+"""Keywords whose value holds schemas under names of any kind, those of keywords too."""
 _ADDITIONAL: Final = "additionalProperties"
 _MAX_MESSAGE_LENGTH: Final = 120
 
@@ -267,8 +278,27 @@ def _schemas_by_id(schemas: Iterable[Any]) -> dict[str, Any]:
     }
 
 
+def parts_of(schema: Mapping[Any, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the values of a schema in which schemas may stand, each with the steps to it."""
+    for key, value in schema.items():
+        if key in _SCHEMAS_BY_NAME and is_object(value):
+            yield from (((key, name), one) for name, one in value.items())
+        elif key not in _DATA_KEYWORDS:
+            yield (key,), value
+
+
+def dialect_of(given: str) -> str:
+    """Return the address of a dialect that is written with http for https or the other way round.
+
+    Any other is returned as it is.
+    """
+    bare = given.rstrip("#").partition("://")[2]
+    own = next((one for one in DIALECTS if one.partition("://")[2] == bare), given)
+    return given if given.startswith(own) else own
+
+
 def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
-    """Copy a schema without the references in `taken`, and escape the URIs of the registry."""
+    """Copy a schema without the references in `taken`, with its addresses as they are known."""
     if is_array(schema):
         return [_without(one, taken) for one in schema]
     if not is_object(schema):
@@ -278,8 +308,12 @@ def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
         if key == "$ref" and isinstance(value, str):
             if _address(value) not in taken:
                 copy[key] = _address(value)
+        elif key == "$schema" and isinstance(value, str):
+            copy[key] = dialect_of(value)
+        elif key in _SCHEMAS_BY_NAME and is_object(value):
+            copy[key] = {name: _without(one, taken) for name, one in value.items()}
         else:
-            copy[key] = value if key in DATA_KEYWORDS else _without(value, taken)
+            copy[key] = value if key in _DATA_KEYWORDS else _without(value, taken)
     return copy
 
 
@@ -295,7 +329,7 @@ def _references(schema: Any) -> set[str]:  # noqa: ANN401  # any JSON
             reference = one.get("$ref")
             if isinstance(reference, str):
                 found.add(_address(reference))
-            pending.extend(value for key, value in one.items() if key not in DATA_KEYWORDS)
+            pending.extend(part for _, part in parts_of(one))
     return found
 
 

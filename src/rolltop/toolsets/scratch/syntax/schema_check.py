@@ -10,15 +10,8 @@ import jsonschema_rs
 from rolltop.core.errors import InvalidArgument
 
 from .json_text import is_array, is_object
-from .schema import DATA_KEYWORDS, PATTERNS, message_of, pointer
+from .schema import DIALECTS, PATTERNS, dialect_of, message_of, parts_of, pointer
 
-DIALECTS: Final = (
-    "https://json-schema.org/draft/2020-12/schema",
-    "https://json-schema.org/draft/2019-09/schema",
-    "http://json-schema.org/draft-07/schema",
-    "http://json-schema.org/draft-06/schema",
-    "http://json-schema.org/draft-04/schema",
-)
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
 _MAX_REASON_LENGTH: Final = 300
@@ -37,7 +30,7 @@ def check_schema(schema: object) -> None:
     _check_size(schema)
     if is_object(schema):
         _check_dialect(schema)
-    judged: Any = schema
+    judged: Any = _in_known_dialect(schema)
     try:
         jsonschema_rs.meta.validate(judged)
     except jsonschema_rs.ValidationError as error:
@@ -60,8 +53,8 @@ def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, 
             yield (*above, key), value
         elif key == "patternProperties" and is_object(value):
             yield from (((*above, key, one), one) for one in value if isinstance(one, str))
-        if key not in DATA_KEYWORDS:
-            yield from _patterns(value, (*above, key))
+    for steps, part in parts_of(schema):
+        yield from _patterns(part, (*above, *steps))
 
 
 def _check_pattern(path: tuple[object, ...], pattern: str) -> None:
@@ -72,9 +65,17 @@ def _check_pattern(path: tuple[object, ...], pattern: str) -> None:
         raise _invalid(reason, pointer(path)) from None
 
 
+def _in_known_dialect(schema: object) -> object:
+    if is_object(schema) and isinstance(dialect := schema.get("$schema"), str):
+        return {**schema, "$schema": dialect_of(dialect)}
+    return schema
+
+
 def _check_dialect(schema: dict[Any, Any]) -> None:
     dialect = schema.get("$schema")
-    if dialect is None or (isinstance(dialect, str) and dialect.rstrip("#") in DIALECTS):
+    if dialect is None or (
+        isinstance(dialect, str) and dialect_of(dialect).rstrip("#") in DIALECTS
+    ):
         return
     allowed = ", ".join(DIALECTS)
     raise _invalid(f"Unknown dialect {str(dialect)[:80]!r}; known are {allowed}", "/$schema")
