@@ -278,6 +278,15 @@ def test_files_that_are_missing_are_told(filled: Shell, tmp_path: Path) -> None:
     assert "refers to" in done.out
 
 
+def test_notes_that_an_export_has_not_are_told(filled: Shell, tmp_path: Path) -> None:
+    filled.set("SIMPLENOTE_USERNAME", "ada@example.org")
+    filled.set("SIMPLENOTE_TOKEN", "walrus")
+    done = filled("export", str(tmp_path / "out"))
+    assert done.code == 0
+    assert done.out.startswith("Wrote 0 notes, 2 tasks, 1 pad to ")
+    assert "or of none, that are not in it: 1." in done.out
+
+
 def test_a_history_without_its_note_is_told(filled: Shell, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (note,) = call(filled, "note_list")["items"]

@@ -53,6 +53,7 @@ _FORMAT: Final = "rolltop desk"
 _VERSION: Final = 1
 _NOTES, _TASKS, _PADS = "notes", "tasks", "pads"
 _LINKS: Final = "links"
+_ELSEWHERE: Final = "notes_elsewhere"
 _TRASH: Final = "trash"
 _HISTORY: Final = "history"
 _ERASED: Final = "deleted"
@@ -137,6 +138,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         }
         listed = ", ".join(f"{count} {names[kind]}" for kind, count in counts.items())
         yield f"Wrote {listed} to {answer['directory']}."
+        if left := answer.get(_ELSEWHERE):
+            yield f"Notes of other Simplenote accounts, or of none, that are not in it: {left}."
         return
     for kind, count in counts.items():
         told = ", ".join(f"{number} {_OUTCOMES[name]}" for name, number in count.items() if number)
@@ -173,7 +176,8 @@ def _write_desk(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> dic
     plain_files.write_file(
         path / _MANIFEST, f"{json.dumps(manifest, ensure_ascii=False, indent=2)}\n".encode()
     )
-    return counts
+    elsewhere = portable_notes.count_elsewhere(tx, settings)
+    return counts | ({_ELSEWHERE: elsewhere} if elsewhere else {})
 
 
 def _write_notes(tx: Tx, settings: Settings, path: Path, bar: ProgressBar) -> int:

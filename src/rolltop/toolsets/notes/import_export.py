@@ -84,6 +84,12 @@ def read_notes(tx: Tx, settings: Settings, *, with_history: bool = False) -> Ite
         last = batch[-1].id
 
 
+def count_elsewhere(tx: Tx, settings: Settings) -> int:
+    """Count the caller's notes that `read_notes` leaves out: of other accounts, or of none."""
+    notebook, _account = notebooks.open_notebook(tx, settings)
+    return notebook.count_elsewhere()
+
+
 def read_erased(tx: Tx, settings: Settings) -> Iterator[NoteHistory]:
     """Yield what is kept of the caller's notes that were deleted for good, by id."""
     notebook, _account = notebooks.open_notebook(tx, settings)

@@ -124,6 +124,12 @@ class Notebook:
         counted = select(func.count()).select_from(notes).where(*conditions)
         return int(self.tx.execute(counted).scalar_one())
 
+    def count_elsewhere(self) -> int:
+        """Count the owner's notes of other accounts, the local ones among them."""
+        others = (_n.user_id == self.tx.scope.user_id, _n.account != self.account)
+        counted = select(func.count()).select_from(notes).where(*others)
+        return int(self.tx.execute(counted).scalar_one())
+
     def count_tagged(self, tag: str) -> int:
         """Count the notes outside the trash with a tag, given in lower case."""
         is_tagged = and_(
