@@ -22,7 +22,6 @@ from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes
 from rolltop.toolsets.retrieval.index.vectors import Vectors, key_of, pack_vectors
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked import Meaning, RankedTree, search
-from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN
 from rolltop.workspace import Roots
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from benchmarks.retrieval_trees import Question, QuestionTree
     from rolltop.core.embedding import Embedder
     from rolltop.toolsets.retrieval.models import RankedResult
-    from rolltop.toolsets.retrieval.ranked.bm25f import Weights
     from rolltop.workspace import FileStat
 
 _T = TypeVar("_T")
@@ -112,9 +110,7 @@ class Ours:
         vectors = {self._root.name: self._vectors}
         return Meaning(embedder.version, lambda: embedder.embed([text])[0], vectors)
 
-    def search(
-        self, text: str, weights: Weights = CHOSEN, meaning: Meaning | None = None
-    ) -> list[RankedResult]:
+    def search(self, text: str, meaning: Meaning | None = None) -> list[RankedResult]:
         """Return the best places."""
         tree = RankedTree(
             self._roots,
@@ -127,9 +123,7 @@ class Ours:
                 {t: set() for t in texts}, dict.fromkeys(texts, 0.0), 0
             ),
         )
-        return search(
-            [tree], text, limit=LIMIT, deadline=inf, weights=weights, meaning=meaning
-        ).places
+        return search([tree], text, limit=LIMIT, deadline=inf, meaning=meaning).places
 
     def _build(self) -> None:
         """Index every file: each has to be stable first."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from rolltop.toolsets.desk.models import JsonObject
 
 PAGE_SIZE: Final = 50
-MAX_WAIT: Final = 50
-"""Seconds that desk_changes waits."""
 _POLL_INTERVAL: Final = 1.0
 _MAX_DIGITS: Final = 18  # of a number that both databases hold
 _SHORT_OPERATION: Final = 8  # hexadecimal digits

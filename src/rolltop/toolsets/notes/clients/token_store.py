@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
-from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from rolltop.core.db.backup import unfinished_file
 from rolltop.core.errors import Unavailable
 from rolltop.core.lazy_imports import lazy
 
@@ -59,7 +56,7 @@ class TokenStore:
     def _write(self, kept: dict[str, str]) -> None:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _atomic_replacement(self._file) as path:
+            with unfinished_file(self._file) as path:
                 path.write_text(json.dumps(kept))
         except OSError:
             raise self._storage_error("written") from None
@@ -84,16 +81,3 @@ def _write_keyring(name: str, token: str) -> bool:
         return keyring.get_password(_SERVICE, name) == token
     except Exception:  # noqa: BLE001  # as above
         return False
-
-
-@contextlib.contextmanager
-def _atomic_replacement(target: Path) -> Generator[Path]:
-    """Make a new file, readable by its owner alone, that replaces the target at the end."""
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(descriptor)
-    made = Path(name)
-    try:
-        yield made
-        made.replace(target)
-    finally:
-        made.unlink(missing_ok=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import log, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize_parts
-from rolltop.core.fulltext.bm25 import is_prefix_term
+from rolltop.core.fulltext.bm25 import TermStatistics, is_prefix_term
 from rolltop.toolsets.retrieval.index.chunk_index import (
     fields_of,
     path_stem,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     _Places = dict[str, list[int]]
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """Weights of fields, chunks and files (docs/decisions/0025 says what each was chosen on).
 
     Of a file: its chunks add to each other, `file_mates` times the sum, each next best by
@@ -51,7 +51,7 @@ class Weights(NamedTuple):
     depth: float = 0.95
 
 
-CHOSEN: Final = Weights()
+WEIGHTS: Final = _Weights()
 
 # Typical words per field: constants, so that other files do not influence a score.
 _LENGTHS: Final = (3, 10, 150)
@@ -66,27 +66,13 @@ _MIN_BEGINNING: Final = 4
 _NEAR: Final = 4
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """The number of chunks, and of chunks with each term."""
-
-    chunks: int
-    counts: Mapping[str, int]
-
-    def idf(self, term: str) -> float:
-        """Compute the inverse document frequency of a term, above 0."""
-        having = min(self.counts.get(term, 0), self.chunks)
-        return log(1 + (self.chunks - having + 0.5) / (having + 0.5))
-
-    @staticmethod
-    def total(statistics: Iterable[Statistics]) -> Statistics:
-        """Add up statistics."""
-        chunks, counts = 0, dict[str, int]()
-        for one in statistics:
-            chunks += one.chunks
-            for term, count in one.counts.items():
-                counts[term] = counts.get(term, 0) + count
-        return Statistics(chunks, counts)
+def add_statistics(statistics: Iterable[TermStatistics]) -> TermStatistics:
+    """Add up statistics of chunks."""
+    chunks, counts = 0, Counter[str]()
+    for one in statistics:
+        chunks += one.parts
+        counts.update(one.occurrences)
+    return TermStatistics(chunks, 0.0, counts)
 
 
 class Score(NamedTuple):
@@ -99,11 +85,8 @@ class Score(NamedTuple):
 class Scorer:
     """Scores chunks for a query."""
 
-    def __init__(
-        self, query: ParsedQuery, statistics: Statistics, weights: Weights = CHOSEN
-    ) -> None:
+    def __init__(self, query: ParsedQuery, statistics: TermStatistics) -> None:
         self._query: Final = query
-        self._weights: Final = weights
         self._idf: Final = {term: statistics.idf(term) for term in query.terms}
         self._beginnings: Final = [term for term in query.terms if is_prefix_term(term)]
         self._most: Final = sum(self._idf.values()) or 1.0
@@ -118,17 +101,17 @@ class Scorer:
 
         `own` is the chunk's own text; `is_first` marks the first chunk of its file.
         """
-        query, weights = self._query, self._weights
+        query = self._query
         fields = [field.split() for field in fields_of(path, chunk, own)]
         name, place, body = map(self._find_terms, fields)
         # The context of a chunk: its file's path and the names of its enclosing scopes.
         in_path = self._find_terms(path_words(path).split()) if place else place
         lowered = path.lower()
-        phrase = weights.phrase * (query.phrase in own.lower())
+        phrase = WEIGHTS.phrase * (query.phrase in own.lower())
         whole_name = self._whole_name(chunk)
         file = 0.0
         if any(ends_in(lowered, one) for one in query.files):
-            file = weights.file * (1.0 if is_first else 0.4)
+            file = WEIGHTS.file * (1.0 if is_first else 0.4)
         why = [
             kind
             for kind, found in (
@@ -151,12 +134,12 @@ class Scorer:
         if not found:
             return 0.0
         short = min(1.0, _SHORT_QUERY / max(1, self._query.count))
-        score = self._weights.stem * short * len(found) / len(words)
+        score = WEIGHTS.stem * short * len(found) / len(words)
         if len(found) == len(words):
             terms = sorted(set(found.values()))
             told = sum(self._idf[term] for term in terms) / self._most
             # A term tells little by itself where a folder around everything has it in its name.
-            score += self._weights.whole_stem * sqrt(max(told, len(terms) / len(self._idf)))
+            score += WEIGHTS.whole_stem * sqrt(max(told, len(terms) / len(self._idf)))
         return score
 
     def _term_like(self, word: str) -> str | None:
@@ -184,17 +167,16 @@ class Scorer:
 
     def _bm25f(self, fields: Sequence[_Places], lengths: Sequence[int]) -> float:
         """Compute BM25F (Robertson and Zaragoza 2009) as a share of its maximum."""
-        weights = self._weights
         often: dict[str, float] = {}
         for weight, places, length, middling in zip(
-            weights[:3], fields, lengths, _LENGTHS, strict=True
+            WEIGHTS[:3], fields, lengths, _LENGTHS, strict=True
         ):
-            share = weight / (1 - weights.length + weights.length * length / middling)
+            share = weight / (1 - WEIGHTS.length + WEIGHTS.length * length / middling)
             for term, at in places.items():
                 often[term] = often.get(term, 0.0) + share * len(at)
         return (
             sum(
-                idf * often[term] / (weights.saturation + often[term])
+                idf * often[term] / (WEIGHTS.saturation + often[term])
                 for term, idf in self._idf.items()
                 if term in often
             )
@@ -206,7 +188,7 @@ class Scorer:
         name = plain_name(chunk.name)
         within = plain_name(chunk.scope.rpartition(" ")[2])
         found = next((one for one in (within + name, name) if one in self._query.names), "")
-        return self._weights.named * len(found) / self._query.length
+        return WEIGHTS.named * len(found) / self._query.length
 
     def _nearness(self, name: _Places, body: _Places, start: int) -> float:
         """Score terms adjacent in the query that are close here.
@@ -222,7 +204,7 @@ class Scorer:
             for first, second, worth in self._pairs
             if first in places and second in places and _meet(places[first], places[second])
         )
-        return self._weights.near * total / self._most_near
+        return WEIGHTS.near * total / self._most_near
 
 
 def ends_in(path: str, name: str) -> bool:

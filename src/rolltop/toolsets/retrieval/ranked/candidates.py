@@ -16,7 +16,7 @@ from math import log
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolltop.core.fulltext.bm25 import is_prefix_term
+from rolltop.core.fulltext.bm25 import TermStatistics, is_prefix_term
 from rolltop.toolsets.retrieval.index.chunk_index import (
     NAME,
     ChunkIndex,
@@ -34,7 +34,7 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
 from rolltop.toolsets.retrieval.models import TermFiles
-from rolltop.toolsets.retrieval.ranked.bm25f import Statistics, ends_in
+from rolltop.toolsets.retrieval.ranked.bm25f import add_statistics, ends_in
 from rolltop.toolsets.retrieval.ranked.file_kinds import find_kinds
 from rolltop.toolsets.retrieval.store import Connection, Stamp
 from rolltop.workspace import FileStat, Root, Roots
@@ -91,7 +91,7 @@ class Candidates(NamedTuple):
     """
 
     chunks: list[Candidate]
-    statistics: Statistics
+    statistics: TermStatistics
     named: Mapping[str, int]
     unread: int
     lacking: int
@@ -102,12 +102,12 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
     if not query.terms:
         return _find_phrase(tree, query, deadline)
     named = _find_named(tree, query)
-    statistics: list[Statistics] = []
+    statistics: list[TermStatistics] = []
     found: list[_Found] = []
     with tree.state.compare(tree.entries, tree.index) as (stale, db):
         if db is not None:
             counts = _count_terms(db, query)
-            statistics.append(Statistics(count_chunks(db), counts))
+            statistics.append(TermStatistics(count_chunks(db), 0.0, counts))
             found += _select(
                 db, query, counts, lambda file: _if_chosen(tree, tree.state.entry(file))
             )
@@ -119,12 +119,12 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
         by_id = dict(zip(ids, (one.entry for one in live.files), strict=False))
         with index_in_memory(one.file for one in live.files) as db:
             counts = _count_terms(db, query)
-            statistics.append(live.statistics or Statistics(count_chunks(db), counts))
+            statistics.append(live.statistics or TermStatistics(count_chunks(db), 0.0, counts))
             found += _select(db, query, counts, lambda file: _if_chosen(tree, by_id.get(file)))
             found += _first_of(db, {one: file for file, one in by_id.items() if one in named})
     return Candidates(
         list(_read(tree, found, {one.entry: one.text for one in live.files})),
-        Statistics.total(statistics),
+        add_statistics(statistics),
         {entry.relative: steps for entry, steps in named.items()},
         live.unread,
         live.lacking,
@@ -235,7 +235,7 @@ class _Live(NamedTuple):
     """Files read for this search; `statistics` if they represent only a sample."""
 
     files: list[_LiveFile]
-    statistics: Statistics | None
+    statistics: TermStatistics | None
     unread: int
     lacking: int
 
@@ -261,7 +261,8 @@ def _read_stale(
             term_files.left,
             len(wanted),
         )
-        statistics = Statistics(lacking, {term: round(n) for term, n in term_files.counts.items()})
+        counts = {term: round(n) for term, n in term_files.counts.items()}
+        statistics = TermStatistics(lacking, 0.0, counts)
     files: dict[FileStat, _LiveFile] = {}
     answers = False
     for number, entry in enumerate(
@@ -329,7 +330,7 @@ def _find_phrase(tree: RankedTree, query: ParsedQuery, deadline: float) -> Candi
         candidates = (Candidate(path, one, one.own(text), not at, kinds) for at, one in found)
         chunks += (one for one in candidates if query.phrase in one.own.lower())
         unread -= 1
-    return Candidates(chunks[:MAX_CANDIDATES], Statistics(0, {}), {}, unread, 0)
+    return Candidates(chunks[:MAX_CANDIDATES], TermStatistics(0, 0.0, {}), {}, unread, 0)
 
 
 @dataclass(frozen=True)

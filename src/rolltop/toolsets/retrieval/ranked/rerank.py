@@ -14,7 +14,7 @@ from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.toolsets.retrieval.index.chunk_index import plain_name
 from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, key_of, text_to_embed
 from rolltop.toolsets.retrieval.models import RankedResult
-from rolltop.toolsets.retrieval.ranked.bm25f import CHOSEN, Scorer, Statistics
+from rolltop.toolsets.retrieval.ranked.bm25f import WEIGHTS, Scorer, add_statistics
 from rolltop.toolsets.retrieval.ranked.candidates import MAX_CANDIDATES, find_candidates
 from rolltop.toolsets.retrieval.ranked.file_kinds import (
     DOCUMENT,
@@ -24,7 +24,7 @@ from rolltop.toolsets.retrieval.ranked.file_kinds import (
 from rolltop.toolsets.retrieval.ranked.snippets import snippet
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.ranked.bm25f import Score, Weights
+    from rolltop.toolsets.retrieval.ranked.bm25f import Score
     from rolltop.toolsets.retrieval.ranked.candidates import Candidate, Candidates, RankedTree
 
 
@@ -85,7 +85,6 @@ def search(
     *,
     limit: int,
     deadline: float,
-    weights: Weights = CHOSEN,
     meaning: Meaning | None = None,
 ) -> Ranking:
     """Find the first `limit` results, best first, at most `MAX_RESULTS`; no text makes it fail.
@@ -99,10 +98,10 @@ def search(
         Unusable: an index on disk cannot be read.
     """
     query = ParsedQuery.of(text)
-    ranking = _search(trees, query, limit, deadline, weights, meaning)
+    ranking = _search(trees, query, limit, deadline, meaning)
     while not ranking.places and query.terms and (others := query.others):
         query = ParsedQuery.of(others)
-        ranking = _search(trees, query, limit, deadline, weights, meaning)
+        ranking = _search(trees, query, limit, deadline, meaning)
     return ranking
 
 
@@ -111,19 +110,18 @@ def _search(
     query: ParsedQuery,
     limit: int,
     deadline: float,
-    weights: Weights,
     meaning: Meaning | None,
 ) -> Ranking:
     if not query.phrase:
         return Ranking([])
     found = [find_candidates(tree, query, deadline) for tree in trees]
-    scorer = Scorer(query, Statistics.total(one.statistics for one in found), weights)
+    scorer = Scorer(query, add_statistics(one.statistics for one in found))
     places: list[tuple[tuple[object, ...], RankedResult]] = []
     kinds = wanted_kinds(query.terms)
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
         # What is looked for in a root of documents are documents.
         wanted = kinds | {DOCUMENT} if tree.root.name == _DOCUMENTS_ROOT else kinds
-        for candidate, value, why in _rerank(one, scorer, weights, wanted, query.terms):
+        for candidate, value, why in _rerank(one, scorer, wanted, query.terms):
             path, chunk, own = candidate[:3]
             place = RankedResult(
                 tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
@@ -161,7 +159,6 @@ def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:
 def _rerank(
     found: Candidates,
     scorer: Scorer,
-    weights: Weights,
     wanted: frozenset[str],
     terms: Sequence[str],
 ) -> Iterator[tuple[Candidate, float, tuple[str, ...]]]:
@@ -178,11 +175,11 @@ def _rerank(
     superseded = find_superseded(by_file, terms)
     for path, scored in by_file.items():
         scored.sort(key=lambda pair: (-pair[1].value, pair[0].chunk.line))
-        mates = sum(score.value * weights.mates_decay**at for at, (_, score) in enumerate(scored))
-        file = weights.file_mates * mates + scorer.score_stem(path)
-        factor = weights.depth ** path.count("/")
+        mates = sum(score.value * WEIGHTS.mates_decay**at for at, (_, score) in enumerate(scored))
+        file = WEIGHTS.file_mates * mates + scorer.score_stem(path)
+        factor = WEIGHTS.depth ** path.count("/")
         for is_aside in (scored[0][0].kinds - wanted, path in superseded):
-            factor *= weights.aside if is_aside else 1
+            factor *= WEIGHTS.aside if is_aside else 1
         for at, (candidate, score) in enumerate(scored):
             ahead = 0.0 if at else _AHEAD * found.named.get(path, 0)
             yield candidate, round((score.value + file) * factor + ahead, 4), score.why
