@@ -265,7 +265,7 @@ class Parameters:
             if value == "" and optional and name not in self._tool.blank_values:
                 continue
             try:
-                arguments[name] = reader.read(value, declared[name])
+                arguments[name] = _read_id(name, reader.read(value, declared[name]))
             except _Unreadable as failure:
                 fault = self._tool.argument_errors.get(name)
                 code = fault.code if fault and VALUE in fault.when else None
@@ -465,11 +465,29 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+_ADDRESS: Final = re.compile(r"rolltop://([a-z]+)/([\w.~-]+)")
+_ADDRESSED: Mapping[str, str] = {
+    "id": "note",
+    "scratch_id": "pad",
+    **dict.fromkeys(("cell_id", "cell_ids"), "cell"),
+    **dict.fromkeys(("task_id", "parent_id", "blocked_by"), "task"),
+}
+"""Parameters for ids, with the kind of things whose address is taken for its id."""
 _JSON_BEGINS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("integer", "number"), frozenset("-0123456789")),
     "array": frozenset("["),
     "object": frozenset("{"),
 }
+
+
+def _read_id(name: str, value: Any) -> Any:  # noqa: ANN401  # a parameter's value
+    """Return the id that an address without a version or lines has, in place of it."""
+    if name not in _ADDRESSED:
+        return value
+    if isinstance(value, list):
+        return [_read_id(name, entry) for entry in cast("list[Any]", value)]
+    found = _ADDRESS.fullmatch(value.strip()) if isinstance(value, str) else None
+    return found[2] if found and found[1] == _ADDRESSED[name] else value
 
 
 def _read_number(value: float, part: JsonObject) -> float:

@@ -321,3 +321,29 @@ def test_who_changed_a_cell_made_its_pad_what_it_is(mine: Reader, clock: Clock) 
     last = made["cells"][1]["cell_id"]
     ann.call("scratch_delete_cell", scratch_id=made["scratch_id"], cell_id=last)
     assert mine.read(made["uri"]).get("by") in {None, "ann"}
+
+
+def test_tools_take_the_address_that_is_shown_or_the_start_of_an_id_for_the_id(
+    mine: Reader,
+) -> None:
+    note = mine.call("note_save", text="a")["uri"]
+    task, other = (mine.call("add_task", title=title)["data"]["uri"] for title in "ab")
+    cells = [{"language": "txt", "content": "a"}]
+    pad = mine.call("scratch_create", cells=cells)["scratchpad"]
+    cell = pad["cells"][0]["uri"]
+    for version, form in enumerate((note, note.rpartition("/")[2]), 1):
+        given = {"id": form, "local_version": version}
+        assert mine.call("note_save", **given, text=f"text {version}")["uri"] == note
+        assert mine.call("note_get", id=form)["text"] == f"text {version}"
+        assert len(mine.call("note_manage", id=form, action="history")["versions"]) == version + 1
+    for at, action in enumerate(("trash", "untrash", "restore", "trash", "delete_permanently"), 3):
+        given = {"version": 1} if action == "restore" else {}
+        done = mine.call("note_manage", id=note, action=action, local_version=at, **given)
+        assert done["uri"] == note
+    mine.call("update_task", task_id=task, blocked_by=[other], parent_id=other)
+    assert mine.call("get_task", task_id=task)["data"]["blocked_by"]
+    replaced = {"cell_id": cell, "cell": cells[0]}
+    mine.call("scratch_replace_cell", scratch_id=pad["uri"], **replaced)
+    assert mine.call("scratch_read", scratch_id=pad["uri"], cell_ids=[cell])["scratchpad"]["cells"]
+    for tool, name, uri in (("note_get", "id", task), ("get_task", "task_id", f"{task}@1")):
+        assert call_tool(mine.desk, mine.scope, tool, **{name: uri}).is_error

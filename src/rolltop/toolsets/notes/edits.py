@@ -118,12 +118,17 @@ def check_id(note_id: str) -> str:
     return require_storable(note_id, "id")
 
 
+def may_be_start(given: str) -> bool:
+    """Whether a text may be the beginning of a note's id. Raises InvalidArgument as `check_id`."""
+    return _ID_START.fullmatch(check_id(given)) is not None
+
+
 def find_id(notebook: Notebook, given: str) -> str:
     """Return the id of the note whose id is, or else alone begins with, what was given.
 
     Raises InvalidArgument for the beginning of several ids.
     """
-    if not _ID_START.fullmatch(check_id(given)):
+    if not may_be_start(given):
         return given
     found = notebook.ids_starting(given, _MAX_CANDIDATES)
     if given in found or not found:

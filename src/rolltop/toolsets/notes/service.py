@@ -123,6 +123,8 @@ class NoteService:
             patch = edits.parse_patch(operations) if request.text is None else ()
             request = replace(request, patch=patch)
         checked = edits.check_save(request)
+        if checked.id is not None:
+            checked = replace(checked, id=await self._find_id(call, checked.id))
         answer = partial(note_view.save_response, limit=call.budget)
         try:
             saved = await self._write(
@@ -150,23 +152,29 @@ class NoteService:
         if note_id is None:
             hint = "note_list answers the ids of your notes."
             raise InvalidArgument(f"id is required for {action}", hint=hint)
-        edits.check_id(note_id)
+        whole_id = await self._find_id(call, note_id)
         if action == "history":
-            return await call.read(_list_history, self._app.settings, note_id, call.cursor)
+            return await call.read(_list_history, self._app.settings, whole_id, call.cursor)
         if local_version is None:
             raise edits.version_required("note_manage")
         if action == "restore":
-            return await self._restore(call, note_id, local_version, version)
+            return await self._restore(call, whole_id, local_version, version)
         if action == "delete_permanently":
-            return await self._erase(call, note_id, local_version)
+            return await self._erase(call, whole_id, local_version)
         is_trash = action == "trash"
         saved = await self._write(
             call,
-            note_id,
-            lambda notebook: edits.plan_trash(notebook, note_id, local_version, trash=is_trash),
+            whole_id,
+            lambda notebook: edits.plan_trash(notebook, whole_id, local_version, trash=is_trash),
         )
         note, status = saved.note, "trashed" if is_trash else "untrashed"
-        return _status_response(note_id, status, note.local_version, note.server_version)
+        return _status_response(whole_id, status, note.local_version, note.server_version)
+
+    async def _find_id(self, call: CallContext, given: str) -> str:
+        """Return the id of the note that is meant: the start of an id costs a look."""
+        if not edits.may_be_start(given):
+            return given
+        return await call.read(_find_id, self._app.settings, given)
 
     async def _manage_account(self, call: CallContext, action: Action) -> JsonObject:
         settings = self._app.settings
@@ -243,6 +251,10 @@ class NoteService:
         self._app.notify_changed(call.principal, full_address("note", note_id))
 
 
+def _find_id(tx: Tx, settings: Settings, given: str) -> str:
+    return edits.find_id(notebooks.open_notebook(tx, settings)[0], given)
+
+
 def _write_local(
     tx: Tx, settings: Settings, plan: Callable[[Notebook], Edit]
 ) -> SaveResult | Account:
@@ -287,7 +299,6 @@ def _require_account(tx: Tx, settings: Settings, action: str) -> Account:
 def _list_history(tx: Tx, settings: Settings, note_id: str, cursor: str | None) -> Page:
     """List the versions of a note, newest first. Raises NotFound."""
     notebook, _account = notebooks.open_notebook(tx, settings)
-    note_id = edits.find_id(notebook, note_id)
     note = notebook.get(note_id)
     found = notebook.list_versions(note_id)
     if note is not None:
