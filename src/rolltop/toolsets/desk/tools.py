@@ -12,7 +12,6 @@ from rolltop.core.pagination import Page
 from rolltop.core.tools import Tool
 from rolltop.toolsets.desk.models import (
     JournalAnswer,
-    JsonObject,
     LinkAnswer,
     Relation,
     ResumeAnswer,
@@ -26,15 +25,9 @@ if TYPE_CHECKING:
 SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
 
 Text = str | None
-Since = Annotated[str | None, Field(description="Exclusive: sequence number or time")]
+Since = Annotated[int | str | None, Field(description="Exclusive: sequence or time")]
 AsOf = Annotated[str | None, Field(description="As it was at this time; no files")]
-Actor = Annotated[str | None, Field(description="Client's name")]
-
-
-def _read_since(given: JsonObject) -> JsonObject:
-    """Take a sequence number as answers have it."""
-    since: Any = given.get("since")
-    return {**given, "since": str(since)} if type(since) is int else given
+Actor = Annotated[str | None, Field(description="Client")]
 
 
 async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
@@ -80,7 +73,7 @@ async def desk_history(
 ) -> Page:
     """List what was changed on the desk, newest first: by whom, how, and whether undone."""
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.list_history(call, uri, since, actor, project, tool)
+    return await service.list_history(call, uri, _text(since), actor, project, tool)
 
 
 async def desk_changes(
@@ -91,7 +84,7 @@ async def desk_changes(
 ) -> Page:
     """List every change after a sequence number, once and in order; can wait for the first."""
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.list_changes(call, since, wait_seconds, project)
+    return await service.list_changes(call, _text(since), wait_seconds, project)
 
 
 async def desk_undo(
@@ -106,7 +99,7 @@ async def desk_undo(
     All of it or nothing; an undo can be undone.
     """
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.undo(call, operation, since, actor, dry_run=dry_run)
+    return await service.undo(call, operation, _text(since), actor, dry_run=dry_run)
 
 
 async def desk_link(
@@ -119,6 +112,10 @@ async def desk_link(
     """Link two things, shown by desk_read from both; what is superseded ranks lower."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.link(call, from_, to, relation, remove=remove)
+
+
+def _text(since: int | str | None) -> str | None:
+    return None if since is None else str(since)
 
 
 TOOLS: Final = (
@@ -166,7 +163,6 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
-        adapt=_read_since,
         search_hint="journal log versions who changed what",
         view="diff",
     ),
@@ -179,7 +175,6 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
-        adapt=_read_since,
         search_hint="feed poll subscribe new",
     ),
     Tool(
@@ -188,7 +183,6 @@ TOOLS: Final = (
         "Undo",
         UndoAnswer,
         destructive=True,
-        adapt=_read_since,
         search_hint="revert take back roll back restore",
     ),
     Tool(
