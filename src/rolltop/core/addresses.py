@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
@@ -111,6 +112,16 @@ def parse_address(text: str) -> Address:
     if is_record:
         return Address(kind, root, version=version, lines=where)
     return Address(kind, "", root, path, section, version, where)
+
+
+def parse_file_address(text: str) -> Address | None:
+    """Parse the address of a file or of a section of one; None for any other text."""
+    if text.lstrip()[: len(SCHEME)].lower() != SCHEME:
+        return None
+    with suppress(InvalidArgument):
+        address = parse_address(text)
+        return None if address.kind in RECORD_KINDS else address
+    return None
 
 
 def record_address(kind: Kind, record_id: str) -> AddressText:

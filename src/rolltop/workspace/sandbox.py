@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
+from urllib.parse import unquote
 
+from rolltop.core.addresses import parse_file_address
 from rolltop.workspace.errors import (
     PathError,
     RootError,
@@ -35,6 +37,7 @@ _SIBLING_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".partial")
 ALL_ROOTS: Final = "both"
 # The root that is there without a setting.
 DEFAULT_ROOT: Final = "code"
+_FILE_URL: Final = "file:///"
 _URI_DELIMITERS: Final = frozenset("?#%")
 
 
@@ -134,7 +137,8 @@ class Roots:
         """Resolve a path to a file or directory.
 
         Without `root`, a leading root name selects that root; else the only root that has the path.
-        The reader also accepts absolute paths, and tries its working directory first.
+        The address of a file or section is a path too. The reader also accepts absolute paths and
+        file URLs, and tries its working directory first.
 
         Raises:
             PathError: PATH_EMPTY, PATH_OUT_OF_ROOT, PATH_AMBIGUOUS, FILE_NOT_FOUND or
@@ -142,7 +146,7 @@ class Roots:
             KeyError: `root` names no root.
         """
         try:
-            return self._locate(path, root, reader=reader)
+            return self._locate(_meant_path(path, root, reader=reader), root, reader=reader)
         except PathError as problem:
             if problem.code != "FILE_NOT_FOUND":
                 raise
@@ -421,6 +425,16 @@ def resolve_root(name: str, given: str | Path, base: Path) -> Path:
     except (OSError, ValueError, RuntimeError):  # RuntimeError: `~user` of nobody
         raise RootError("ROOT_NOT_FOUND", name, str(given)) from None
     return path
+
+
+def _meant_path(path: str, root: str | None, *, reader: bool) -> str:
+    """Return the path that an address or a file URL stands for, any other as it is."""
+    if reader and path[: len(_FILE_URL)].lower() == _FILE_URL:
+        return unquote(path[len(_FILE_URL) - 1 :], errors="surrogateescape")
+    address = parse_file_address(path)
+    if address is None:
+        return path
+    return address.path if root == address.root else f"{address.root}/{address.path}"
 
 
 def _real_path(path: str, target: str) -> Path:

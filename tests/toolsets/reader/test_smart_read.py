@@ -356,3 +356,40 @@ class TestErrors:
         assert error["code"] == "PATH_AMBIGUOUS"
         assert sorted(error["candidates"]) == ["one/a.md", "two/a.md"]
         assert shelf.ok("smart_read", file_path="two/a.md")["content"] == "# Two\n"
+
+
+def test_addresses_and_file_urls_are_paths(shelf: Shelf) -> None:
+    path = shelf.put("a b/ä.md", "# One\n\nfirst\n\n## Two\n\nsecond\n")
+    uri = "rolltop://file/docs/a%20b/ä.md"
+    for given in (uri, path.as_uri(), "rolltop://section/docs/a%20b/%C3%A4.md#sabcdefg"):
+        assert shelf.ok("smart_read", file_path=given)["content"] == path.read_text()
+        assert shelf.ok("list_sections", file_path=given)["count"] == 2
+        section = shelf.ok("read_section", file_path=given, section_heading="Two")
+        assert section["content"] == "## Two\n\nsecond\n"
+        plan = shelf.ok("read_plan", file_paths=[given], query="second", budget_tokens=200)
+        assert plan["sections"]
+    later = shelf.ok("smart_read", file_path=f"{uri}#L5-7")
+    assert later["content"] == "## Two\n\nsecond\n"
+    assert shelf.ok("smart_read", file_path=f"{uri}#L5-7", line_start=7)["content"] == "second\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("file:///etc/passwd", "PATH_OUT_OF_ROOT"),
+        ("file:///etc/none", "PATH_OUT_OF_ROOT"),
+        ("FILE:///%2e%2e/etc/passwd", "PATH_OUT_OF_ROOT"),
+        ("file:///a%00", "FILE_NOT_FOUND"),
+        ("rolltop://file/docs/%2E%2E/other", "PATH_OUT_OF_ROOT"),
+        ("rolltop://file/docs/.env", "FILE_NOT_FOUND"),
+    ],
+)
+def test_addresses_and_file_urls_lead_no_further_than_paths(
+    shelf: Shelf, given: str, code: str
+) -> None:
+    shelf.put(".env", "SECRET=1")
+    (shelf.folder.parent / "other").write_text("outside")
+    assert shelf.fails("smart_read", file_path=given)["code"] == code
+    assert shelf.fails("smart_read", file_path=(shelf.folder / ".env").as_uri())["code"] == (
+        "FILE_NOT_FOUND"
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
-from rolltop.core.addresses import TEMPLATES
+from rolltop.core.addresses import TEMPLATES, parse_file_address
 from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import MIN_BUDGET, Page, TextPage
@@ -46,6 +46,9 @@ async def smart_read(
     char_start: CharacterOffset = None,
 ) -> JsonObject | TextPage:
     """Read a file in full or, over 10,000 tokens, as a summary whose sentences cite their lines."""
+    address = parse_file_address(file_path)
+    if line_start is None and address is not None and address.lines is not None:
+        line_start = address.lines[0]
     has_position = line_start is not None or char_start is not None
     position = (line_start or 1, char_start or 0) if has_position else None
     return await _service(call).smart_read(

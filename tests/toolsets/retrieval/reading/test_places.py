@@ -57,6 +57,53 @@ class TestRepoLeftOut:
         for candidate in error["details"]["candidates"]:
             forest.ok(tool, path=candidate, **asked)
 
+    @reads
+    def test_the_address_of_a_file_names_root_and_path(
+        self, forest: Forest, tool: str, asked: dict[str, int]
+    ) -> None:
+        forest.put("docs/a b/ä#.md", "in docs\n")
+        forest.put("code/a b/ä#.md", "in code\n")
+        for repo in ("docs", "code"):
+            found = forest.ok("repo_search", query=f"in {repo}")["result"][0]
+            for given in ({}, {"repo": repo}):
+                result = forest.ok(tool, path=found["uri"], **asked, **given)["result"]
+                assert (result["repo"], result["path"]) == (repo, "a b/ä#.md")
+
+    def test_the_lines_of_an_address_are_read_however_many_answers_they_take(
+        self, forest: Forest
+    ) -> None:
+        lines = [f"line {number} {'x' * 40}\n" for number in range(1, 200)]
+        forest.put("code/a", "".join(lines))
+        path = "rolltop://file/code/a#L21-120"
+        pages = forest.pages("repo_open_file", path=path, max_tokens=400)
+        assert len(pages) > 2
+        assert "".join(page["result"]["text"] for page in pages) == "".join(lines[20:120])
+        assert pages[0]["result"]["start_line"] == 21
+        snippet = forest.ok("repo_get_snippet", path=path, start_line=3, end_line=3)
+        assert snippet["result"]["text"] == lines[2]
+        assert forest.code("repo_open_file", path="rolltop://file/code/a#L300") == "RANGE_INVALID"
+
+    @reads
+    @pytest.mark.parametrize(
+        ("path", "code"),
+        [
+            ("rolltop://file/code/..%2F..%2Fetc/passwd", "PATH_OUT_OF_ROOT"),
+            ("rolltop://file/code/../../etc/passwd", "PATH_OUT_OF_ROOT"),
+            ("rolltop://file/code/.env", "FILE_NOT_FOUND"),
+            ("rolltop://file/code/a%00", "FILE_NOT_FOUND"),
+            ("rolltop://file/none/a", "FILE_NOT_FOUND"),
+            ("rolltop://note/1a2b3c4d", "FILE_NOT_FOUND"),
+            ("rolltop://", "FILE_NOT_FOUND"),
+        ],
+    )
+    def test_an_address_leads_no_further_than_a_path(
+        self, forest: Forest, tool: str, asked: dict[str, int], path: str, code: str
+    ) -> None:
+        forest.put("code/a", "x\n")
+        forest.put("code/.env", "SECRET=1\n")
+        for given in ({}, {"repo": "code"}):
+            assert forest.code(tool, path=path, **asked, **given) == code
+
     def test_a_repo_given_is_the_only_one(self, forest: Forest) -> None:
         forest.put("code/docs/a", "x\n")
         found = forest.ok("repo_open_file", path="docs/a", repo="code")

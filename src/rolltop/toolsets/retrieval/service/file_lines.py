@@ -6,11 +6,11 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import BinaryIO, Final, TypeVar
 
-from rolltop.core.addresses import file_address
+from rolltop.core.addresses import file_address, parse_file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
@@ -54,7 +54,8 @@ MAX_CACHED_BLOCKS: Final = 1 << 18
 class FileRequest:
     """The requested lines of a file, or all of it; `numbered` for one object per line.
 
-    `char_start` counts from the first character of the first requested line.
+    `char_start` counts from the first character of the first requested line. `is_addressed`: the
+    path itself names the lines.
     """
 
     repo: str | None
@@ -63,6 +64,7 @@ class FileRequest:
     last: int | None = None
     char_start: int | None = None
     numbered: bool = False
+    is_addressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ def file_text(call: CallContext, timer: CallTimer, request: FileRequest) -> Text
         RolltopError: as `locate` and `read_file`, or RANGE_INVALID.
 
     """
+    request = _with_addressed_lines(request)
     _check_range(request)
     located = locate(call.app.roots, request.repo, request.path)
     part = read_file(
@@ -96,6 +99,15 @@ def file_text(call: CallContext, timer: CallTimer, request: FileRequest) -> Text
         lambda taken: _resume_arguments(request, part, taken),
         part.more,
     )
+
+
+def _with_addressed_lines(request: FileRequest) -> FileRequest:
+    """Return the request with the lines that its path names as an address, unless it has some."""
+    address = parse_file_address(request.path)
+    if address is None or address.lines is None or request.first is not None:
+        return request
+    first, last = address.lines
+    return replace(request, first=first, last=last, is_addressed=True)
 
 
 def resource_contents(
@@ -197,7 +209,7 @@ def _number_lines(part: _TextPart, shown: str) -> list[JsonObject]:
 
 def _resume_arguments(request: FileRequest, part: _TextPart, taken: int) -> dict[str, object]:
     """Build the arguments of the call that continues after `taken` characters."""
-    if request.first is None:
+    if request.first is None or request.is_addressed:
         return {"char_start": (request.char_start or 0) + taken}
     shown = part.text[:taken]
     breaks = shown.count("\n")
