@@ -136,6 +136,14 @@ class TestSentences:
             (4, "Lamps are lit there."),
         ]
 
+    @pytest.mark.parametrize("feed", ["&#10;", "&#010", "&#x0A;", "&#Xa;", "&NewLine;"])
+    def test_line_feeds_that_a_page_spells_are_no_lines(self, feed: str) -> None:
+        page = f"<p>The first{feed}{feed} line is read.</p>\n<p>The second line &#101;nds here.</p>"
+        assert said(page, "html") == [
+            (1, "The first line is read."),
+            (2, "The second line ends here."),
+        ]
+
     def test_an_endless_one_is_cut_at_a_word(self) -> None:
         text = "word " * 40_000 + "end."
         ((line, cut),) = said(text)

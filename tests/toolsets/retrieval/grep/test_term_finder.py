@@ -29,3 +29,12 @@ def test_long_names_hold_no_words_of_ripgreps(code: Path) -> None:
     (code / "blob.txt").write_text("ab0" * 400 + " zz\n")
     assert files_with(code, "ab0", "omitted", "long")["omitted"] == set()
     assert find_suggestion(trees_of(code), Query("lonh"), 100, math.inf) is None
+
+
+def test_a_file_is_found_though_its_name_has_line_breaks(code: Path) -> None:
+    for name in ("a\nb", "\n", "b", "c\n"):
+        (code / name).write_text("no term\n" if name == "b" else "mast, mast\nthread\n")
+    assert files_with(code, "mast", "thread") == {
+        "mast": {"a\nb", "\n", "c\n"},
+        "thread": {"a\nb", "\n", "c\n"},
+    }

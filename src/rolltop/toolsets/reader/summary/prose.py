@@ -52,6 +52,7 @@ _INLINE: Final = re.compile(
 _BLANKS: Final = re.compile(r"[ \t]{2,}")
 # Python reads no number of so many digits.
 _ENDLESS_REFERENCE: Final = re.compile(r"&#[0-9]{1000,};?")
+_LINE_FEED: Final = re.compile(r"&(?:#0*10(?!\d)|#[xX]0*[aA](?![0-9A-Fa-f])|NewLine(?=;));?")
 _COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
 
 MAX_SENTENCE_LENGTH: Final = 600
@@ -397,6 +398,7 @@ def _visible_html(text: str, seen: ContentKinds) -> str:
     if ("</" in text or "<!--" in text) and _has_few_open_elements(lowered):
         text = _INVISIBLE.sub(blank, text)
     text = _ENDLESS_REFERENCE.sub("\ufffd", _TAG.sub(blank, _INLINE.sub("", text)))
+    text = _LINE_FEED.sub(" ", text)  # lines stay as they are
     return _BLANKS.sub(" ", html.unescape(text))
 
 

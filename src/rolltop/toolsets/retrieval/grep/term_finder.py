@@ -29,6 +29,8 @@ _MIN_INFIX: Final = 3
 _NAME_BYTES: Final = r"(?-u:[0-9A-Za-z_\x80-\xff])"
 # Of a name, on each side of the part that matches.
 _MAX_AROUND: Final = 200
+# Names of files may contain line breaks; what is found in them has neither these nor a NUL.
+_ROW: Final = re.compile(rb"([^\0]+)\0([^\n]*)\n")
 _OPTIONS: Final = (
     "--only-matching",
     "--no-line-number",
@@ -120,8 +122,7 @@ def _run(
         printed = FileRun(asked, _OPTIONS, named, str(root.path)).result(deadline)
     except DeadlineExceeded:
         return
-    for row in set(printed.split(b"\n")):
-        name, _, found = row.partition(b"\0")
+    for name, found in set(_ROW.findall(printed)):
         entry = named.get(name.removeprefix(b"./"))
         if entry is not None:
             yield entry, found.decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -128,7 +129,7 @@ def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
         roots, _missing = select_roots(app.roots, None)
     except InvalidConfig:  # there are no files to search
         return []
-    since = query.since.timestamp() * 1e9 if query.since else 0.0
+    since = query.since.timestamp() * 1e9 if query.since else -math.inf
     most_bytes = app.settings["retrieval.max_file_bytes"]
     looked = [
         replace(_SelectedRoot.from_tree(tree, None, most_bytes), since=since)
@@ -223,8 +224,8 @@ class _SelectedRoot:
     entries: Sequence[FileStat]
     glob: FileGlob | None
     most_bytes: int
-    since: float = 0.0
-    """Nanoseconds since 1970 after which a file was changed."""
+    since: float = -math.inf
+    """Nanoseconds since 1970 after which a file was changed; 1970 itself is a time of files."""
 
     @classmethod
     def from_tree(cls, tree: SearchRoot, glob: FileGlob | None, most_bytes: int) -> _SelectedRoot:
