@@ -245,6 +245,16 @@ def test_no_file_stays_of_an_export_that_fails(
     monkeypatch.undo()
 
 
+def test_nothing_stays_of_a_file_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(InvalidArgument, match="No space left"):
+        desk_files.plain_files.write_file(tmp_path / "notes.json", b"{}")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_export_into_the_folder_of_another_that_runs_takes_nothing_from_it(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rolltop.core.db.url import parse_url
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import CORE_SETTINGS, Setting, Settings, load
 
@@ -95,6 +96,25 @@ def test_each_source_outranks_the_ones_below(places: Places, tmp_path: Path) -> 
         (3000, "environment ROLLTOP_MAX_RESULT_TOKENS"),
         (0, "command line"),
     ]
+
+
+def test_a_relative_store_lies_where_the_file_does_that_names_it(
+    places: Places, tmp_path: Path
+) -> None:
+    line = 'database_url = "sqlite:///my%20desk.db"'
+    config = tmp_path / "another folder" / "other.toml"
+    config.parent.mkdir()
+    config.write_text(line)
+    for settings, folder in (
+        (places.load(config=config), config.parent),
+        (places.load({"DATABASE_URL": "sqlite+aiosqlite:///my%20desk.db"}), places.project),
+        (places.load(command_line={"database_url": "sqlite:///my%20desk.db"}), places.project),
+    ):
+        assert parse_url(settings["database_url"]).path == folder / "my desk.db"
+    user = places.user_file(line)
+    assert parse_url(places.load()["database_url"]).path == user.parent / "my desk.db"
+    for whole in ("sqlite:////srv/desk.db", "sqlite:///~/desk.db", "postgresql://h/d"):
+        assert places.load({"DATABASE_URL": whole})["database_url"] == whole
 
 
 def test_our_own_variable_outranks_the_seeds_name(places: Places) -> None:

@@ -69,14 +69,19 @@ def make_folder(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a new file, and its folders, for their owner alone.
+    """Write a new file, whole or not at all, and its folders, for their owner alone.
 
     Raises InvalidArgument where a file is there.
     """
     with _map_os_errors(path):
         bootstrap.make_directory(path.parent)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

@@ -332,6 +332,15 @@ def test_a_link_to_the_store_is_the_same_store(
     assert sorted(place.name for place in tmp_path.iterdir()) == ["link.db", "store"]
 
 
+def test_a_link_to_itself_is_no_store(tmp_path: Path) -> None:
+    link = tmp_path / "desk.db"
+    link.symlink_to(link.name)
+    database = Database(f"sqlite:///{link}")
+    assert not database.exists()
+    with pytest.raises(Unavailable, match="cannot be made or opened"):
+        database.open()
+
+
 def test_an_empty_file_is_no_new_store(tmp_path: Path) -> None:
     file = tmp_path / "desk.db"
     file.touch()

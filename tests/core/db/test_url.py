@@ -97,6 +97,8 @@ def test_what_drivers_take_is_accepted(url: str) -> None:
         "postgresql://ada:secret@host:/desk",
         "postgresql://ada:secret@one:1,two:2/desk",
         "postgresql://[::1/desk",
+        "postgresql://ada:p@secret@host/desk",
+        "postgresql://ada:p/@secret@host:5432",
         "postgresql://ada:secret@[::1/desk",
         "postgresql://[::1]:5x/desk",
         "postgresql://::1/desk",

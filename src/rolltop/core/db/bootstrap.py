@@ -30,7 +30,7 @@ from rolltop.core.db.engine import (
     driver_connection,
 )
 from rolltop.core.db.revisions import MigrationBranch
-from rolltop.core.db.sqlite import beside, error_code
+from rolltop.core.db.sqlite import beside, error_code, real_path
 from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.core.lazy_imports import lazy
@@ -78,7 +78,7 @@ def prepare_store(address: DatabaseUrl, limits: EngineLimits, driver: Driver) ->
 def store_exists(path: Path) -> bool:
     """Return whether anything of a SQLite store is there. Raises Unavailable."""
     with _map_os_errors():
-        path = path.resolve()
+        path = real_path(path)
         return path.exists() or _nonempty_log(path) is not None
 
 

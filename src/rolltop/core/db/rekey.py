@@ -18,7 +18,7 @@ from rolltop.core.db.bootstrap import inspect_sqlite, store_exists
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import damaged_store_error, map_driver_errors
 from rolltop.core.db.encryption import Encryption, require_encryption_support
-from rolltop.core.db.sqlite import beside, error_code, library
+from rolltop.core.db.sqlite import beside, error_code, library, real_path
 from rolltop.core.db.url import DatabaseUrl, parse_url
 from rolltop.core.errors import IncompatibleStore, InvalidArgument, NotFound, Unavailable
 
@@ -52,7 +52,7 @@ def rekey_store(url: str, present: Encryption | None, wanted: Encryption | None)
             f"There is no store {address.display_name} yet.",
             hint="The first start makes it, encrypted if DB_ENCRYPTION_KEY is set.",
         )
-    path = address.path.resolve()
+    path = real_path(address.path)
     try:
         with (
             map_driver_errors(address),

@@ -23,6 +23,7 @@ from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import map_driver_errors
 from rolltop.core.db.encryption import Encryption, require_encryption_support
 from rolltop.core.db.rekey import acquire_exclusively
+from rolltop.core.db.sqlite import real_path
 from rolltop.core.db.url import DatabaseUrl, parse_url
 from rolltop.core.errors import IncompatibleStore, InvalidArgument, NotFound, Unavailable
 from rolltop.core.lazy_imports import lazy
@@ -59,20 +60,20 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     if address.path is None:
         postgres_dump.load_dump(address, backup)
         return None
-    path = address.path.resolve()
+    path, given = real_path(address.path), real_path(backup)
     try:
         if not backup.is_file():
             raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
         _require_different_file(backup, path)
-        given = replace(address, path=backup.resolve())
-        with map_driver_errors(given):
-            require_known(given, backup.resolve(), Driver(encryption))
+        named = replace(address, path=given)
+        with map_driver_errors(named):
+            require_known(named, given, Driver(encryption))
         make_directory(path.parent)
         with (
             map_driver_errors(address),
             file_lock.hold_file_lock(beside(path, ".lock"), timeout=_LOCK_TIMEOUT),
         ):
-            return _replace_with_backup(address, path, backup.resolve(), encryption)
+            return _replace_with_backup(address, path, given, encryption)
     except OSError as error:
         raise Unavailable(
             f"The store {path} cannot be replaced: {error.strerror}.", hint="It is as it was."

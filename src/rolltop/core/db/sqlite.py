@@ -7,6 +7,7 @@ the library is one whose version we choose, whatever SQLite the interpreter was 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -26,6 +27,7 @@ __all__ = [
     "has_wal_reset_bug",
     "journal_mode",
     "library",
+    "real_path",
 ]
 
 _NAME: Final = library.__name__.partition(".")[0]
@@ -82,3 +84,8 @@ def error_code(error: BaseException | None) -> int | None:
 def beside(path: Path, ending: str) -> Path:
     """Return the place of what belongs to a database file: its name with `ending` after it."""
     return path.with_name(path.name + ending)
+
+
+def real_path(path: Path) -> Path:
+    """Return where links lead to; opening it says what is wrong with links that go in a circle."""
+    return Path(os.path.realpath(path))

@@ -25,7 +25,7 @@ from rolltop.core.db.engine import (
 )
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
-from rolltop.core.db.sqlite import beside
+from rolltop.core.db.sqlite import beside, real_path
 from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import (
     DiskError,
@@ -54,7 +54,7 @@ class OpenStore:
     ) -> None:
         """Open the store at `address`; blocks. Raises IncompatibleStore and Unavailable."""
         if address.path is not None:
-            address = replace(address, path=address.path.resolve())
+            address = replace(address, path=real_path(address.path))
         self._address: Final = address
         self._limits: Final = limits
         self._driver: Final = Driver(encryption)

@@ -26,7 +26,7 @@ _HINT: Final = "Allowed are sqlite:////absolute/path.db and postgresql://user@ho
 _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
 # User and password, then host and port, as SQLAlchemy takes a URL apart, which fails at others.
 _USERINFO: Final = re.compile(r"[^:/]*(?::[^@]*)?@")
-_HOST_PORT: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
+_HOST_PORT: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?@\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
 _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
 
 
@@ -65,7 +65,7 @@ def parse_url(url: str) -> DatabaseUrl:
         if not _HOST_PORT.fullmatch(rest, login.end() if login else 0):
             raise InvalidConfig(
                 f"DATABASE_URL {redact_passwords(url)!r} names no server: a port is a number, "
-                "and an IPv6 address stands in brackets.",
+                "an IPv6 address stands in brackets, and an @ of a password is written %40.",
                 hint=_HINT,
             )
         if find_spec("psycopg") is None:

@@ -70,7 +70,7 @@ _STORE: Final = (
     ),
     Setting(
         "database_url",
-        "text",
+        "store",
         _store,
         "The store: sqlite:////path/desk.db or postgresql://user:password@host/name, with"
         " ?pgbouncer=true behind a pooler in transaction mode.",

@@ -20,6 +20,7 @@ SettingKind = Literal[
     "list",
     "paths",
     "table",
+    "store",
     "url",
 ]
 """What a value is in the program, and how it is written:
@@ -30,6 +31,7 @@ SettingKind = Literal[
   working directory; `~` is the home directory
 - `list`: a tuple of texts; `paths`: a tuple of absolute Paths
 - `table`: names to absolute Paths, joined over all sources name by name
+- `store`: a text, the address of a database; a relative path in it is as one of a `path`
 - `url`: a text, the address of a web server and maybe a path there, to which more is appended
 """
 
@@ -47,6 +49,7 @@ _KIND_DESCRIPTIONS: Final[dict[SettingKind, str]] = {
     "list": "a list of names",
     "paths": "a list of paths",
     "table": "names, each once and none . or .., with their paths (name = path)",
+    "store": "a text",
     "url": "a URL with http:// or https:// and a host, without a query",
 }
 _MAX_VALUES: Final[dict[SettingKind, int]] = {

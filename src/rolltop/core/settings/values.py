@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
     from rolltop.core.settings.settings import DurationUnit, Setting, SettingKind
@@ -29,6 +29,9 @@ _DURATION: Final = re.compile(r"([0-9]{1,12})([smhd]?)")
 _SIZE: Final = re.compile(r"([0-9]{1,18})\s*([a-z]*)", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?!\.\.?\Z)[\w.-]+")
 """A path may begin with it, and mean nothing else by that."""
+_RELATIVE_STORE: Final = re.compile(
+    r"(sqlite(?:\+\w+)?:///)(?!/|~|:memory:|[a-z]:|%)(.+)", re.DOTALL | re.IGNORECASE
+)
 _NOT_IN_URL: Final = re.compile(r"[\s\x00-\x1f?#]")
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^:@]*):.*@")
 _QUERY_PASSWORD: Final = re.compile(r"([?&][a-z_]*(?:password|passfile)=)[^&#]*", re.IGNORECASE)
@@ -214,6 +217,15 @@ def _url(text: str, _setting: Setting, _base: Path) -> str:
     return text
 
 
+def _store(text: str, _setting: Setting, base: Path) -> str:
+    """Return the text; a relative path in it becomes absolute."""
+    found = _RELATIVE_STORE.fullmatch(text)
+    try:
+        return f"{found[1]}{quote(base.as_posix())}/{found[2]}" if found else text
+    except UnicodeEncodeError:  # a folder whose name is no text has no URL
+        return text
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
@@ -238,5 +250,6 @@ _TEXT_READERS: Final[dict[SettingKind, Callable[[str, Setting, Path], object]]] 
     "list": lambda text, _setting, _base: _split(text),
     "paths": lambda text, _setting, base: tuple(_path(item, base) for item in _split(text)),
     "table": lambda text, _setting, base: table(_pairs(text), base),
+    "store": _store,
     "url": _url,
 }
