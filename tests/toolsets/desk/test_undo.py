@@ -538,3 +538,17 @@ def test_a_client_without_a_session_takes_back_no_session_s_work_unasked(
     assert answer_of(desk, there, "desk_undo", **tried)["undone"] == [theirs]
     named = answer_of(desk, here, "desk_undo", **tried, actor="claude")
     assert named["undone"] == [mine, theirs]
+
+
+def test_an_undo_that_deletes_a_task_and_what_was_below_it_is_undone(
+    desk: AppContext, me: Principal
+) -> None:
+    above = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+    answer_of(desk, me, "add_task", title="b", parent_id=above, blocked_by=[above])
+    answer_of(desk, me, "delete_task", task_id=above)
+    before = state(desk, me)
+    for _ in range(2):
+        undone = answer_of(desk, me, "desk_undo", since="0")
+        assert state(desk, me)["tasks"] == []
+        answer_of(desk, me, "desk_undo", operation=undone["operation"])
+        assert state(desk, me) == before

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,17 +62,18 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
         for entry in entries
         for change in entry.changes
     ]
-    steps.reverse()  # of one table, what refers to another row came after it
+    steps.reverse()
     order = {
         table: place for place, table in enumerate(sort_tables({step.table for step in steps}))
     }
     steps.sort(key=lambda step: order[step.table])
-    made = {(step.table.name, _key_text(step.key)) for step in steps if step.before is None}
-    backwards = sorted(steps, key=lambda step: -order[step.table])
+    gone = _parents_first([step for step in steps if step.after is None])
+    new = _parents_first([step for step in steps if step.before is None])
+    made = {step.name for step in new}
     for step, act in (
-        *((step, step.put_back) for step in steps if step.after is None),
+        *((step, step.put_back) for step in gone),
         *((step, step.restore_columns) for step in steps if step.before and step.after),
-        *((step, partial(step.remove, made)) for step in backwards if step.before is None),
+        *((step, partial(step.remove, made)) for step in reversed(new)),
     ):
         try:
             act()
@@ -79,6 +81,21 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
             raise UndoConflict(step.thing, BLOCKED) from refused
     for thing in dict.fromkeys(step.thing for step in steps):
         touch(tx, thing)
+
+
+def _parents_first(steps: Sequence[_Step]) -> list[_Step]:
+    """Return steps about rows of which each follows the one of its table that it refers to."""
+    waiting, ordered = defaultdict[tuple[str, str], list[_Step]](list), list[_Step]()
+    for step in steps:
+        waiting[step.name].append(step)
+    for step in steps:
+        chain: list[_Step] = []
+        name = step.name
+        while waiting[name]:
+            chain.append(waiting[name].pop(0))
+            name = chain[-1].parent
+        ordered += reversed(chain)
+    return ordered
 
 
 def take_back_rows(
@@ -130,6 +147,21 @@ class _Step:
         self.key: Row = change["key"]
         self.before: Row | None = change["before"]
         self.after: Row | None = change["after"]
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What tells the row from all others."""
+        return self.table.name, _key_text(self.key)
+
+    @property
+    def parent(self) -> tuple[str, str]:
+        """The `name` of the row of its own table that this one refers to, if the table has such."""
+        row = self.before or self.after or {}
+        for constraint in self.table.foreign_key_constraints:
+            if constraint.referred_table is self.table:
+                named = {one.column.name: row[one.parent.name] for one in constraint.elements}
+                return self.table.name, _key_text(named)
+        return self.table.name, ""
 
     def put_back(self) -> None:
         """Insert a row that the operation deleted."""
