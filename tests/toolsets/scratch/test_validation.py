@@ -181,3 +181,68 @@ def test_a_bare_id_names_a_schema_and_broken_json_does_not(mine: Caller) -> None
             "scratch_append_cell", scratch_id=pad, cell={**sent, "json_schema": broken}
         )
         assert code == "VALIDATION_ERROR"
+
+
+def schema_calls(pad: str, cell_id: str, schema: object) -> dict[str, dict[str, Any]]:
+    """The calls that store a JSON Schema, by what they store it as."""
+    of_cell = cell("[]", "json", json_schema=schema)
+    of_pad = {"schemas": {"one": {"schema": schema}}}
+    return {
+        "create, cells": {"tool": "scratch_create", "cells": [of_cell]},
+        "create": {"tool": "scratch_create", "metadata": of_pad},
+        "update": {"tool": "scratch_update", "scratch_id": pad, "metadata": of_pad},
+        "append": {"tool": "scratch_append_cell", "scratch_id": pad, "cell": of_cell},
+        "replace": {
+            "tool": "scratch_replace_cell",
+            "scratch_id": pad,
+            "cell_id": cell_id,
+            "cell": of_cell,
+        },
+        "upsert": {
+            "tool": "scratch_schema",
+            "action": "upsert",
+            "scratch_id": pad,
+            "schema": {"schema": schema},
+        },
+    }
+
+
+def test_patterns_of_schemas_are_compiled_where_they_hold_nobody_up(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here: list[object] = []
+
+    def compile_here(*given: Any, **_: Any) -> None:
+        here.append(given)
+
+    monkeypatch.setattr("jsonschema_rs.validator_for", compile_here)
+    pad = mine.pad()
+    one = mine.append(pad, "[]", "json")
+    before = mine.read(pad)
+    for name, call in schema_calls(pad, one, {"items": {"pattern": "(a"}}).items():
+        error = mine.fails(call.pop("tool"), **call)
+        assert error["code"] == "VALIDATION_ERROR", name
+        assert "/items/pattern is not a regular expression" in error["message"]
+    assert mine.read(pad)["cells"] == before["cells"]
+    assert mine.listed() == [pad]
+    for call in schema_calls(pad, one, {"patternProperties": {r"^[\w-.]+$": {}}}).values():
+        mine.ok(call.pop("tool"), **call)
+    assert not here
+
+
+def test_a_schema_that_takes_too_long_to_judge_is_not_stored(
+    database: Database, me: Principal
+) -> None:
+    hurried = Caller(make_desk(database, settings={"scratch.validation_timeout": 1}), me)
+    slow = {"properties": {str(at): {"pattern": rf"(\pL{{1,20}}){{1,10}}{at}"} for at in range(99)}}
+    error = hurried.fails("scratch_create", cells=[cell("[]", "json", json_schema=slow)])
+    assert error["code"] == "VALIDATION_TIMEOUT"
+    assert hurried.listed() == []
+    hurried.desk.service(ScratchService).close()
+
+
+def test_json_text_of_a_schema_holds_no_more_than_a_message(mine: Caller) -> None:
+    text = f'{{"enum": [{"1, " * 50_000}1]}}'
+    error = mine.fails("scratch_create", cells=[cell("1", "json", json_schema=text)])
+    assert error["code"] == "VALIDATION_ERROR"
+    assert "too large for JSON text" in error["message"]

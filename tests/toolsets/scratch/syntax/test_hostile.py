@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
 from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
+from rolltop.toolsets.scratch.syntax.schema import runnable_pattern
 from rolltop.toolsets.scratch.syntax.validator import Validator
 from tests.campaign import examples
 from tests.growth import Sample, check_growth
@@ -180,6 +181,11 @@ def test_what_is_wrong_with_a_long_integer_has_its_place(
 )
 def test_a_page_is_checked_in_time_by_its_length(sample: Sample) -> None:
     check_growth(lambda text: check_cell(CheckRequest("html", text)), sample)
+
+
+@pytest.mark.parametrize("unit", ["[", "[a", r"[\w", r"\w-", "[-", "[\\\\"])
+def test_patterns_are_read_in_time_by_their_length(unit: str) -> None:
+    check_growth(runnable_pattern, Sample((unit,)))
 
 
 @pytest.mark.parametrize("language", ["c", "hpp", "cs", "rb", "sh"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -145,6 +146,26 @@ def test_a_dialect_is_known_by_http_and_by_https(dialect: str) -> None:
     check_schema(schema)
     assert checked("1", schema).valid
     assert not checked('"1"', "scratchpad://schemas/a", {"scratchpad://schemas/a": schema}).valid
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fails"),
+    [
+        (r"^[\w-\.]+@([\w-]+\.)+[\w-]{2,4}$", "a-b.c@d-e.org", "a b@c.org"),
+        (r"^[a-z.-\d]$", "-", "/"),
+        (r"^[^\s-,]$", "a", "-"),
+        (r"^[\\w-z]$", "\\", "-"),
+        (r"^\[\w-\d$", "[a-1", "[a"),
+    ],
+)
+def test_a_dash_beside_a_class_is_itself(pattern: str, fits: str, fails: str) -> None:
+    for schema in ({"pattern": pattern}, {"propertyNames": {"pattern": pattern}}):
+        check_schema(schema)
+    check_schema({"patternProperties": {pattern: {}}})
+    closed: dict[str, Any] = {"patternProperties": {pattern: {}}, "additionalProperties": False}
+    for text, is_valid in ((fits, True), (fails, False)):
+        assert checked(json.dumps(text), {"pattern": pattern}).valid is is_valid
+        assert checked(json.dumps({text: 1}), closed).valid is is_valid
 
 
 def test_where_the_whole_schema_is_missing_none_is_performed() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from rolltop.core import token_counter
 from rolltop.core.argument_names import suggest_field
 from rolltop.core.arguments import require_storable, value_preview
-from rolltop.core.errors import InvalidArgument, RolltopError
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import compact_json
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.text.lines import line_count
@@ -42,7 +42,7 @@ from rolltop.toolsets.scratch.models.records import (
     TextStats,
 )
 from rolltop.toolsets.scratch.syntax.checker import CANONICAL_NAMES
-from rolltop.toolsets.scratch.syntax.schema_check import check_schema
+from rolltop.toolsets.scratch.syntax.schema_check import check_schema, is_costly
 
 ID_LENGTH: Final = 36  # characters of a whole UUID
 _MAX_DEPTH: Final = 100  # levels of nesting of metadata and schemas
@@ -50,6 +50,7 @@ _MAX_SHOWN_NAME: Final = 60
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _ID_START: Final = re.compile(r"[0-9a-f]{8,32}", re.IGNORECASE | re.ASCII)
 _ID_PARTS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+_MAX_JSON_VALUES: Final = 50_000  # as many as a message may hold
 _JSON_LITERALS: Final = frozenset({"true", "false", "null"})
 _SCHEMA_FIELDS: Final[dict[str, Any]] = {
     "id": str,
@@ -262,7 +263,7 @@ def parse_pad_fields(
 
 
 def parse_schema(given: Mapping[str, Any], what: str = "schema") -> SchemaChange:
-    """Check an entry of a pad's schemas. Raises InvalidArgument if it is no valid JSON Schema."""
+    """Check an entry of a pad's schemas. Raises InvalidArgument if it is seen to be no schema."""
     schema = storable_json(given["schema"], f"{what}.schema")
     schema_id, label, description = (given.get(key) for key in ("id", "name", "description"))
     _require_schema(schema)
@@ -339,6 +340,11 @@ def _parse_cell_schema(given: object, language: str, what: str) -> object:
 
 
 def _parse_json(text: str, what: str) -> object:
+    if sum(map(text.count, ",[{")) > _MAX_JSON_VALUES:
+        raise invalid_value(
+            f"{what}.json_schema is too large for JSON text",
+            "Send it as an object, or keep a smaller one by scratch_schema.",
+        )
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError):
@@ -352,11 +358,9 @@ def _parse_json(text: str, what: str) -> object:
 
 
 def _require_schema(schema: object) -> None:
-    try:
+    """Refuse what is no schema, if that is soon seen; else `ValidationRunner` does."""
+    if not is_costly([schema]):
         check_schema(schema)
-    except RolltopError as error:
-        hint = error.hint or "Fix the schema and retry; nothing was stored."
-        raise InvalidArgument(error.message, code="VALIDATION_ERROR", hint=hint) from None
 
 
 def _parse_named_schema(key: str, entry: object) -> SchemaChange:

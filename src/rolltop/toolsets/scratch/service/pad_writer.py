@@ -66,6 +66,8 @@ class PadWriter:
         change = cell_input.parse_pad_fields(metadata, namespace, tags, limits.namespace)
         size = sum(len(cell["content"]) for cell in cells or ())
         drafts = await self._run_sized(size, cell_input.parse_cells, cells, limits)
+        own = (draft.json_schema for draft in drafts)
+        await self.service.validation.require_schemas([*_schemas_of(change), *own])
         entries = schemas.merge_entries([], change.schemas)
         drafts, results = await self.service.validation.check_drafts(self.call, drafts, entries)
         reads = self.service.pending_access_times(self.call.principal.user_id)
@@ -88,6 +90,7 @@ class PadWriter:
                 "Nothing to update: give metadata, tags or namespace",
                 "Call scratch_update again with what to change.",
             )
+        await self.service.validation.require_schemas(_schemas_of(change))
         (pad_id,) = await self.service.find_ids(self.call, scratch_id)
         return await self._write(_Shown(), pads.update_pad, pad_id, change, if_version)
 
@@ -161,6 +164,7 @@ class PadWriter:
         """Check a cell that is to be stored, and validate it if it asks for that."""
         limits = self.service.limits
         draft = await self._run_sized(len(cell["content"]), cell_input.parse_cell, cell, limits)
+        await self.service.validation.require_schemas([draft.json_schema])
         return await self._validate_draft(scratch_id, draft)
 
     async def _validate_draft(self, scratch_id: str, draft: Draft) -> tuple[Draft, Results]:
@@ -233,6 +237,10 @@ def report_evicted(app: AppContext, policy: str, user_id: str, count: int) -> No
     """Log and count how many pads were evicted."""
     logging.event("scratchpads evicted", policy=policy, user=user_id, count=count)
     app.count("evictions", policy, count)
+
+
+def _schemas_of(change: PadChange) -> list[object]:
+    return [one.schema for one in change.schemas]
 
 
 def notify_pad(call: CallContext, scratch_id: str) -> None:

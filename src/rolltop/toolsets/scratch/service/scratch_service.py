@@ -337,6 +337,7 @@ class ScratchService:
                 raise cell_input.invalid_value(
                     "schema_id and schema.id differ", "Send one of the two."
                 )
+            await self.validation.require_schemas([change.schema])
             entry = await call.write_once(answer, pads.upsert_schema, pad_id, change)
             pad_writer.notify_pad(call, pad_id)
         elif named is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from rolltop.core import logging
 from rolltop.core.context import CallContext
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
-from rolltop.core.errors import RolltopError
+from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.toolsets.scratch.models import STRUCTURED_LANGUAGES, JsonObject, schema_uri
 from rolltop.toolsets.scratch.models.records import (
     Cell,
@@ -24,11 +24,18 @@ from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_inde
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.service.schemas import referenced_name
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.syntax.results import TIMEOUT_CODE, CheckRequest, CheckResult
+from rolltop.toolsets.scratch.syntax.results import (
+    SCHEMAS_ALONE,
+    TIMEOUT_CODE,
+    CheckRequest,
+    CheckResult,
+)
+from rolltop.toolsets.scratch.syntax.schema_check import is_costly
 from rolltop.toolsets.scratch.syntax.validator import VERSION, Validator
 
 _BATCH_BYTES: Final = 32 << 20
 _IMPORTED_AT_ONCE: Final = 20  # each batch has a call's time
+_SIMPLER_SCHEMAS: Final = "Send fewer or smaller schemas, or simpler patterns in them."
 _GRACE_SECONDS: Final = 0.25  # the validator itself answers at the limit
 
 
@@ -74,13 +81,38 @@ class ValidationRunner:
             logging.event("validation failed", tool=call.tool, user=call.principal.user_id)
         return checked, results
 
+    async def require_schemas(self, schemas: Iterable[object]) -> None:
+        """Judge JSON Schemas, of which addresses and None are none.
+
+        Raises InvalidArgument for one that is not valid, VALIDATION_TIMEOUT.
+        """
+        judged: list[object] = [one for one in schemas if isinstance(one, dict | bool)]
+        if not is_costly(judged):
+            return  # they were judged as they came
+        (found,) = await self.validator.check([CheckRequest(SCHEMAS_ALONE, "", judged)])
+        if found.timed_out:
+            message = f"Judging the schema passed the limit of {self._seconds:g} s"
+            raise InvalidArgument(message, code=TIMEOUT_CODE, hint=_SIMPLER_SCHEMAS)
+        if found.errors:
+            wrong = found.errors[0]
+            hint, path = wrong.details.get("hint", ""), wrong.details.get("details")
+            raise InvalidArgument(
+                wrong.message,
+                code="VALIDATION_ERROR",
+                hint=hint or _SIMPLER_SCHEMAS,
+                data={"details": path} if path else {},
+            )
+
     async def check_imported(
         self, cells: Sequence[Cell], entries: Sequence[SchemaEntry]
     ) -> tuple[Cell, ...]:
         """Validate the cells of a file, whatever it says of the texts that they have now.
 
-        What it says of earlier texts is kept, which is shown as stale.
+        What it says of earlier texts is kept, which is shown as stale. Raises InvalidArgument, or
+        VALIDATION_TIMEOUT, for a schema.
         """
+        own = (one.json_schema for one in cells)
+        await self.require_schemas([*(entry.schema for entry in entries), *own])
         by_uri = _schemas_by_uri(entries)
         asked = [
             cell

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.worker_process import is_asked
 
 from .results import (
+    SCHEMAS_ALONE,
     CheckRequest,
     CheckResult,
     Diagnostic,
     SyntaxResult,
     position_at,
     schema_not_applied,
+    unchecked_details,
     unreadable_result,
 )
 
@@ -86,6 +89,8 @@ _MISSING_PROGRAMS: Final = {"go": "gofmt", "sh": "shfmt"}
 
 def check_cell(cell: CheckRequest) -> CheckResult:
     """Check a cell; raises nothing for any content."""
+    if cell.language == SCHEMAS_ALONE:
+        return _judge_schemas(cell.schema)
     found = _find_forbidden_character(cell) or _check_syntax(cell)
     errors, warnings = list(found.errors), list(found.warnings)
     details: dict[str, Any] = {
@@ -111,6 +116,19 @@ def check_cell(cell: CheckRequest) -> CheckResult:
         warnings += remarks
     details["analysis"] = found.analysis
     return CheckResult(not errors, tuple(errors), tuple(warnings), details)
+
+
+def _judge_schemas(schemas: Iterable[Any]) -> CheckResult:
+    """Return the first reason why one is no JSON Schema, if any."""
+    check_schema = import_module(f"{__package__}.schema_check").check_schema
+    errors: tuple[Diagnostic, ...] = ()
+    try:
+        for one in schemas:
+            check_schema(one)
+    except RolltopError as refused:
+        details = {"hint": refused.hint, **refused.data}
+        errors = (Diagnostic(refused.message, refused.code, details=details),)
+    return CheckResult(not errors, errors, (), unchecked_details())
 
 
 def _grammar_only(language: str) -> Diagnostic:

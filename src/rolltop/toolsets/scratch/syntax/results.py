@@ -9,6 +9,8 @@ from typing import Any, Final
 
 MAX_DIAGNOSTICS: Final = 50
 TIMEOUT_CODE: Final = "VALIDATION_TIMEOUT"
+SCHEMAS_ALONE: Final = ""
+"""The language of a request to judge the schemas that its own is a list of."""
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 Step = str | int

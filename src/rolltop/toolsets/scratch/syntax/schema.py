@@ -37,6 +37,8 @@ _UNRESOLVED: Final = re.compile(
 _MAX_MISSING: Final = 50
 # The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
 PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
+_ESCAPE_OR_SET: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*", re.DOTALL)
+_IN_SET: Final = re.compile(r"(\\[wdsWDS])-(?=.)|\\.|(?<!\[)(?<!\[\^)-(?=\\[wdsWDS])", re.DOTALL)
 _VIOLATION: Final = "SCHEMA_VIOLATION"
 _UNDECIDED: Final = "SCHEMA_PATTERN_UNDECIDED"
 _NOT_APPLIED: Final = "SCHEMA_NOT_APPLIED"
@@ -287,6 +289,17 @@ def parts_of(schema: Mapping[Any, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]
             yield (key,), value
 
 
+def runnable_pattern(pattern: str) -> str:
+    r"""Return a pattern as the engine takes it: with the dash escaped in `[\w-.]`, no range."""
+    return _ESCAPE_OR_SET.sub(lambda found: _IN_SET.sub(_escape_dash, found.group()), pattern)
+
+
+def _escape_dash(found: re.Match[str]) -> str:
+    if found.group(1):
+        return rf"{found.group(1)}\-"
+    return r"\-" if found.group() == "-" else found.group()
+
+
 def dialect_of(given: str) -> str:
     """Return the address of a dialect that is written with http for https or the other way round.
 
@@ -310,8 +323,11 @@ def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
                 copy[key] = _address(value)
         elif key == "$schema" and isinstance(value, str):
             copy[key] = dialect_of(value)
+        elif key == "pattern" and isinstance(value, str):
+            copy[key] = runnable_pattern(value)
         elif key in _SCHEMAS_BY_NAME and is_object(value):
-            copy[key] = {name: _without(one, taken) for name, one in value.items()}
+            name_of = runnable_pattern if key == "patternProperties" else str
+            copy[key] = {name_of(name): _without(one, taken) for name, one in value.items()}
         else:
             copy[key] = value if key in _DATA_KEYWORDS else _without(value, taken)
     return copy

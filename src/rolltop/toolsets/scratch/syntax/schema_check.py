@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import jsonschema_rs
@@ -10,11 +10,13 @@ import jsonschema_rs
 from rolltop.core.errors import InvalidArgument
 
 from .json_text import is_array, is_object
-from .schema import DIALECTS, PATTERNS, dialect_of, message_of, parts_of, pointer
+from .schema import DIALECTS, PATTERNS, dialect_of, message_of, parts_of, pointer, runnable_pattern
 
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
+_MAX_CHEAP_VALUES: Final = 1000
 _MAX_REASON_LENGTH: Final = 300
+_PATTERN_KEYWORDS: Final = frozenset({"pattern", "patternProperties"})
 _TYPES: Final = "array, boolean, integer, null, number, object, string"
 _HINT: Final = "Fix the schema at the path named and retry."
 
@@ -22,8 +24,8 @@ _HINT: Final = "Fix the schema at the path named and retry."
 def check_schema(schema: object) -> None:
     """Raise InvalidArgument (VALIDATION_ERROR) with the path if `schema` is no JSON Schema.
 
-    Bounded in time: depth and size are limited, patterns are compiled by a linear engine, and
-    references are not followed.
+    Depth and size are limited, patterns are compiled by a linear engine, and references are not
+    followed; a pattern takes up to a second all the same, in which no other thread runs.
     """
     if not is_object(schema) and not isinstance(schema, bool):
         raise _invalid("A JSON Schema is an object or a boolean", "")
@@ -39,6 +41,18 @@ def check_schema(schema: object) -> None:
         raise _invalid(str(error)[:_MAX_REASON_LENGTH], "") from None
     for path, pattern in _patterns(schema, ()):
         _check_pattern(path, pattern)
+
+
+def is_costly(schemas: Iterable[object]) -> bool:
+    """Whether judging schemas takes long: they have patterns, or more than 1,000 values."""
+    pending, left = list(schemas), _MAX_CHEAP_VALUES
+    while pending and left:
+        one = pending.pop()
+        left -= 1
+        if is_object(one) and not _PATTERN_KEYWORDS.isdisjoint(one):
+            return True
+        pending += _members(one)
+    return bool(pending)
 
 
 def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, str]]:
@@ -59,7 +73,8 @@ def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, 
 
 def _check_pattern(path: tuple[object, ...], pattern: str) -> None:
     try:
-        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=PATTERNS)
+        runnable: Any = {"pattern": runnable_pattern(pattern)}
+        jsonschema_rs.validator_for(runnable, pattern_options=PATTERNS)
     except ValueError:
         reason = "is not a regular expression this server can run"
         raise _invalid(reason, pointer(path)) from None
