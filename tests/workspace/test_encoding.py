@@ -156,6 +156,14 @@ def test_unicode_is_read_with_and_without_a_mark(data: bytes, encoding: str) -> 
     assert not is_binary(data)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_plain_utf16_without_a_mark_is_not_read_as_utf8_with_nuls(encoding: str) -> None:
+    text = "Only letters of ASCII.\r\n" * 1000
+    decoded = decode(text.encode(encoding))
+    assert (decoded.text, decoded.encoding, decoded.is_exact) == (text, encoding, True)
+    assert decode(text.encode(encoding) + b"x").text == text + "\ufffd"
+
+
 def test_marks_alone_are_empty_text() -> None:
     for mark in (b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         assert decode(mark).text == ""

@@ -112,7 +112,7 @@ def decode(data: bytes) -> DecodedText:
     A byte order mark is no part of the text. Damaged places are replaced; other bytes that are no
     UTF-8 are read in the legacy encoding they fit best, though a few characters may be damaged.
     """
-    name = _bom_encoding(data) or "utf-8"
+    name = _bom_encoding(data) or _guess_utf16(data[:BINARY_PROBE_BYTES]) or "utf-8"
     with suppress(UnicodeDecodeError):
         return DecodedText(data.decode(name), name)
     if name == "utf-8":

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from docx import Document
+from docx.parts.document import DocumentPart
 
 from rolltop.documents.extractors import read_document
+
+if TYPE_CHECKING:
+    from docx.enum.style import WD_STYLE_TYPE
 
 _W: Final = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _RELATIONS: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -137,6 +141,28 @@ def test_breaks_and_tabs_are_text_and_tab_stops_are_not() -> None:
         "<w:noBreakHyphen/><w:t>d</w:t></w:r>"
     )
     assert text_of(paragraph(stops, signs)) == "a\tb\nc-d\n"
+
+
+def test_a_style_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    find, found = DocumentPart.get_style, list[str | None]()
+
+    def counted(part: DocumentPart, style_id: str | None, kind: WD_STYLE_TYPE) -> Any:
+        found.append(style_id)
+        return find(part, style_id, kind)
+
+    monkeypatch.setattr(DocumentPart, "get_style", counted)
+    styled = '<w:pPr><w:pStyle w:val="Heading2"/></w:pPr>'
+    body = paragraph(run("x")) * 99 + paragraph(styled, run("y")) * 99
+    assert text_of(body).count("\n## y\n") == 99
+    assert sorted(map(str, found)) == ["Heading2", "None"]
+
+
+def test_outline_levels_make_headings_of_paragraphs_and_of_styles() -> None:
+    level = '<w:pPr><w:outlineLvl w:val="2"/></w:pPr>'
+    none = '<w:pPr><w:outlineLvl w:val="9"/></w:pPr>'
+    title = '<w:pPr><w:pStyle w:val="Title"/><w:outlineLvl w:val="4"/></w:pPr>'
+    body = "".join(paragraph(one, run("x")) for one in (level, none, title))
+    assert text_of(body) == "### x\n\nx\n\n# x\n"
 
 
 def test_a_document_whose_body_is_numbered_is_one() -> None:
