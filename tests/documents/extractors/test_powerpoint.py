@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from typing import Any, Final
+from zipfile import ZipFile
 
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
@@ -57,3 +58,15 @@ def test_the_words_of_a_diagram_are_read() -> None:
     )
     slide.shapes._spTree.append(parse_xml(frame))  # noqa: SLF001  # the library makes none
     assert text_of(deck) == "# Slide 1\n\n- Fill the tank\n\n- Trim\n"
+
+
+def test_a_show_is_read() -> None:
+    deck: Any = Presentation()
+    deck.slides.add_slide(deck.slide_layouts[5]).shapes.title.text = "Oil"
+    made, shown = io.BytesIO(), io.BytesIO()
+    deck.save(made)
+    with ZipFile(made) as given, ZipFile(shown, "w") as changed:
+        for part in given.namelist():
+            text = given.read(part).replace(b"presentation.main+xml", b"slideshow.main+xml")
+            changed.writestr(part, text)
+    assert read_document(shown.getvalue(), Path("a.ppsx")).text == "# Oil\n"

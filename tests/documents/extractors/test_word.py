@@ -174,3 +174,23 @@ def test_a_pdf_may_be_named_in_capitals() -> None:
     data = Path(__file__).parents[2] / "data" / "documents" / "handbook.pdf"
     read = read_document(b"\n" + data.read_bytes(), Path("HANDBOOK.PDF"))
     assert read.kind == "pdf"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/vnd.ms-word.document.macroEnabled.main+xml",
+        "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+    ],
+)
+def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
+    made = io.BytesIO()
+    with (
+        ZipFile(io.BytesIO(packed(paragraph(run("Kept."))))) as given,
+        ZipFile(made, "w") as changed,
+    ):
+        for part in given.namelist():
+            usual = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+            changed.writestr(part, given.read(part).replace(usual + b".main+xml", kind.encode()))
+    assert read_document(made.getvalue(), Path("a.docm")).text == "Kept.\n"

@@ -27,6 +27,11 @@ _MAX_NESTING: Final = 8
 WORD_BODY: Final = re.compile(r"word/document\d*\.xml")
 """The name of the part with a Word document's text; some programs number it."""
 PRESENTATION: Final = re.compile(r"ppt/presentation\d*\.xml")
+_WORD_TYPES: Final = (
+    "application/vnd.ms-word.document.macroEnabled.main+xml",
+    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+)
 _DIAGRAM: Final = ".//*[local-name()='relIds']/@r:dm"
 _A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -72,13 +77,17 @@ def render_docx(data: bytes) -> ExtractedText:
 
     """
     try:
-        from docx import Document  # noqa: PLC0415  # takes 0.3 s to load
+        import_module("docx")  # takes 0.3 s to load
     except ImportError as absent:
         raise missing_extra("Word") from absent
     builder = TextBuilder()
     with damage_reported("Word"):
         _check_paragraphs(data)
-        document: Any = Document(io.BytesIO(data))
+        # The library's own way takes no templates, and no documents with macros.
+        main = import_module("docx.parts.document").DocumentPart
+        import_module("docx.opc.part").PartFactory.part_type_for |= dict.fromkeys(_WORD_TYPES, main)
+        package = import_module("docx.package").Package
+        document: Any = package.open(io.BytesIO(data)).main_document_part.document
         find_style = _style_finder(document)
         for block in _nearest(document.element.body, _PARAGRAPH, _TABLE):
             _add_block(builder, find_style, block)
@@ -238,12 +247,14 @@ def render_pptx(data: bytes) -> ExtractedText:
 
     """
     try:
-        from pptx import Presentation  # noqa: PLC0415  # takes 0.3 s to load
+        import_module("pptx")  # takes 0.3 s to load
     except ImportError as absent:
         raise missing_extra("PowerPoint") from absent
     builder = TextBuilder()
     with damage_reported("PowerPoint"):
-        for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1):
+        # Not by the library's own way, which takes no shows and templates.
+        part: Any = import_module("pptx.package").Package.open(io.BytesIO(data)).main_document_part
+        for number, slide in enumerate(part.presentation.slides, 1):
             _add_slide(builder, number, slide)
     return builder.build("pptx")
 

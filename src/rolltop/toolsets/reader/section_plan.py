@@ -199,20 +199,21 @@ def _score_spans(spans: Sequence[_Span], hits: Mapping[str, Sequence[int]]) -> l
 
     A term in the titles above a section counts only where the section itself has another.
     """
+    titles, above = [_fold(span.title) for span in spans], [_fold(span.above) for span in spans]
     mean = sum(span.end - span.start for span in spans) / max(1, len(spans)) or 1.0
     counts = {
         term: [
             bisect_left(offsets, span.end)
             - bisect_left(offsets, span.start)
-            + _TITLE_WEIGHT * _is_in_title(term, span.title)
-            for span in spans
+            + _TITLE_WEIGHT * _is_in_title(term, title)
+            for span, title in zip(spans, titles, strict=True)
         ]
         for term, offsets in hits.items()
     }
     matches = [any(of_span) for of_span in zip(*counts.values(), strict=True)]
     for term, of_term in counts.items():
-        for at, span in enumerate(spans) if any(of_term) else ():
-            if matches[at] and not of_term[at] and _is_in_title(term, span.above):
+        for at in range(len(spans)) if any(of_term) else ():
+            if matches[at] and not of_term[at] and _is_in_title(term, above[at]):
                 of_term[at] = _ANCESTOR_WEIGHT
     frequencies = {term: sum(map(bool, of_term)) for term, of_term in counts.items()}
     statistics = TermStatistics(len(spans), mean, frequencies)
@@ -238,7 +239,6 @@ def _word_starts(lowered: str, term: str) -> list[int]:
 
 
 def _is_in_title(term: str, title: str) -> bool:
-    title = _fold(title)
     return term in title and bool(_word_starts(title, term))
 
 
@@ -377,7 +377,9 @@ def _candidates(
         for s in document.sections
     ]
     lowered = _fold(document.text)
-    hits = {term: _word_starts(lowered, term) for term in terms}
+    titles = _fold("\n".join(s.title for s in document.sections))
+    starts = {term: _word_starts(lowered, term) for term in terms}
+    hits = {term: found for term, found in starts.items() if found or term in titles}
     own = _score_spans(_own_spans(document.text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
         yield _SectionCandidate(document, place, at, *scores, tool)
