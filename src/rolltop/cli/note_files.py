@@ -109,6 +109,10 @@ def _import(app: AppContext, principal: Principal, path: Path) -> int:
         f"Added {counts.added} notes, changed {counts.changed}; {counts.unchanged} were here as "
         f"they are, {counts.older} are newer here, {refused} were left out."
     )
+    if counts.kept:
+        options.print_line(
+            f"Left as they are here: {counts.kept} of the account's that differ in the files."
+        )
     return 1 if refused else 0
 
 

@@ -60,12 +60,17 @@ class PortableNote:
 
 @dataclass
 class ImportCounts:
-    """What became of imported notes; `older` were changed here after the file was, and stay."""
+    """What became of imported notes.
+
+    `older` were changed here after the file was, and stay; `kept` are different here, and stay
+    since they are an account's.
+    """
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     older: int = 0
+    kept: int = 0
 
 
 class UnreadableNoteFile(InvalidArgument):
@@ -144,8 +149,10 @@ def import_notes(
         content = by_id[note_id].content
         if replace(content, extra={}) == replace(note.content, extra={}):
             counts.unchanged += 1
-        elif account is not None or content.modified < note.content.modified:
+        elif content.modified < note.content.modified:
             counts.older += 1
+        elif account is not None:
+            counts.kept += 1
         else:
             notebook.write(note, content, source="import")
             counts.changed += 1
