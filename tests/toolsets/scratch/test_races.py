@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -95,3 +96,23 @@ def test_of_two_edits_from_one_version_one_wins(
 
     codes = Counter(answer.code for answer in asyncio.run(together()))
     assert codes == {None: 1, "CONFLICT": 3}
+
+
+def test_of_cells_with_one_id_in_several_pads_one_is_made(
+    database: Database, me: Principal, mine: Caller
+) -> None:
+    pads = [mine.pad() for _ in range(4)]
+    desk = make_desk(database)
+
+    async def append(pad: str, one: str) -> Any:
+        sent = {"scratch_id": pad, "cell": cell("a", "txt", cell_id=one)}
+        return await dispatch(desk, "scratch_append_cell", me, sent)
+
+    async def together(one: str) -> list[Any]:
+        return await asyncio.gather(*(append(pad, one) for pad in pads))
+
+    for n in range(8):
+        answers = asyncio.run(together(str(uuid.UUID(int=n + 1))))
+        codes = Counter(answer.code for answer in answers)
+        assert codes == {None: 1, "INVALID_ID": 3}
+    assert sum(len(mine.contents(pad)) for pad in pads) == 8

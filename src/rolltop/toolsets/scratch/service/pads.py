@@ -167,6 +167,8 @@ def append_cell(
         InvalidArgument: the cell's id is taken, or there is no room.
 
     """
+    if draft.cell_id is not None:
+        pad_rows.lock_tenant(tx)  # another call may give the same id to a cell of another pad
     pad = lock_pad(tx, scratch_id, if_version)
     require_room(pad.cell_count + 1, limits)
     added = cell_rows.insert_cells(tx, scratch_id, pad.cell_count, _assign_ids(tx, [draft]))
