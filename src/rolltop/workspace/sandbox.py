@@ -356,7 +356,7 @@ class Roots:
             return ", ".join(f"the root {root.name}" for root in self.named) or "a root"
         here = [self.working_directory] if self.working_directory else []
         allowed = [*(root.path for root in self.named), *self.extra, *here]
-        return ", ".join(map(str, allowed)) or "a root (none is configured)"
+        return ", ".join(map(str, dict.fromkeys(allowed))) or "a root (none is configured)"
 
 
 class HiddenPaths:

@@ -190,7 +190,9 @@ def test_a_claim_from_before_holders_were_kept_protects_as_well(
     owner = mine.scope.user_id
     database.write_sync(mine.scope, store.update_fields, owner, task, {"claimed_by": None})
     assert mine.task(task)["claim"] == {"expires_at": "2026-01-31T12:15:00.123456Z"}
-    assert "claimed by another until" in mine.fails("complete_task", task_id=task)["error"]
+    error = mine.fails("complete_task", task_id=task)
+    assert "claimed by another until" in error["error"]
+    assert error["hint"].startswith("If the claim is yours, send token as claim_task answered it.")
     assert mine.ok("complete_task", task_id=task, token=token)["status"] == "completed"
 
 

@@ -10,7 +10,10 @@ from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.models import Task, format_timestamp
 
 NEXT_TASK_HINT: Final = "next_task answers a task that is ready."
-TAKE_OVER_HINT: Final = f"{NEXT_TASK_HINT} If the holder is gone, force=true takes the task over."
+TAKE_OVER_HINT: Final = (
+    f"If the claim is yours, send token as claim_task answered it. {NEXT_TASK_HINT} "
+    "If the holder is gone, force=true takes the task over."
+)
 _OWN_TASK_HINT: Final = "Call again without user_id: then it is about your own tasks."
 
 

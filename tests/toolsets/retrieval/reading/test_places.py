@@ -330,6 +330,49 @@ def test_the_roots_own_folder_is_never_shown(forest: Forest) -> None:
     assert error["details"] == {}
 
 
+@reads
+def test_an_absolute_path_in_a_root_is_answered_with_the_one_to_send(
+    forest: Forest, tool: str, asked: dict[str, int]
+) -> None:
+    inside = forest.put("docs/a[1]/b c", "x\n")
+    error = forest.fails(tool, path=str(inside), **asked)
+    assert error["message"] == "path is absolute"
+    assert error["hint"].startswith("Did you mean docs/a[1]/b c? ")
+    forest.ok(tool, path="docs/a[1]/b c", **asked)
+    assert "Did you mean" not in forest.fails(tool, path="/etc/passwd", **asked)["hint"]
+
+
+def test_the_folder_of_a_root_is_answered_with_its_name(forest: Forest) -> None:
+    folder = forest.put("docs/a", "x\n").parent
+    hint = forest.fails("repo_list_dir", path=str(folder))["hint"]
+    assert hint.startswith("Did you mean docs? ")
+    forest.ok("repo_list_dir", path="docs")
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("a.py:2", 'Call repo_get_snippet with path "a.py", start_line 2 and end_line 2.'),
+        ("a.py:2-3", 'Call repo_get_snippet with path "a.py", start_line 2 and end_line 3.'),
+        ("a.py:2:7", 'Call repo_get_snippet with path "a.py", start_line 2 and end_line 2.'),
+        ("docs/a.py#L2-L3", 'path "docs/a.py", start_line 2 and end_line 3.'),
+    ],
+)
+def test_lines_in_a_path_are_answered_with_the_call_that_reads_them(
+    forest: Forest, path: str, hint: str
+) -> None:
+    forest.put("docs/a.py", "1\n2\n3\n")
+    error = forest.fails("repo_open_file", path=path)
+    assert error["code"] == "FILE_NOT_FOUND"
+    assert error["hint"].endswith(hint)
+
+
+@pytest.mark.parametrize("path", ["b.py:2", "a.py:x", ":2"])
+def test_no_lines_are_read_from_what_names_no_file(forest: Forest, path: str) -> None:
+    forest.put("docs/a.py", "1\n")
+    assert "repo_get_snippet" not in forest.fails("repo_open_file", path=path)["hint"]
+
+
 def test_what_the_kernel_refuses_to_read_is_unreadable(tmp_path: Path) -> None:
     store = make_forest(tmp_path)
     roots = Roots.open({"docs": Path("/proc/self")}, base=tmp_path)

@@ -247,6 +247,36 @@ def test_a_glob_narrows_the_files(planted: Forest) -> None:
     assert len(planted.ok("repo_search", query="needle", file_glob="folder-1/**")["result"]) == 30
 
 
+@pytest.mark.parametrize(
+    "query",
+    [r"TODO|FIXME", "func.*Execute", r"res\.\w+ = x", "^exports", "def foo$", "[a-z]+_id", r"a\(b"],
+)
+def test_a_zero_says_that_an_expression_was_taken_as_a_text(planted: Forest, query: str) -> None:
+    meta = planted.ok("repo_search", query=query)["meta"]
+    assert "with regex true" in meta["hint"]
+    assert "hint" not in planted.ok("repo_search", query=query, regex=True)["meta"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "foo(bar)",
+        "res.send =",
+        "a[0]",
+        "x || y",
+        "x | y",
+        "what?",
+        "$HOME/x",
+        "a * b",
+        "C++",
+        "a.b",
+    ],
+)
+def test_a_zero_of_a_plain_text_has_no_such_hint(planted: Forest, query: str) -> None:
+    assert "hint" not in planted.ok("repo_search", query=query)["meta"]
+    assert "hint" not in planted.ok("repo_smart_search", query="^a.*b|c$ zzyzx")["meta"]
+
+
 def test_an_honest_zero_says_what_was_searched_and_what_was_not(forest: Forest) -> None:
     forest.put("docs/a.md", "The Harbour master\n")
     forest.put("docs/binary", b"\0harbor")

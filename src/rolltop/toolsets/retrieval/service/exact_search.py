@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -45,6 +46,13 @@ _MIN_HIT_TOKENS: Final = 16
 # Tokens of an answer besides its matches, the query and the path in its cursor.
 _ENVELOPE_TOKENS: Final = 160
 _MAX_COUNTED: Final = 2_000
+# What hardly stands in a text that is meant as it is written.
+_OPERATORS: Final = re.compile(
+    r"\\[bBdDsSwW.(){}|*+?^$\[\]]|\.[*+?]|(?<![|\s])\|(?![|\s])|^\^|\$$|\][*+?]"
+)
+_PLAIN_TEXT_HINT: Final = (
+    "query was searched for as plain text; with regex true it is a regular expression."
+)
 
 
 def exact_page(
@@ -77,7 +85,10 @@ def exact_page(
     if more:
         found.resume(kept - 1)  # may list all remaining files: do so on this worker thread
     is_zero = not matches and after is None  # where pages end, what was searched is not all
-    details = empty_meta(found, searched, query, most_bytes) if is_zero else _skipped_fields(found)
+    details = _skipped_fields(found)
+    if is_zero:
+        details = empty_meta(found, searched, query, most_bytes)
+        details["hint"] = details["hint"] or _text_hint(query)
     meta = timer.meta(repo_label(roots), missing=missing, **details)
     return Page(
         matches[:kept],
@@ -145,13 +156,15 @@ def empty_meta(
             time.monotonic() + _SUGGESTION_SECONDS,
             max_bytes=most_bytes,
         ),
-        "hint": _end_hint(query) if found.files else _glob_hint(searched, query.file_glob),
+        "hint": None if found.files else _glob_hint(searched, query.file_glob),
     }
 
 
-def _end_hint(query: Query) -> str | None:
-    r"""Explain the end of a text, which is not that of a line, though \A is its start."""
-    if not query.regex or r"\z" not in query.text:
+def _text_hint(query: Query) -> str | None:
+    r"""Explain an expression taken as a text, or the end of a text, which is not that of a line."""
+    if not query.regex:
+        return _PLAIN_TEXT_HINT if _OPERATORS.search(query.text) else None
+    if r"\z" not in query.text:
         return None
     return r"\z matches only where a file ends without a line break; $ matches where any line ends."
 

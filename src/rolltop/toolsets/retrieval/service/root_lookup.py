@@ -31,6 +31,10 @@ _MESSAGES: Final = {
 }
 # The beginning of a glob that stands for itself.
 _LITERAL: Final = re.compile(r"[^*?\[{\\]*")
+# Lines of a file, as compilers, hosts and the command line write them.
+_LINES: Final = re.compile(
+    r"(?P<path>.+?)(?::|#)L?(?P<start>[0-9]{1,9})(?:-L?(?P<end>[0-9]{1,9})|:[0-9]{1,9})?", re.ASCII
+)
 # Characters of an argument that an error repeats, ellipsis included.
 _MAX_ECHO_LENGTH: Final = 200
 
@@ -196,15 +200,34 @@ def translate_error(
         details |= {"nearest": meant} if meant else {}
         hint = "Call repo_list_dir without path to see what is there."
         hint = f"Did you mean {meant[0]}? {hint}" if meant else hint + explain_hidden(path)
+        hint = _explain_lines(roots, repo, path) or hint
     if problem.code == "FILE_UNREADABLE":
         hint = "Send the path of a regular file; repo_list_dir lists readable ones."
     absolute = path.startswith("/")
+    message = _MESSAGES[problem.code]
+    if problem.code == "PATH_OUT_OF_ROOT" and absolute:
+        message = "path is absolute"
+        inside = _relative_line(roots, path)
+        hint = f"Did you mean {inside}? {hint}" if inside != path else hint
     if path.strip() and not absolute:
         details["path"] = _quote_argument(path)
-    message = _MESSAGES[problem.code].format(
-        path="at that path" if absolute else value_preview(path)
-    )
+    message = message.format(path="at that path" if absolute else value_preview(path))
     return NotFound(message, code=problem.code, hint=hint, data=details)
+
+
+def _explain_lines(roots: Roots, repo: str | None, path: str) -> str:
+    """Return the call that reads the lines that `a.py:10-20` names; empty where it is no file."""
+    place = _LINES.fullmatch(path)
+    if place is None:
+        return ""
+    try:
+        roots.locate(place["path"], root=repo)
+    except PathError:
+        return ""
+    return (
+        f"Call repo_get_snippet with path {value_preview(place['path'])}, start_line "
+        f"{int(place['start'])} and end_line {int(place['end'] or place['start'])}."
+    )
 
 
 def _present_roots(roots: Sequence[Root]) -> RootSelection:
