@@ -108,7 +108,7 @@ def _check_paragraphs(data: bytes) -> None:
 
 def _walk(parent: Any, *events: str) -> Any:  # noqa: ANN401  # of an optional library
     """Go through an element without recursion: it may be deep."""
-    return import_module("lxml.etree").iterwalk(parent, events=events)  # python-docx's own
+    return import_module("docx.oxml.parser").etree.iterwalk(parent, events=events)
 
 
 def _nearest(parent: Any, *tags: str) -> Iterator[Any]:  # noqa: ANN401  # as above
@@ -147,7 +147,7 @@ def _text(parent: Any, *left_out: str) -> str:  # noqa: ANN401  # as above
     return "".join(parts)
 
 
-class _Style(NamedTuple):
+class _ParagraphStyle(NamedTuple):
     """A paragraph style: its name, and the level of a heading that it makes, 0 for none.
 
     `is_heading` by its name, whatever a paragraph says of itself.
@@ -158,24 +158,24 @@ class _Style(NamedTuple):
     is_heading: bool
 
 
-def _style_finder(document: Any) -> Callable[[str | None], _Style]:  # noqa: ANN401  # as above
+def _style_finder(document: Any) -> Callable[[str | None], _ParagraphStyle]:  # noqa: ANN401  # as above
     """Return a function that looks styles up by their ids, each once: the library takes 1 ms."""
     from docx.enum.style import WD_STYLE_TYPE  # noqa: PLC0415  # takes 0.3 s to load
 
     @cache
-    def find(style_id: str | None) -> _Style:
+    def find(style_id: str | None) -> _ParagraphStyle:
         style = document.part.get_style(style_id, WD_STYLE_TYPE.PARAGRAPH)
         name = str(style.name or "")
         found = _HEADING_STYLE.match(name)
         named = int(found.group(1)) if found else int(name.lower() == "title")
-        return _Style(name, named or _outline_level(style.element), bool(named))
+        return _ParagraphStyle(name, named or _outline_level(style.element), bool(named))
 
     return find
 
 
 def _add_block(
     builder: TextBuilder,
-    find_style: Callable[[str | None], _Style],
+    find_style: Callable[[str | None], _ParagraphStyle],
     block: Any,  # noqa: ANN401  # as above
 ) -> None:
     if block.tag == _TABLE:
