@@ -12,7 +12,7 @@ import re
 import time
 from typing import Final
 
-from . import tree_sitter_check
+from . import grammar_gaps, tree_sitter_check
 from .results import Diagnostic, SyntaxResult
 
 _DIRECTIVE: Final = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL)
@@ -143,6 +143,9 @@ def _takes_first_branch(word: str, condition: str, language: str, *, keep_first:
 def _repair(text: str, language: str, until: float) -> tuple[SyntaxResult, int]:
     """Blank the macros that are in the way; return the errors left and the number of macros."""
     found, blanked, tried = tree_sitter_check.check(text, language), 0, set[_Spans]()
+    plain = grammar_gaps.rewrite(text, language)
+    if found.errors and _score(then := tree_sitter_check.check(plain, language)) < _score(found):
+        text, found = plain, then
     for _ in range(_MAX_ROUNDS):
         if not found.errors or time.thread_time() > until:
             break

@@ -9,11 +9,20 @@ import re
 from functools import partial
 from typing import Final
 
+# Types and members as arguments: of va_arg, offsetof, container_of.
+_ARGUMENTS: Final = (
+    (r"(\bva_arg\s*\([^(),;{}]{1,200},)[^();{}]{1,200}(?=\))", r"\1 x"),
+    (
+        r"(\boffsetof\s*\([^(),;{}]{1,200},\s{0,99}\w+)\s{0,99}[.\[][^();{}]{1,200}(?=\))",
+        r"\1",
+    ),
+    (r"(?<=[(,])(\s{0,99})(?:struct|union|enum)\s+(\w+)[\s*]{0,99}(?=[,)])", r"\1\2"),
+)
 _C: Final = (
     # __init, __user: macros of a kernel's
     (r"\b__(?!attribute__|func__|asm__|int\d|[us]\d|[lb]e\d|\w*_t\b)[a-z]\w*+(?!\s*\()", ""),
     (r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", ""),
-    (r"\b\w{0,40}for_?each\w{0,40}(?=\s*\([^;{}]{0,500}\)\s*\{)", "while"),
+    (r"\b\w{0,40}for_?each\w{0,40}(?=\s*\([^;{}]{0,500}\)\s*[{A-Za-z_])", "while"),
     (r"\bgoto\s*\*[^;]{0,500}", "goto x"),
     (r"(?<=\bcase)([^:;?.]{1,200})\.\.\.[^:;]{0,200}", r"\1"),
     (r"\bunsigned\s*:\s*\d+\s*(?=;)|\bint\s*:\s*\d+\s*(?=;)", "int x"),
@@ -22,6 +31,9 @@ _C: Final = (
     (r"\bauto(?=\s+\w+\s*=)", "int"),
     (r"\b_(?:Thread_local|Noreturn)\b|\b_Alignas\s*\([^()]*\)", ""),
     (r"(\benum\s+\w+)\s*:\s*\w[\w\s]*(?=\{)", r"\1"),
+    (r"\bstatic\s+(?:const\s+)?(?=[A-Z][A-Z0-9_]{2,}[ \t]*\()", ""),
+    (r"(?<=\w)\.\.\.(?=[ \t]*\))", ""),  # GNU's name for the rest of a macro's arguments
+    *_ARGUMENTS,
 )
 _CPP: Final = (
     (r"\[\[[^\[\]]*\]\]", ""),
@@ -31,14 +43,15 @@ _CPP: Final = (
     (r"(?<=[\w\s]:)(\s*\d+)\s*(?:=[^;{}]*|\{[^;{}]*\})(?=;)", r"\1"),  # a bit-field's value
     (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
+    (r"(?<=\()(\s*)this\s+(?=[A-Za-z_])", r"\1"),
 )
 _ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
 """What stands before a method's one command in Ruby, which may have its arguments bare."""
 _REWRITINGS: Final = {
     "c": _C,
     "h": (*_C, *_CPP),
-    "cpp": (*_C[:5], *_CPP),
-    "hpp": (*_C[:5], *_CPP),
+    "cpp": (*_C[:5], *_ARGUMENTS, *_CPP),
+    "hpp": (*_C[:5], *_ARGUMENTS, *_CPP),
     "cs": (
         (r"\?(?=[.\[][\w.\[\]?!]{0,200}\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
         (r"\ballows\s+ref\s+struct\b", "class"),
