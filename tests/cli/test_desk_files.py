@@ -288,6 +288,18 @@ def test_files_that_are_missing_are_told(filled: Shell, tmp_path: Path) -> None:
     assert "refers to" in done.out
 
 
+def test_an_edited_note_of_an_account_is_not_called_older(filled: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    filled("export", str(out))
+    filled.set("SIMPLENOTE_USERNAME", "ada@example.org")
+    filled.set("SIMPLENOTE_TOKEN", "walrus")
+    assert "Notes: 1 added." in filled("import", str(out)).out
+    file = out / "notes" / "Harbour.md"
+    file.write_text(file.read_text().replace("open at six", "closed"))
+    assert "Notes: 1 different here and left so." in filled("import", str(out)).out
+    assert "Left as they are here: 1 of" in filled("notes", "import", str(out / "notes")).out
+
+
 def test_notes_that_an_export_has_not_are_told(filled: Shell, tmp_path: Path) -> None:
     filled.set("SIMPLENOTE_USERNAME", "ada@example.org")
     filled.set("SIMPLENOTE_TOKEN", "walrus")
