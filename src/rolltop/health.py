@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from rolltop.core import pagination
 from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 from rolltop.core.settings import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
-    from rolltop.core import accounts, db, pagination
+    from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
     from rolltop.core.db import revisions, row_security, sqlite
     from rolltop.core.journal import history
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 else:
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
-    pagination = lazy("rolltop.core.pagination")
     sqlite = lazy("rolltop.core.db.sqlite")
     revisions = lazy("rolltop.core.db.revisions")
     row_security = lazy("rolltop.core.db.row_security")

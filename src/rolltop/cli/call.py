@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import local_context, options, render
 from rolltop.cli.progress_bar import ProgressBar
+from rolltop.core import argument_names
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
-    from rolltop.core import argument_names, dispatch, tool_schema
+    from rolltop.core import dispatch, tool_schema
     from rolltop.core.dispatch import RegisteredTool
 else:
-    argument_names = lazy("rolltop.core.argument_names")
     dispatch = lazy("rolltop.core.dispatch")
     tool_schema = lazy("rolltop.core.tool_schema")
 

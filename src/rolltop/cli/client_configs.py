@@ -14,17 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.cli import jsonc
+from rolltop.cli import jsonc, toml_tables
 from rolltop.core.errors import InvalidConfig
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.settings import require_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rolltop.cli import toml_tables
-else:
-    toml_tables = lazy("rolltop.cli.toml_tables")
 
 SERVER_NAME: Final = "rolltop"
 _SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from rolltop import cli
 from rolltop.cli import client_configs, options
 from rolltop.core.lazy_imports import lazy
 
@@ -13,9 +14,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from rolltop import cli, toolsets
+    from rolltop import toolsets
 else:
-    cli = lazy("rolltop.cli")
     toolsets = lazy("rolltop.toolsets")
 
 # Each script is a function of the words before the cursor; `case` finds what may follow them.

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rolltop import health
 from rolltop.cli import client_configs, options
 from rolltop.core.errors import RolltopError
 from rolltop.core.lazy_imports import lazy
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from rolltop import app, health, workspace
+    from rolltop import app, workspace
     from rolltop.cli.client_configs import ClientEntry
     from rolltop.core.settings import Settings
     from rolltop.health import CheckStatus, DoctorResult
 else:
     app = lazy("rolltop.app")
-    health = lazy("rolltop.health")
     workspace = lazy("rolltop.workspace")
 
 _COLORS: Final[dict[CheckStatus, str]] = {

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from rolltop import health
 from rolltop.cli import local_context, options
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from rolltop import health
-else:
-    health = lazy("rolltop.health")
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.cli import local_context, options, render
+from rolltop.core import pagination, token_counter
 from rolltop.core.context import ignore_progress
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping
 
-    from rolltop.core import dispatch, pagination, token_counter
+    from rolltop.core import dispatch
     from rolltop.core.context import AppContext
 else:
     dispatch = lazy("rolltop.core.dispatch")
-    pagination = lazy("rolltop.core.pagination")
-    token_counter = lazy("rolltop.core.token_counter")
 
 _Line = dict[str, Any]
 _HINT: Final = "docs/traces.md describes the lines of a recorded session."

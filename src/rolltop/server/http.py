@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -23,9 +23,9 @@ from starlette.types import ASGIApp
 
 from rolltop.core import logging
 from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
+from rolltop.server import traces
 from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
@@ -34,11 +34,6 @@ from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
-
-if TYPE_CHECKING:
-    from rolltop.server import traces
-else:  # few send any
-    traces = lazy("rolltop.server.traces")
 
 _EXIT_LIMIT: Final = 1.9
 _CLOSE_CONNECTIONS_TIMEOUT: Final = 1

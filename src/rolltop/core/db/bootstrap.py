@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, exc, text
 
-from rolltop.core.db import file_lock, revisions, schema_script, sqlite
+from rolltop.core.db import file_lock, revisions, row_security, schema_script, sqlite
 from rolltop.core.db.backup import backup_store, fsync_directory, remove_unfinished
 from rolltop.core.db.driver_errors import (
     SQLITE_DAMAGED,
@@ -38,11 +38,10 @@ from rolltop.core.lazy_imports import lazy
 if TYPE_CHECKING:
     import sqlite3
 
-    from rolltop.core.db import migrator, row_security
+    from rolltop.core.db import migrator
     from rolltop.core.db.driver import Driver
 else:  # Alembic costs a quarter of a second
     migrator = lazy("rolltop.core.db.migrator")
-    row_security = lazy("rolltop.core.db.row_security")
 
 SQLITE_SUFFIXES: Final = ("-wal", "-journal", "-shm")
 """How the names end of what SQLite keeps beside a file."""

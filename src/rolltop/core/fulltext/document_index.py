@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
@@ -36,6 +36,7 @@ from sqlalchemy import (
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.url import DatabaseKind
+from rolltop.core.fulltext import postgres_document_index
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, is_prefix
@@ -48,12 +49,6 @@ from rolltop.core.fulltext.tables import (
     search_wholes,
     with_tenant_lexeme,
 )
-from rolltop.core.lazy_imports import lazy
-
-if TYPE_CHECKING:
-    from rolltop.core.fulltext import postgres_document_index
-else:  # only where the store is PostgreSQL's
-    postgres_document_index = lazy("rolltop.core.fulltext.postgres_document_index")
 
 MAX_PART_WORDS: Final = 5000
 """Words of one tsvector at most: its positions end at 16,383 and its bytes at a MiB."""

@@ -13,7 +13,7 @@ from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.types import Identifier
 from rolltop.core.db.url import DatabaseKind
-from rolltop.core.fulltext import relevance, sqlite_fts
+from rolltop.core.fulltext import postgres_fts, relevance, sqlite_fts
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import (
     MAX_PROPOSED_ROWS,
@@ -35,12 +35,11 @@ from rolltop.core.fulltext.tables import owner_of, search_items, search_parts, s
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    from rolltop.core.fulltext import postgres_fts, vector_store
+    from rolltop.core.fulltext import vector_store
     from rolltop.core.fulltext.vector_cache import VectorQuery
 
     WordIndex = sqlite_fts.SqliteWordIndex | postgres_fts.PostgresWordIndex
-else:  # a process needs one of the first two at most, and numpy only with an embedder
-    postgres_fts = lazy("rolltop.core.fulltext.postgres_fts")
+else:  # numpy is needed only with an embedder
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
 MAX_CANDIDATES: Final = 128

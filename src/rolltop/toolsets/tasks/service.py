@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.core import addresses, workspaces
 from rolltop.core import cursor as cursors
@@ -23,7 +23,6 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
 from rolltop.toolsets.tasks import (
     assignees,
@@ -32,6 +31,7 @@ from rolltop.toolsets.tasks import (
     errors,
     evidence,
     input_checks,
+    ranking,
     store,
 )
 from rolltop.toolsets.tasks.dependencies import refuse_cycles, require_existing
@@ -52,11 +52,6 @@ from rolltop.toolsets.tasks.models import (
     parse_id,
 )
 from rolltop.toolsets.tasks.store import comments, graph, overview
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.tasks import ranking
-else:
-    ranking = lazy("rolltop.toolsets.tasks.ranking")
 
 UNKNOWN_OWNER_ID: Final = "00000000-0000-0000-0000-000000000000"
 """The owner that nobody is."""
