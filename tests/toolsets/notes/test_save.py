@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -359,3 +360,18 @@ def test_tags_or_trash_alone_are_told_how_to_be_saved(local: Caller) -> None:
     assert (same["text"], same["tags"], same["local_version"]) == ("a\nb\n", ["new"], 2)
     error = local.fails("note_save", id=note, local_version=2, trash=True)
     assert "note_manage" in error["resolution_hint"]
+
+
+def test_a_new_note_has_the_project_as_a_tag_where_that_is_set(local: Caller) -> None:
+    here = replace(local.scope, project="rolltop")
+    assert Caller(local.desk, here).ok("note_save", text="a")["tags"] == []
+    desk = make_desk(local.desk.database, settings={"notes.project_tag": True})
+    assert Caller(desk, local.scope).ok("note_save", text="a")["tags"] == []
+    tagging = Caller(desk, here)
+    assert tagging.ok("note_save", text="a")["tags"] == ["rolltop"]
+    assert tagging.ok("note_save", text="a", tags=["rolltop", "x"])["tags"] == ["rolltop", "x"]
+    many = [str(number) for number in range(100)]
+    note = tagging.ok("note_save", text="a", tags=many)
+    assert note["tags"] == many
+    changed = tagging.ok("note_save", id=note["id"], local_version=1, text="b", tags=["y"])
+    assert changed["tags"] == ["y"]

@@ -101,6 +101,12 @@ TOOLSET: Final = Toolset(
             minimum=1,
             unlimited=0,
         ),
+        Setting(
+            "notes.project_tag",
+            "flag",
+            default=False,
+            help="Tag each new note with the project of the connection that saves it.",
+        ),
         *SETTINGS,
     ),
     service=SERVICE,

@@ -31,6 +31,7 @@ from rolltop.toolsets.notes.models import (
     CONFLICT_TAG,
     CURSOR,
     LOCAL_ACCOUNT,
+    MAX_TAGS,
     Account,
     Action,
     JsonObject,
@@ -125,6 +126,9 @@ class NoteService:
         checked = edits.check_save(request)
         if checked.id is not None:
             checked = replace(checked, id=await self._find_id(call, checked.id))
+        elif self._app.settings["notes.project_tag"] and call.principal.project:
+            tags = dict.fromkeys([*(checked.tags or ()), call.principal.project])
+            checked = replace(checked, tags=tuple(tags)[:MAX_TAGS])
         answer = partial(note_view.save_response, limit=call.budget)
         try:
             saved = await self._write(
