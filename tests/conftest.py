@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 pytest_plugins = [
     "tests.campaign",
+    "tests.forks",  # before those that import it
+    "tests.limits",
     "tests.databases",
-    "tests.forks",
     "tests.loopback_only",
     "tests.time_budgets",
 ]

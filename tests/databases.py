@@ -14,21 +14,21 @@ import shutil
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import psycopg
 import pytest
 from psycopg import sql
+from sqlalchemy import Engine, event
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database, engine
 from rolltop.core.principal import Principal
+from tests.forks import PATIENCE
 from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
-
-    from sqlalchemy import Engine
 
     from rolltop.core.db.engine import EngineLimits
     from rolltop.core.db.url import DatabaseUrl
@@ -69,6 +69,15 @@ class MakeDatabase(Protocol):
         lock_timeout: float = 10.0,
         threads: int = 4,
     ) -> Database: ...
+
+
+@event.listens_for(Engine, "do_connect")
+def _give_time(
+    _dialect: object, _record: object, _arguments: object, options: dict[str, Any]
+) -> None:
+    """Let every connection to PostgreSQL take its time, whatever the limits of the store."""
+    if "connect_timeout" in options:
+        options["connect_timeout"] = round(PATIENCE)
 
 
 def pytest_configure(config: pytest.Config) -> None:

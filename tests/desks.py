@@ -12,6 +12,7 @@ from rolltop.core.dispatch import Answer, ToolRegistry, ToolSelection, dispatch
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets import TOOLSETS
 from rolltop.workspace import Roots
+from tests.limits import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +30,10 @@ def make_desk(
     toolsets: Sequence[Toolset] = TOOLSETS,
     selection: ToolSelection | None = None,
 ) -> AppContext:
-    """Return a desk on the database, with default settings but those given."""
+    """Return a desk on the database, with default settings but those given and long limits."""
     declared = [*CORE_SETTINGS, *(s for toolset in toolsets for s in toolset.settings)]
-    values = Settings.defaults(declared).replace(settings or {})
+    long = {one.key: SETTINGS[one.key] for one in declared if one.key in SETTINGS}
+    values = Settings.defaults(declared).replace({**long, **(settings or {})})
     return AppContext(
         values,
         database,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.dispatch import ToolRegistry
 from rolltop.toolsets import TOOLSETS
+from tests.limits import RAISED, set_given_limits, set_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,6 +150,7 @@ def become(order: Order) -> None:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
+    set_given_limits()
     # The streams of before took other files for what they are.
     sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)
     sys.stdout = sys.__stdout__ = os.fdopen(1, "w", buffering=1, closefd=False)
@@ -165,6 +167,7 @@ def main() -> None:
     """Import, then fork for each order."""
     for name in _WANTED:
         import_module(name)
+    set_limits(RAISED)
     import_module("rolltop.core.token_counter").count("zqxjkvb")
     for offer in ToolRegistry(TOOLSETS).all_tools:
         offer.parameters.build_model()

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 300.0
 """Seconds after which a process that should have ended is a failure."""
 LOCK_PATIENCE: Final = 600.0
 """Seconds that programs wait for a store which others write to: SQLite serves nobody in turn."""

@@ -34,6 +34,9 @@ _NOBODY: Final = 65534  # PostgreSQL refuses to run as root
 _MAX_SOCKET_FOLDER: Final = 80  # a socket's path has about 100 bytes
 _MEMORY: Final = "/dev/shm"  # noqa: S108  # mkdtemp is safe there
 _MIN_MEMORY: Final = 4 << 30
+_PATIENCE: Final = 600
+"""Seconds after which a program of PostgreSQL that should have ended is a failure."""
+_WAIT: Final = f"--timeout={_PATIENCE}"
 _SETTINGS: Final = {
     "listen_addresses": "",
     "max_connections": "120",
@@ -112,13 +115,13 @@ class PostgreSQLServer:
         """Start the server, maybe with more settings, and return when it takes connections."""
         settings = {**_SETTINGS, "unix_socket_directories": str(self._socket), **more}
         options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
-        self._run("pg_ctl", "start", "--wait", f"--log={self._log}", f"--options={options}")
+        self._run("pg_ctl", "start", "--wait", _WAIT, f"--log={self._log}", f"--options={options}")
         with psycopg.connect(self.url("postgres", SUPERUSER), autocommit=True) as connection:
             connection.execute(_CREATE_OWNER)
 
     def stop(self) -> None:
         """Stop the server as a machine that loses its power would, and return when it is gone."""
-        self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
+        self._run("pg_ctl", "stop", "--wait", _WAIT, "--mode=immediate")
 
     @property
     def programs(self) -> Path:
@@ -139,7 +142,7 @@ class PostgreSQLServer:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=90,
+            timeout=_PATIENCE,
         )
         return "".join(
             line for line in done.stdout.splitlines(keepends=True) if not line.startswith("\\")
@@ -166,7 +169,7 @@ class PostgreSQLServer:
                 user=identity,
                 group=identity,
                 extra_groups=None if identity is None else [],
-                timeout=90,
+                timeout=_PATIENCE,
             )
             if done.returncode != 0:
                 output.seek(0)

@@ -17,7 +17,7 @@ import rolltop
 from rolltop.cli import COMMANDS, main
 from rolltop.cli.options import print_line
 from tests.cli.conftest import SOURCE
-from tests.forks import Forked
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -44,7 +44,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={"PYTHONPATH": str(SOURCE)},
     )
     heavy = {
@@ -146,7 +146,7 @@ def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE)
     assert said == b""
 
 
@@ -172,7 +172,7 @@ def test_streams_that_are_of_no_use_are_named(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )
     assert (ended.returncode, ended.stderr.count("\n")) == (code, 1), ended.stderr
@@ -206,7 +206,7 @@ def test_without_stderr_a_command_does_what_was_asked(shell: Shell, arguments: s
         ["/bin/sh", "-c", f'exec "$0" -m rolltop {arguments} 2>&-', sys.executable],
         stdout=subprocess.PIPE,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=shell.folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )

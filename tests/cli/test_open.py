@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.conftest import SOURCE
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def ask(url: str, method: str = "GET", cookie: str = "") -> tuple[int, str, str]:
     """Return status, body and the cookie that is set."""
     parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=30)
+    connection = HTTPConnection(parts.netloc, timeout=PATIENCE)
     try:
         headers = {"Cookie": cookie} if cookie else {}
         connection.request(method, f"{parts.path}?{parts.query}", headers=headers)
@@ -56,7 +57,7 @@ def test_the_page_is_served_by_itself_and_the_link_lets_in(shell: Shell) -> None
         assert second.code == 0
         assert ask(second.out.strip())[0] == 200
         process.send_signal(signal.SIGTERM)
-        rest, err = process.communicate(timeout=30)
+        rest, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, rest) == (0, "")
     assert not (shell.data / "open.html").exists()
     assert err == "The page is there until Ctrl-C.\n"

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.cli.conftest import SOURCE
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +63,7 @@ def converse(
         process.stdin.flush()
         wanted = [message for message in messages if "id" in message]
         answers = [json.loads(process.stdout.readline()) for _ in wanted]
-        rest, log = process.communicate(timeout=30)
+        rest, log = process.communicate(timeout=PATIENCE)
     assert (process.returncode, rest) == (0, "")
     return {answer["id"]: answer["result"] for answer in answers}, log
 
@@ -96,7 +97,7 @@ def test_typed_in_a_terminal_it_says_what_it_waits_for(shell: Shell) -> None:
         while b" started " not in said:
             said += os.read(ours, 4096)
         os.write(ours, b"\x04")
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENCE)
     os.close(ours)
     assert (process.returncode, out) == (0, b"")
     assert said.startswith(b"rolltop serve waits for an MCP client")
@@ -128,10 +129,10 @@ def test_http_serves_until_it_is_told_to_stop(shell: Shell) -> None:
         assert process.stderr is not None
         found = re.search(r"url=(\S+)", process.stderr.readline())
         assert found is not None
-        with urlopen(found[1].replace("/mcp", "/health"), timeout=30) as answer:  # noqa: S310  # our own
+        with urlopen(found[1].replace("/mcp", "/health"), timeout=PATIENCE) as answer:  # noqa: S310  # our own
             assert json.load(answer) == {"status": "ok"}
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
@@ -160,7 +161,7 @@ def serve_without(closed: int) -> subprocess.Popen[str]:
 @pytest.mark.usefixtures("shell")
 def test_without_stdin_or_stdout_it_says_so(closed: int) -> None:
     with serve_without(closed) as server:
-        _, said = server.communicate(timeout=60)
+        _, said = server.communicate(timeout=PATIENCE)
     assert server.returncode == 1
     assert said.startswith("rolltop: stdin or stdout is closed.")
 
@@ -173,7 +174,7 @@ def test_without_stderr_it_serves_and_stdout_carries_protocol_only() -> None:
         server.stdin.write(lines(HELLO, READY, request(2, "tools/list")))
         server.stdin.flush()
         answers = [json.loads(server.stdout.readline()) for _ in range(2)]
-        rest, _ = server.communicate(timeout=60)
+        rest, _ = server.communicate(timeout=PATIENCE)
     assert [answer["id"] for answer in answers] == [1, 2]
     assert (server.returncode, rest) == (0, "")
 
@@ -200,6 +201,6 @@ def test_a_signal_while_the_server_is_still_being_imported_ends_it_well(
         stdin=subprocess.PIPE,
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
         cwd=tmp_path,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (0, b"")

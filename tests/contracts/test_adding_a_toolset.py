@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.sources import ROOT, SOURCE
+from tests.forks import PATIENCE
 
 PAGE = (ROOT / "docs" / "adding-a-toolset.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,7 +76,7 @@ def _run(tree: Path, *command: str) -> str:
         env={"PYTHONPATH": f"{tree / 'src'}:{tree}", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

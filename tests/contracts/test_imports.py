@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.contracts.sources import ROOT, Module, modules
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,4 +149,4 @@ for module in pkgutil.walk_packages(rolltop.__path__, "rolltop."):
 
 
 def test_no_module_needs_what_only_unix_has() -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORT_ALL], check=True, timeout=120)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORT_ALL], check=True, timeout=PATIENCE)

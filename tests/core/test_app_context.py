@@ -14,8 +14,7 @@ import pytest
 from rolltop.core.errors import Unavailable
 from tests.core.example_toolset import EXAMPLE
 from tests.desks import make_desk
-
-PATIENCE = 30.0
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext

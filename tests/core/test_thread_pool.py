@@ -9,8 +9,7 @@ import pytest
 
 from rolltop.core.errors import Unavailable
 from rolltop.core.thread_pool import ThreadPool
-
-PATIENCE = 30.0
+from tests.forks import PATIENCE
 
 
 def no_thread(_: threading.Thread) -> NoReturn:

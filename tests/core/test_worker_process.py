@@ -25,13 +25,13 @@ from rolltop.core.worker_process import (
     WorkerProcess,
     WorkerTimeout,
 )
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HERE = "tests.core.test_worker_process"
 TOP = Path(__file__).parents[2]
-PATIENCE = 60.0
 _PARENT = f"""
 import threading
 from rolltop.core.worker_process import Worker, WorkerProcess
@@ -182,9 +182,16 @@ def test_a_worker_outlives_the_thread_that_started_it(pool: WorkerPool) -> None:
 
 def test_a_worker_that_was_killed_is_noticed_and_replaced(pool: WorkerPool) -> None:
     first = pool.call("", PATIENCE)
-    threading.Timer(0.05, os.kill, (first, signal.SIGKILL)).start()
+
+    def kill_once_busy() -> None:
+        wait_until(pool.is_busy)
+        os.kill(first, signal.SIGKILL)
+
+    killing = threading.Thread(target=kill_once_busy)
+    killing.start()
     with pytest.raises(WorkerDied):
         pool.call("spin", PATIENCE)
+    killing.join()
     second = pool.call("", PATIENCE)
     os.kill(second, signal.SIGKILL)
     wait_until(lambda: not is_running(second))

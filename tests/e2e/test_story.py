@@ -48,6 +48,8 @@ def environment(tmp_path: Path, store: str) -> dict[str, str]:
     return {
         **kept,
         "PYTHONPATH": str(SOURCE),
+        "ROLLTOP_CALL_TIMEOUT": "1h",
+        "ROLLTOP_SCRATCH_VALIDATION_TIMEOUT": "1h",
         "HOME": str(tmp_path),
         "ROLLTOP_DATA_DIR": str(tmp_path / "data"),
         "DATABASE_URL": store,

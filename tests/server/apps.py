@@ -8,6 +8,7 @@ from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.server import app
 from rolltop.toolsets import TOOLSETS
 from tests.core.example_toolset import EXAMPLE
+from tests.limits import SETTINGS
 from tests.server.probe_toolset import PROBE
 
 if TYPE_CHECKING:
@@ -21,5 +22,6 @@ def make_app(folder: Path, *, http: bool = False, **changed: Any) -> ServerApp:
     toolsets = (*TOOLSETS, EXAMPLE, PROBE)
     declared = (*CORE_SETTINGS, *(s for toolset in toolsets for s in toolset.settings))
     changes = {key.replace("__", "."): value for key, value in changed.items()}
-    settings = Settings.defaults(declared).replace({"data_dir": folder / "data", **changes})
+    given = {"data_dir": folder / "data", **SETTINGS, **changes}
+    settings = Settings.defaults(declared).replace(given)
     return app.build_server_app(settings, http=http, toolsets=toolsets)

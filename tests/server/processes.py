@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import queue
 import re
+import secrets
+import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
-from tests.forks import Forked
+from tests import limits as product_limits
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-PATIENCE: Final = 30.0
-"""Seconds a test waits for something that must happen; never reached when it does."""
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
+CLOCK: Final = "time passes"
+"""The file in a server's folder that sets its clock ahead."""
+_GIVEN_PORTS: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_FIRST_PORT: Final = 10_000
 
 
 class Lines:
@@ -72,14 +78,23 @@ class Lines:
 
 
 class ServerProcess:
-    """One server process of `tests.server.program`."""
+    """One server process of `tests.server.program`; `limits` are those of `set_limits`."""
 
     program = "tests.server.program"
 
-    def __init__(self, transport: str, folder: Path, settings: Mapping[str, Any]) -> None:
-        given = {"data_dir": folder / "data", **settings}
+    def __init__(
+        self,
+        transport: str,
+        folder: Path,
+        settings: Mapping[str, Any],
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
+        given = {"data_dir": folder / "data", **product_limits.SETTINGS, **settings}
         pairs = [f"{key}={value}" for key, value in given.items()]
-        self.process = Forked(["-m", self.program, transport, *pairs], folder=folder)
+        environment = {**os.environ, product_limits.VARIABLE: json.dumps(limits or {})}
+        program = ["-m", self.program, transport, *pairs]
+        self.process = Forked(program, folder=folder, environment=environment)
+        self._clock = folder / CLOCK
         self.stdin = self.process.stdin
         self.stdout = Lines(self.process.stdout)
         self.stderr = Lines(self.process.stderr)
@@ -94,16 +109,22 @@ class ServerProcess:
             with suppress(BrokenPipeError):
                 self.stdin.close()
 
-    def ends(self, within: float = PATIENCE) -> int:
-        """Return the exit code; fails if the process does not end in time."""
-        return self.process.wait(within)
+    def ends(self) -> int:
+        """Return the exit code; fails if the process does not end."""
+        return self.process.wait()
+
+    def let_time_pass(self) -> None:
+        """Let every limit pass that a `tests.server.clocked_program` has set once it stops."""
+        self._clock.touch()
 
 
 class StdioServer(ServerProcess):
     """A server over stdio, spoken to line by line."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        super().__init__("stdio", folder, _keys(settings))
+    def __init__(
+        self, folder: Path, limits: Mapping[str, float] | None = None, /, **settings: Any
+    ) -> None:
+        super().__init__("stdio", folder, _keys(settings), limits)
         self._number = 0
 
     def send_line(self, line: bytes | str) -> None:
@@ -140,10 +161,10 @@ class StdioServer(ServerProcess):
         return self.request("tools/call", {"name": name, "arguments": arguments})["result"]
 
 
-class LateStdioServer(StdioServer):
-    """A server over stdio that sees the wish for its end when no grace is left."""
+class ClockedStdioServer(StdioServer):
+    """A server over stdio that stops as long as it likes until it is let run out of time."""
 
-    program = "tests.server.late_program"
+    program = "tests.server.clocked_program"
 
 
 class DeafStdioServer(StdioServer):
@@ -155,9 +176,11 @@ class DeafStdioServer(StdioServer):
 class HttpServer(ServerProcess):
     """A server over HTTP on a port of its own choice."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, limits: Mapping[str, float] | None = None, /, **settings: Any
+    ) -> None:
         given = {"http.port": 0, "http.drain_seconds": 0, **_keys(settings)}
-        super().__init__("http", folder, given)
+        super().__init__("http", folder, given, limits)
         self.url = self.stderr.until(r"started .*url=(\S+)")[1]
         self.host = urlsplit(self.url).netloc
 
@@ -171,7 +194,8 @@ class HttpServer(ServerProcess):
         """Return status, headers (names in lower case) and body of one request."""
         connection = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         try:
-            connection.request(method, path, body, dict(headers or {}))
+            with suppress(ConnectionError):  # it was refused before all of it was sent
+                connection.request(method, path, body, dict(headers or {}))
             response = connection.getresponse()
             names = {name.lower(): value for name, value in response.getheaders()}
             return response.status, names, response.read()
@@ -194,6 +218,25 @@ class HttpServer(ServerProcess):
         status, message = self.rpc("tools/call", params, era=era, token=token)
         assert status == 200, (status, message)
         return message["result"]
+
+
+class ClockedHttpServer(HttpServer):
+    """A server over HTTP that stops as long as it likes until it is let run out of time."""
+
+    program = "tests.server.clocked_program"
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nobody listens on, and no other program gets by chance.
+
+    It lies below those that the system gives to whoever asks for any, or connects to somebody.
+    """
+    first_given = int(_GIVEN_PORTS.read_text().split()[0])
+    while True:
+        port = secrets.randbelow(first_given - _FIRST_PORT) + _FIRST_PORT
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def handshake() -> dict[str, Any]:

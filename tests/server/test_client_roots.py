@@ -204,7 +204,8 @@ def test_a_configured_root_is_the_only_one(desktop: Desktop) -> None:
 
 @pytest.mark.parametrize("answer", ["silence", "refusal", "nonsense"])
 def test_a_client_that_does_not_say_holds_nobody_up(tmp_path: Path, answer: str) -> None:
-    with StdioServer(tmp_path, data_dir=tmp_path) as server:
+    limits = {"rolltop.server.client_roots:_TIMEOUT": 0.1} if answer == "silence" else {}
+    with StdioServer(tmp_path, limits, data_dir=tmp_path) as server:
         server.request("initialize", {**handshake(), "capabilities": {"roots": {}}})
         server.send("notifications/initialized")
         asking = {"name": "repo_search", "arguments": {"query": "x"}}

@@ -11,6 +11,7 @@ from rolltop.core.dispatch import ToolSelection
 from rolltop.server.app import warm_up
 from rolltop.toolsets import TOOLSETS
 from tests.desks import make_desk
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database
-
-PATIENCE = 30.0
 
 
 def prepared(desk: AppContext) -> list[bool]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from tests.forks import PATIENCE
 from tests.simperium import Simperium
 from tests.simperium.http import Served
 
@@ -47,7 +48,7 @@ def seen_by(package: str, served: Served, home: Path) -> dict[str, Any]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr[-3000:]

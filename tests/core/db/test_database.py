@@ -20,14 +20,13 @@ from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens, users
 from rolltop.core.errors import InvalidArgument, Unavailable, UserDeleted
 from rolltop.core.principal import Principal
-from tests.forks import Forked
+from tests.forks import PATIENCE, Forked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.databases import Clock, MakeDatabase
 
-PATIENCE = 30.0
 # Makes a backup, and waits for a line before the copy gets its name.
 WAITING_BACKUP = """
 import pathlib, sys

@@ -21,6 +21,7 @@ from rolltop.core.db import (
 )
 from rolltop.core.db.url import parse_url
 from tests.databases import KINDS
+from tests.forks import PATIENCE
 from tests.schema_scripts import scripts, without_script
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_a_new_store_is_opened_without_alembic(new_url: Callable[[], str]) -> No
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert ran.stdout.split() == ["default@localhost", "False"], ran.stderr
 

@@ -21,6 +21,7 @@ from rolltop.core.journal.tables import journal, journal_contents
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk import jobs
 from tests.desks import answer_of, call_tool, make_desk
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -347,7 +348,7 @@ def test_a_process_that_knows_no_toolset_deletes_a_user(
 ) -> None:
     call(desk, me, "add_task", title="a", tags=["b"])
     program = [sys.executable, "-c", DELETE_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
-    subprocess.run(program, check=True, timeout=60)
+    subprocess.run(program, check=True, timeout=PATIENCE)
     assert desk.database.read_sync(SYSTEM, accounts.list_users) == []
 
 
@@ -389,7 +390,7 @@ database.close()
 def test_a_table_declared_while_others_write_is_kept_from_its_first_row(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     program = [sys.executable, "-c", WRITE_WHILE_A_TOOLSET_IS_BEING_IMPORTED, url]
-    run = subprocess.run(program, check=True, timeout=60, capture_output=True, text=True)
+    run = subprocess.run(program, check=True, timeout=PATIENCE, capture_output=True, text=True)
     assert run.stdout.split() == ["first"]
 
 
@@ -413,5 +414,5 @@ def test_a_process_that_wrote_nothing_says_the_same_of_what_others_wrote(
     call(desk, me, "note_save", id=note["id"], local_version=1, text="a\nb\n")
     call(desk, me, "scratch_create", cells=[])
     program = [sys.executable, "-c", READ_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
-    run = subprocess.run(program, check=True, timeout=60, capture_output=True, text=True)
+    run = subprocess.run(program, check=True, timeout=PATIENCE, capture_output=True, text=True)
     assert run.stdout.splitlines() == ["created", "+1 −0 lines", "created"]

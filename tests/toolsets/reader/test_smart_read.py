@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -326,11 +327,13 @@ class TestErrors:
     def test_a_long_wrong_path_is_answered_soon_where_many_files_have_its_name(
         self, tmp_path: Path
     ) -> None:
-        shelf = make_shelf(tmp_path / "docs", settings={"call_timeout": 5.0})
+        shelf = make_shelf(tmp_path / "docs")
         for number in range(2000):
             shelf.put(f"team-{number % 40:02}/service-{number:05}/index.md", "# A\n")
         asked = "/".join(f"module_{number:05}" for number in range(300))
+        begun = time.process_time()  # what others do on the machine does not count
         error = shelf.fails("smart_read", file_path=f"{asked}/service-01234/index.md")
+        assert time.process_time() - begun < 5
         assert error["code"] == "FILE_NOT_FOUND"
         assert "Did you mean docs/team-34/service-01234/index.md?" in error["hint"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rolltop.core.worker_process import WorkerPool
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.desks import call_tool, make_desk
+from tests.forks import PATIENCE
 from tests.toolsets.scratch.caller import Caller, cell
 from tests.toolsets.scratch.hostile import SLOW_SCHEMA
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
     from tests.databases import Clock, MakeDatabase
-
-PATIENCE = 30.0  # seconds until a test that hangs is ended
 
 
 def test_a_read_before_the_end_counts_for_eviction_afterwards(

@@ -12,6 +12,7 @@ from rolltop.toolsets.scratch.service.pad_search import VECTOR_THREAD_NAME
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.desks import make_desk
 from tests.fake_embedder import FakeEmbedder
+from tests.forks import PATIENCE
 from tests.toolsets.scratch.caller import Caller
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from rolltop.core.db import Database, Tx
     from rolltop.core.principal import Principal
-
-
-PATIENCE = 30.0
 
 
 def install(monkeypatch: pytest.MonkeyPatch, model: FakeEmbedder) -> None:

@@ -14,6 +14,7 @@ from rolltop.core.errors import RolltopError
 from rolltop.toolsets.tasks.models import Claim, FilterInput, TaskInput
 from rolltop.toolsets.tasks.service import TaskService
 from tests import forks
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 TASKS = TaskService()
 TOGETHER = 4
 ROUNDS = 4
-PATIENCE = 60.0  # seconds until a test that hangs is ended
 
 
 def at_once(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core.dispatch import dispatch
 from rolltop.toolsets.notes.clients import http_client
 from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL, lose_the_next_write
+from tests.toolsets.notes.sync.test_client import SkippingLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rolltop.core.db import Database
+    from rolltop.core.dispatch import Answer
     from rolltop.core.principal import Principal
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
@@ -299,13 +303,24 @@ def test_each_way_to_fail_of_the_backend_has_its_category_code_and_status(
 ) -> None:
     fault, status, told = case
     monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
-    desk = make_desk(database, settings={**settings_of(served), "notes.api_timeout": 0.5})
+    desk = make_desk(database, settings=settings_of(served))
     call_tool(desk, default, "note_manage", action="sync")
     before = call_tool(desk, default, "note_get", id="n").structured
     headers = (("Retry-After", "99"),) if status == 429 else ()
     served.simperium.faults.add(fault, "post", times=9, status=status, headers=headers)
     given = {"id": "n", "local_version": 1, "text": "new\n"}
-    error = call_tool(desk, default, "note_save", **given).structured["error"]
+    clock = SkippingLoop()
+
+    async def save() -> Answer:
+        saving = asyncio.ensure_future(dispatch(desk, "note_save", default, given))
+        while not saving.done():  # each time that no answer comes
+            if await asyncio.to_thread(served.unanswered.wait, 0.02):
+                served.unanswered.clear()
+                clock.skipped += desk.settings["notes.api_timeout"]
+        return await saving
+
+    with asyncio.Runner(loop_factory=lambda: clock) as run:
+        error = run.run(save()).structured["error"]
     names = ("category", "code", "subcategory", "http_status")
     assert tuple(error[name] for name in names) == told
     assert error["details"].get("retry_after") == (99.0 if status == 429 else None)

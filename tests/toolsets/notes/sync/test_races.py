@@ -19,6 +19,7 @@ from rolltop.toolsets.notes.edits import Edit
 from rolltop.toolsets.notes.models import Content
 from rolltop.toolsets.notes.sync import push, service
 from rolltop.toolsets.notes.sync.connection import AccountConnection
+from tests.forks import PATIENCE
 from tests.simperium import API_KEY, APP_ID
 from tests.toolsets.notes.sync.device import EMAIL, INTERVAL, PASSWORD, Device
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 DESKS: Final = 3
 WORDS: Final = 5
-PATIENCE: Final = 60.0
 
 
 async def work(link: AccountConnection, words: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from rolltop.toolsets.retrieval.grep import SearchRoot, search
 from rolltop.toolsets.retrieval.index.trigram_index import TrigramIndex
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import Roots
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ class Indexed:
 
     def build(self, unread: int = 0) -> None:
         """Read files into the index until only `unread` are left."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         for root in self.roots.named:
             self.indexes.view(root).candidates(Query("what is there"))
         self.indexes.update(lambda: False)

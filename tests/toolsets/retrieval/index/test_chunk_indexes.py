@@ -30,6 +30,7 @@ from rolltop.toolsets.retrieval.ranked import RankedTree, search
 from rolltop.toolsets.retrieval.store import GONE, Busy, Unusable
 from rolltop.workspace import Roots
 from tests.campaign import examples
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.meanwhile import after_each_statement
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Kept:
         return [e.relative for e in self.indexes.state(self.root).stale(self.entries(), file)]
 
     def build(self) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while self.stale():
             assert time.monotonic() < end
             self.update()
@@ -191,7 +192,7 @@ def test_a_file_that_somebody_may_be_writing_to_is_not_kept(kept: Kept) -> None:
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         mapped[4:9] = b"okapi"
         mapped.flush()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while kept.stale() != ["m7.py"]:
             assert time.monotonic() < deadline
         for _ in range(5):  # longer than a file takes to settle here
@@ -211,7 +212,7 @@ def test_much_is_read_in_another_process(kept: Kept, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
     os.utime(kept.code / "m7.py", (0, 0))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while kept.stale():
         assert time.monotonic() < deadline
         threading.Event().wait(0.2)
@@ -285,7 +286,7 @@ def test_where_no_process_can_begin_nothing_is_kept_and_all_is_found(
     monkeypatch.setattr(chunk_index_builder, "FACTORY", "os:abort")
     monkeypatch.setattr(chunk_index_builder, "index_files", None)
     kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while kept.stale() and kept.indexes.file(kept.root) is not None:  # until it is given up
         assert time.monotonic() < deadline
         kept.update()

@@ -12,6 +12,7 @@ from rolltop.toolsets.retrieval.index import trigram_build, trigram_file
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import FileStat, Roots
 from rolltop.workspace.file_stat import state_of
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.index import builder
 from tests.toolsets.retrieval.index.indexed import Indexed
 
@@ -44,7 +45,7 @@ def test_where_no_process_can_begin_nothing_is_read_here_and_all_is_found(
     monkeypatch.setattr(trigram_build, "read", None)
     indexed = Indexed(code.parent / "kept", code)
     (code / "f").write_text("text\n")
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not indexed.indexes.is_built:
         assert time.monotonic() < end
         indexed.indexes.update(lambda: False)

@@ -14,6 +14,7 @@ import pytest
 
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.models import Query
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def proposed(forest: Forest, text: str) -> list[str]:
 
 def read_in(forest: Forest, *names: str) -> None:
     """Run the background work until these files, or all, count as read in."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     trigram_index.update_index(forest.desk)
     while (left := proposed(forest, "a text that is nowhere")) and (
         not names or not set(names).isdisjoint(left)

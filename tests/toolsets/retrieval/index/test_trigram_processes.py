@@ -15,6 +15,7 @@ from rolltop.toolsets.retrieval.grep import search
 from rolltop.toolsets.retrieval.index import trigram_file
 from rolltop.toolsets.retrieval.models import Query
 from tests.campaign import examples
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.index.indexed import Indexed
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def test_four_processes_share_the_work_and_agree(code: Path) -> None:
         (code / f"f{number}").write_text(f"word{number} here\n")
     with building(kept, code, 4) as running:
         for process in running:
-            end = time.monotonic() + 60
+            end = time.monotonic() + PATIENCE
             assert process.stdout is not None
             while process.stdout.readline() != b"0\n":
                 assert time.monotonic() < end

@@ -20,6 +20,7 @@ from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, pack_vect
 from rolltop.toolsets.retrieval.ranked.rerank import HEAD
 from rolltop.toolsets.retrieval.service import ranking
 from tests.fake_embedder import FakeEmbedder
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ SHOP = """def first(lot):
 def second():
     return acquire(automobile, today)
 """
-PATIENCE = 60.0
 
 
 def fake_embedder() -> Callable[[list[str]], list[bytes]]:

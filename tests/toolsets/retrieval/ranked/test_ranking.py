@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.service import ranking
 from tests.campaign import examples
+from tests.forks import PATIENCE
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def plant(forest: Forest) -> None:
 
 def build(forest: Forest) -> None:
     """Index files until every one is indexed."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     indexes = forest.desk.service(ranking.open_chunk_indexes)
     while True:
         forest.ok("repo_smart_search", query="anything")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HANGS = CheckRequest("json", "[1]", schema=SLOW_SCHEMA)
 FINE = CheckRequest("json", '{"a": 1}')
-SECONDS = 20.0
+SECONDS = 600.0
 
 
 def check_now(one: Validator, cells: Sequence[CheckRequest]) -> list[CheckResult]:
@@ -38,6 +38,13 @@ def check_now(one: Validator, cells: Sequence[CheckRequest]) -> list[CheckResult
 
 @pytest.fixture
 def validator() -> Iterator[Validator]:
+    one = Validator(timeout=SECONDS)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def hasty() -> Iterator[Validator]:
     one = Validator(timeout=1.0)
     yield one
     one.close()
@@ -69,21 +76,25 @@ def test_results_come_in_order(validator: Validator) -> None:
     assert [isinstance(one, CheckResult) and one.valid for one in results] == [True, False, False]
 
 
-def test_the_limit_ends_a_hanging_check_and_the_rest_of_its_call(validator: Validator) -> None:
-    assert check_now(validator, [FINE, HANGS, FINE])[1:] == [
+def test_the_limit_ends_a_hanging_check_and_the_rest_of_its_call(hasty: Validator) -> None:
+    assert check_now(hasty, [FINE, HANGS, FINE])[1:] == [
         timeout_result(1.0),
         timeout_result(1.0),
     ]
-    (after,) = check_now(validator, [FINE])
+    (after,) = check_now(hasty, [FINE])
     assert isinstance(after, CheckResult)
 
 
 def test_other_checks_are_answered_meanwhile(validator: Validator) -> None:
     answered: list[int] = []
 
+    async def hang() -> None:
+        with pytest.raises(Unavailable):
+            await validator.check([HANGS])
+
     async def main() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(validator.check, [HANGS])
+            group.start_soon(hang)
             while not validator.is_busy():
                 await anyio.lowlevel.checkpoint()
             for number in range(5):
@@ -91,13 +102,14 @@ def test_other_checks_are_answered_meanwhile(validator: Validator) -> None:
                 assert isinstance(result, CheckResult)
                 assert validator.is_busy()
                 answered.append(number)
+            validator.close()
 
     anyio.run(main)
     assert len(answered) == 5
 
 
 def test_waiting_for_a_turn_counts_as_time(
-    validator: Validator, monkeypatch: pytest.MonkeyPatch
+    hasty: Validator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[CheckRequest] = []
     check = WorkerProcess.call
@@ -111,7 +123,7 @@ def test_waiting_for_a_turn_counts_as_time(
     async def main() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(60):
-                group.start_soon(validator.check, [HANGS])
+                group.start_soon(hasty.check, [HANGS])
 
     anyio.run(main)
     # Each turn hangs for all of the limit, so whoever had to wait for one is too late.
@@ -228,9 +240,16 @@ def parser() -> psutil.Process | None:
 
 
 @pytest.mark.parametrize("ends", ["by the limit", "with its checking process", "by closing"])
-def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
-    one = Validator(timeout=3.0 if ends == "by the limit" else SECONDS)
-    results = list[object]()
+def test_a_parser_that_runs_as_a_program_ends(ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    timers = list[threading.Timer]()
+    begin = threading.Timer.start
+
+    def start(timer: threading.Timer) -> None:
+        timers.append(timer)
+        begin(timer)
+
+    monkeypatch.setattr(threading.Timer, "start", start)
+    one, results = Validator(timeout=SECONDS), list[object]()
 
     def check() -> None:
         with suppress(Unavailable):
@@ -246,11 +265,13 @@ def test_a_parser_that_runs_as_a_program_ends(ends: str) -> None:
         os.kill(program.ppid(), signal.SIGKILL)
     elif ends == "by closing":
         one.close()
+    else:
+        timers[-1].function()
     thread.join(SECONDS)
     one.close()
     wait_until(lambda: not is_running(program.pid))
     wait_until(lambda: not folder.exists())
-    assert (ends == "by the limit") is (results == [timeout_result(3.0)])
+    assert (ends == "by the limit") is (results == [timeout_result(SECONDS)])
 
 
 OWNER = """
@@ -258,7 +279,7 @@ import asyncio, sys, threading
 from rolltop.toolsets.scratch.syntax.results import CheckRequest
 from rolltop.toolsets.scratch.syntax.validator import Validator
 import json, psutil
-one = Validator(timeout=2.0)
+one = Validator(timeout=600)
 asyncio.run(one.check([CheckRequest("json", "1")]))
 hanging = CheckRequest("json", "[1]", schema=json.loads(sys.argv[1]))
 threading.Thread(target=lambda: asyncio.run(one.check([hanging])), daemon=True).start()
