@@ -46,7 +46,7 @@ _COMPILERS: Final = {
         ".java", re.compile(r"\.java:(\d+): error"),
     ),
     "rs": Compiler(
-        ("rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "-o/dev/null", "FILE"),
+        ("rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "FILE"),
         ".rs", re.compile(r"^error: (?!cannot find).*\n *--> .*\.rs:(\d+):", re.MULTILINE),
     ),
     "rb": Compiler(("ruby", "-c", "FILE"), ".rb", re.compile(r"\.rb:(\d+): ")),
