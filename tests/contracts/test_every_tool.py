@@ -15,6 +15,7 @@ from rolltop.core.accounts import add_user
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
 from rolltop.core.principal import Principal
 from rolltop.core.tool_schema import published_output_schema
@@ -315,18 +316,13 @@ def test_an_unknown_argument_is_answered_with_the_nearest_name(
         ("list_tasks", "before", "due_before"),
         ("claim_task", "lease", "lease_seconds"),
         ("scratch_create", "meta", "metadata"),
-        ("scratch_list", "order_by", "order"),
-        ("scratch_list", "orderBy", "order"),
         ("scratch_read", "cells", "cell_ids"),
         ("scratch_validate", "cells", "cell_ids"),
-        ("note_list", "sort_by", "sort"),
         ("note_list", "preview", "preview_lines"),
         ("repo_search", "file", "file_glob"),
-        ("read_plan", "budget", "budget_tokens"),
         ("smart_read", "style", "summary_style"),
         ("smart_read", "max_summary", "max_summary_tokens"),
         ("smart_read", "maxSummary", "max_summary_tokens"),
-        ("list_sections", "level", "max_level"),
     ],
 )
 def test_a_short_or_longer_form_of_a_name_is_answered_with_it(
@@ -339,7 +335,7 @@ def test_a_short_or_longer_form_of_a_name_is_answered_with_it(
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
-        *(("list_sections", "depth"), ("estimate_tokens", "model"), ("scratch_list", "name")),
+        *(("list_sections", "end"), ("estimate_tokens", "model"), ("scratch_list", "name")),
         *(("update_task", "id_of"), ("next_task", "id"), ("list_tasks", "max")),
         *(("update_task", "end"), ("scratch_read", "line"), ("scratch_read", "lines")),
         *(("smart_read", "summary"), ("repo_open_file", "start"), ("note_list", "text")),
@@ -363,6 +359,14 @@ def test_a_name_of_something_else_is_answered_without_a_guess(
         ("repo_open_file", "start_line", "repo_get_snippet"),
         ("repo_open_file", "offset", "repo_get_snippet"),
         ("repo_search", "pattern", "query"),
+        ("repo_search", "-i", "case ignore"),
+        ("repo_get_snippet", "line_range", "start_line"),
+        ("smart_read", "limit", "max_tokens"),
+        ("complete_task", "comment", "update_task"),
+        ("note_save", "title", "first line"),
+        ("desk_history", "limit", "cursor"),
+        ("scratch_append_cell", "content", "cell holds"),
+        ("scratch_delete_cell", "index", "scratch_list_cells"),
         ("note_get", "end_line", "range_line_count"),
         ("scratch_create", "title", "metadata"),
         ("scratch_create", "content", "cells"),
@@ -378,6 +382,15 @@ def test_what_a_tool_does_under_another_name_or_in_another_call_is_said(
     assert answer.is_error
     assert "did you mean" not in answer.text
     assert told in answer.text.partition(f"{tool} takes")[0]
+
+
+@every_tool
+def test_every_hint_about_an_argument_is_given(toolset: Toolset, tool: Tool) -> None:
+    parameters = Parameters(tool, code=toolset.argument_code)
+    for name, hint in tool.argument_hints.items():
+        with pytest.raises(InvalidArgument) as caught:
+            parameters.validate({name: "value"})
+        assert caught.value.hint.startswith(hint), name
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,15 @@ def _text(since: int | str | None) -> str | None:
     return None if since is None else str(since)
 
 
+_LIMIT_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("limit", "count", "n", "max_results", "top_k", "last"),
+    "max_tokens says how much to answer; cursor goes on.",
+)
+_UNDO_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("last", "steps", "count", "uri", "task_id"),
+    "desk_history shows the id of each operation; uri narrows it to one thing.",
+)
+
 TOOLS: Final = (
     Tool(
         "desk_resume",
@@ -141,6 +150,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         default_budget=1500,
         accepts_cursor=True,
+        argument_hints=_LIMIT_HINTS,
         is_core=True,
         view="search",
     ),
@@ -163,6 +173,7 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
+        argument_hints=_LIMIT_HINTS,
         search_hint="journal log versions who changed what",
         view="diff",
     ),
@@ -175,6 +186,7 @@ TOOLS: Final = (
         idempotent=True,
         accepts_max_tokens=True,
         accepts_cursor=True,
+        argument_hints=_LIMIT_HINTS,
         search_hint="feed poll subscribe new",
     ),
     Tool(
@@ -183,6 +195,7 @@ TOOLS: Final = (
         "Undo",
         UndoAnswer,
         destructive=True,
+        argument_hints=_UNDO_HINTS,
         search_hint="revert take back roll back restore",
     ),
     Tool(

@@ -145,6 +145,9 @@ def _service(call: CallContext) -> NoteService:
 
 _INVALID_KINDS: Final = frozenset({TYPE, VALUE})
 _RANGE_FAULT: Final = ArgumentErrorCode("INVALID_RANGE", when=_INVALID_KINDS)
+_APPEND_HINT: Final = (
+    'text_patch adds lines: [{"op": "add", "ln": <lines + 1>, "val": "…"}] puts one at the end.'
+)
 _RANGE_HINT: Final = "range_line_start says where to begin, range_line_count how many lines."
 
 TOOLS: Final = (
@@ -193,6 +196,10 @@ TOOLS: Final = (
         argument_errors={
             "text_patch": ArgumentErrorCode("INVALID_PATCH", when=_INVALID_KINDS),
             "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
+        },
+        argument_hints={
+            **dict.fromkeys(("title", "name", "subject"), "The first line of text is the title."),
+            **dict.fromkeys(("append", "mode"), _APPEND_HINT),
         },
         blank_values=frozenset({"text"}),
         search_hint="remember, write down, memory, Simplenote",

@@ -110,6 +110,13 @@ async def complete(call: CallContext, *typed: Any) -> list[str]:  # noqa: ANN401
 
 
 _INVALID_KINDS: Final = frozenset({TYPE, VALUE})
+_READ_HINTS: Final = {
+    **dict.fromkeys(
+        ("limit", "line_end", "end_line", "line_count"),
+        "max_tokens says how much to read; where more is left, next reads on.",
+    ),
+    **dict.fromkeys(("query", "question"), "read_plan reads the sections that answer a query."),
+}
 _read_tool: Final = partial(Tool, is_read_only=True, idempotent=True)
 
 TOOLS: Final = (
@@ -122,6 +129,7 @@ TOOLS: Final = (
             "mode": ArgumentErrorCode("MODE_INVALID", when=_INVALID_KINDS),
             "summary_style": ArgumentErrorCode("STYLE_INVALID", when=_INVALID_KINDS),
         },
+        argument_hints=_READ_HINTS,
         search_hint="summarize a long document, PDF, DOCX",
     ),
     _read_tool("read_section", read_section, "Read a section", accepts_max_tokens=True),

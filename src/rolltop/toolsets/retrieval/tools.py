@@ -181,6 +181,37 @@ _READ_FAULTS: Final = {
     "char_start": _RANGE_FAULT,
 }
 _PATTERN_HINT: Final = "Send it as query, with regex true where it is a regular expression."
+_GLOB_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("type", "file_type", "language", "exclude", "ignore", "extension"),
+    "file_glob selects files, as *.py or !test/**.",
+)
+_GREP_HINTS: Final = {
+    "pattern": _PATTERN_HINT,
+    **dict.fromkeys(
+        ("ignore_case", "case_sensitive", "case_insensitive", "-i", "i"),
+        "case ignore finds letters of any case.",
+    ),
+    **dict.fromkeys(
+        ("-A", "-B", "-C", "before", "after", "before_context", "after_context"),
+        "context shows up to 5 lines around each match.",
+    ),
+    **dict.fromkeys(
+        ("output_mode", "files_with_matches", "files_only", "-l", "-n"),
+        "Every answer names the file and line of each match.",
+    ),
+    **_GLOB_HINTS,
+}
+_LIST_HINTS: Final = {
+    "recursive": "depth 5 lists the folders in folders too.",
+    **dict.fromkeys(
+        ("pattern", "glob", "file_glob", "ignore"),
+        "repo_smart_search finds files by their names, in those that its file_glob selects.",
+    ),
+}
+_SNIPPET_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("range", "line_range", "view_range", "limit", "offset", "count", "line", "context"),
+    "start_line and end_line are numbers, and say which lines.",
+)
 _LINE_RANGE_HINT: Final = "repo_get_snippet reads lines of a file, by start_line and end_line."
 _LINE_RANGE_ARGUMENTS: Final = (
     "start_line",
@@ -190,6 +221,10 @@ _LINE_RANGE_ARGUMENTS: Final = (
     "offset",
     "limit",
     "range",
+    "line_range",
+    "view_range",
+    "start",
+    "end",
 )
 _AS_LINES: Final = {"lines": True}
 
@@ -206,7 +241,7 @@ TOOLS: Final = (
         aliases=(Alias("search"),),
         argument_errors=_SEARCH_FAULTS,
         adapt=_join_path,
-        argument_hints={"pattern": _PATTERN_HINT},
+        argument_hints=_GREP_HINTS,
         search_hint="grep, ripgrep, find text or regex in files",
     ),
     Tool(
@@ -221,6 +256,7 @@ TOOLS: Final = (
         aliases=(Alias("smart_search"),),
         argument_errors=_SEARCH_FAULTS,
         adapt=_join_path,
+        argument_hints=_GLOB_HINTS,
         is_core=True,
     ),
     Tool(
@@ -244,6 +280,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         aliases=(Alias("get_snippet", _AS_LINES),),
         argument_errors=_READ_FAULTS,
+        argument_hints=_SNIPPET_HINTS,
     ),
     Tool(
         "repo_list_dir",
@@ -256,6 +293,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("list_dir"),),
         argument_errors={"repo": _REPO_FAULT, "cursor": _CURSOR_FAULT},
+        argument_hints=_LIST_HINTS,
     ),
 )
 

@@ -320,8 +320,22 @@ _METADATA_HINTS: Final[dict[str, str]] = dict.fromkeys(
     (*LABEL_KEYS, "name", "schemas"), "metadata holds title, description, summary and schemas."
 )
 _CELL_HINTS: Final = dict.fromkeys(
-    ("content", "text", "language", "cell"),
+    ("content", "text", "language"),
     "cells holds what is to be kept, as objects with language and content.",
+)
+_ONE_CELL_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("content", "text", "code", "language", "tags", "validate", "json_schema"),
+    "cell holds them all: language, content, and validate, tags or json_schema.",
+)
+_INDEX_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("index", "cell_index"), "scratch_list_cells shows the cell_id of each index."
+)
+_LINES_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("line_end", "end_line", "limit"), "line_start says where to begin, line_count how many lines."
+)
+_CHECK_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("content", "text", "code", "language"),
+    "scratch_append_cell with validate true in its cell keeps a text and checks it.",
 )
 _EDIT_HINTS: Final[dict[str, str]] = dict.fromkeys(
     (
@@ -346,23 +360,41 @@ TOOLS: Final = (
         argument_hints={**_METADATA_HINTS, **_CELL_HINTS},
         search_hint="notebook, draft, keep data, table or code",
     ),
-    _reading("scratch_read", scratch_read, "Read a scratchpad", PadAnswer),
+    _reading(
+        "scratch_read",
+        scratch_read,
+        "Read a scratchpad",
+        PadAnswer,
+        argument_hints=_LINES_HINTS,
+    ),
     _reading("scratch_list_cells", scratch_list_cells, "List cells", CellsAnswer),
     Tool(
         "scratch_append_cell",
         scratch_append_cell,
         "Append a cell",
         accepts_idempotency_key=True,
+        argument_hints=_ONE_CELL_HINTS,
     ),
-    _changing("scratch_replace_cell", scratch_replace_cell, "Replace a cell"),
+    _changing(
+        "scratch_replace_cell",
+        scratch_replace_cell,
+        "Replace a cell",
+        argument_hints=_ONE_CELL_HINTS,
+    ),
     Tool(
         "scratch_edit_cell",
         scratch_edit_cell,
         "Edit a cell",
         destructive=True,
-        argument_hints=_EDIT_HINTS,
+        argument_hints={**_EDIT_HINTS, **_INDEX_HINTS},
     ),
-    Tool("scratch_delete_cell", scratch_delete_cell, "Delete a cell", destructive=True),
+    Tool(
+        "scratch_delete_cell",
+        scratch_delete_cell,
+        "Delete a cell",
+        destructive=True,
+        argument_hints=_INDEX_HINTS,
+    ),
     _changing(
         "scratch_update",
         scratch_update,
@@ -384,6 +416,7 @@ TOOLS: Final = (
         scratch_validate,
         "Validate cells",
         ValidationAnswer,
+        argument_hints=_CHECK_HINTS,
         search_hint="lint, check syntax or JSON Schema",
     ),
     _reading(

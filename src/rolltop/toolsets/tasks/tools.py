@@ -455,6 +455,24 @@ _STATUS_HINT: Final = "complete_task completes a task, and reopen_task makes it 
 _STATUS_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("status", "state", "completed", "done"), _STATUS_HINT
 )
+_ADD_HINTS: Final = {
+    **_STATUS_HINTS,
+    **dict.fromkeys(("todos", "items", "plan"), "tasks holds a plan, each with a title."),
+    **dict.fromkeys(("content", "text", "notes"), "title says it in short, description at length."),
+    "activeForm": "title is all that is needed.",
+}
+_COMMENT_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("comment", "note", "notes", "result"), "update_task keeps a comment."
+)
+_UPDATE_HINTS: Final = {
+    **_STATUS_HINTS,
+    **dict.fromkeys(("note", "notes", "progress"), "comment keeps progress, dated."),
+    **dict.fromkeys(("add_tags", "remove_tags"), "tags replaces all of them."),
+}
+_LIST_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("sort", "sort_by", "order", "order_by", "priority"),
+    "The newest come first; next_task answers the most urgent one that is ready.",
+)
 _LIST_FAULTS: Final = {
     "status": ArgumentErrorCode(
         "INVALID_STATUS", "Invalid status. Must be one of: all, pending, completed"
@@ -475,7 +493,7 @@ TOOLS: Final = (
         add_task,
         "Add a task",
         accepts_idempotency_key=True,
-        argument_hints=_STATUS_HINTS,
+        argument_hints=_ADD_HINTS,
         aliases=(_seed_parameters("add_task", "title", "description", required=("title",)),),
         is_core=True,
     ),
@@ -489,6 +507,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_errors=_LIST_FAULTS,
+        argument_hints=_LIST_HINTS,
         aliases=(_seed_parameters("list_tasks", "status", "cursor", "max_tokens"),),
         search_hint="todo list, plan, backlog",
         view="board",
@@ -509,6 +528,7 @@ TOOLS: Final = (
         complete_task,
         "Complete a task",
         idempotent=True,
+        argument_hints=_COMMENT_HINTS,
         aliases=(_seed_parameters("complete_task", "task_id"),),
     ),
     Tool(
@@ -518,7 +538,7 @@ TOOLS: Final = (
         destructive=True,
         idempotent=True,
         accepts_idempotency_key=True,
-        argument_hints=_STATUS_HINTS,
+        argument_hints=_UPDATE_HINTS,
         blank_values=frozenset(
             {"title", "description", "due_at", "parent_id", "project", "assignee"}
         ),
