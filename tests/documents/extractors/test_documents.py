@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from pypdf import PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.documents.extractors import ParsedDocument, pdf, read_document
@@ -16,6 +18,8 @@ from rolltop.documents.extractors import document_reader as archives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pypdf.generic import PdfObject
 
 DATA: Final = Path(__file__).parents[2] / "data" / "documents"
 
@@ -112,6 +116,31 @@ def test_a_pdf_is_read_though_its_bookmarks_cannot_be(broken: bytes) -> None:
     document = read_document(changed, Path("handbook.pdf"))
     assert document.text == read("handbook.pdf").text
     assert titles(document) == [("Page 1", 1), ("Page 2", 1)]
+
+
+def test_what_is_filled_into_a_form_is_read() -> None:
+    writer: Any = PdfWriter()
+    writer.add_blank_page(99, 99)
+    filled: dict[str, PdfObject | None] = {
+        "name": TextStringObject("Ada\nLovelace"),
+        "agreed": NameObject("/Yes"),
+        "empty": TextStringObject(" "),
+        "signed": DictionaryObject(),
+        "left out": None,
+    }
+    fields = ArrayObject()
+    for name, value in filled.items():
+        field = DictionaryObject({NameObject("/T"): TextStringObject(name)})
+        field[NameObject("/FT")] = NameObject("/Tx")
+        if value is not None:
+            field[NameObject("/V")] = value
+        fields.append(writer._add_object(field))  # noqa: SLF001  # the library makes none
+    form = DictionaryObject({NameObject("/Fields"): fields})
+    writer.root_object[NameObject("/AcroForm")] = form
+    made = io.BytesIO()
+    writer.write(made)
+    document = read_document(made.getvalue(), Path("form.pdf"))
+    assert document.text == "[page 1]\n\n[form]\nname: Ada Lovelace\nagreed: Yes\n"
 
 
 def test_pdf_that_only_its_owner_locked_is_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator
+from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -27,11 +28,12 @@ MAX_TEXT_CHARACTERS: Final = 64 << 20
 MAX_PAGE_BYTES: Final = 4 << 20
 """Bytes of drawing commands of one page, unpacked; a page of text has some thousands."""
 MAX_BOOKMARKS: Final = 20_000
+MAX_FIELDS: Final = 20_000
 _MAX_TITLE_COMPARED: Final = 200
 
 
 def render(data: bytes) -> ExtractedText:
-    """Extract the text of the pages, each after a line `[page N]`.
+    """Extract the text of the pages, each after a line `[page N]`, and what a form holds.
 
     Raises:
         InvalidArgument: FORMAT_UNSUPPORTED without pypdf; FILE_UNREADABLE if damaged or encrypted.
@@ -69,6 +71,7 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
         starts.append(builder.next_line)
         texts.append(f"[page {number + 1}]\n{text or ''}")
         builder.add_block(texts[-1])
+    builder.add_block("\n".join(_form_lines(reader)))
     builder.headings = _headings(_all_bookmarks(reader), starts, texts) or [
         Heading(f"Page {index + 1}", 1, line) for index, line in enumerate(starts)
     ]
@@ -87,6 +90,22 @@ def _page_text(reader: PdfReader, number: int) -> str | None:
         raise
     except Exception:  # noqa: BLE001  # pypdf lets any through
         return None
+
+
+def _form_lines(reader: PdfReader) -> Iterator[str]:
+    """Yield what is filled into a form, which is on no page: a title, and each field's value."""
+    try:
+        fields = reader.get_fields() or {}
+        values = [(name, fields[name].get("/V")) for name in islice(fields, MAX_FIELDS)]
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # as above
+        return
+    filled = [(name, value) for name, value in values if isinstance(value, str) and value.strip()]
+    if filled:
+        yield "[form]"
+    for name, value in filled:
+        yield f"{name}: {' '.join(value.removeprefix('/').split())}"
 
 
 def _all_bookmarks(reader: PdfReader) -> list[tuple[str, int, int]]:
