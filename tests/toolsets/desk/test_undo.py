@@ -552,3 +552,19 @@ def test_an_undo_that_deletes_a_task_and_what_was_below_it_is_undone(
         assert state(desk, me)["tasks"] == []
         answer_of(desk, me, "desk_undo", operation=undone["operation"])
         assert state(desk, me) == before
+
+
+def test_a_note_that_was_deleted_for_good_and_came_back_otherwise_is_not_put_back(
+    desk: AppContext, me: Principal
+) -> None:
+    note = answer_of(desk, me, "note_save", text="a")["id"]
+    for version, action in enumerate(("trash", "delete_permanently"), 1):
+        answer_of(desk, me, "note_manage", action=action, id=note, local_version=version)
+    deleted = operations(desk, me)[-1]
+    answer_of(desk, me, "note_manage", action="restore", id=note, version=1, local_version=2)
+    answer_of(desk, me, "note_save", id=note, local_version=3, text="b")
+    before = state(desk, me)
+    refused = undo(desk, me, deleted)
+    assert refused.code == "CONFLICT"
+    assert operations(desk, me)[-1][:8] in refused.structured["error"]["hint"]
+    assert state(desk, me) == before

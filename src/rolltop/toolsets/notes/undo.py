@@ -57,7 +57,7 @@ class _Undo:
         notebook = self._notebook(note.account)
         if self._before:
             target = self._merge(note)
-        elif any(_fields_of(note)[name] != value for name, value in self._after.items()):
+        elif _differs(note, self._after):
             raise UndoConflict(self._entry.thing, CHANGED)
         elif note.account == LOCAL_ACCOUNT or note.server_version is None:
             notebook.erase(note)
@@ -70,7 +70,10 @@ class _Undo:
 
     def _put_back(self) -> None:
         """Make a note again that the operation deleted for good."""
-        if self._find() is not None:
+        note = self._find()
+        if note is not None:
+            if _differs(note, self._before):
+                raise UndoConflict(self._entry.thing, CHANGED)
             return  # the backend had it still
         account = self._before["account"]
         content = content_of({**self._before, "modified": self._tx.now.timestamp()})
@@ -125,6 +128,10 @@ def _unsent(note: Note) -> BackendState | None:
     if note.account == LOCAL_ACCOUNT:
         return None
     return BackendState("pending", note.server_version, base_object(note))
+
+
+def _differs(note: Note, fields: Fields) -> bool:
+    return any(_fields_of(note)[name] != value for name, value in fields.items())
 
 
 def _fields_of(note: Note) -> Fields:
