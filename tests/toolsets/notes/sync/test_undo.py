@@ -10,7 +10,7 @@ import pytest
 from rolltop.toolsets.notes.store import notebooks
 from tests.desks import answer_of, call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
-from tests.toolsets.notes.sync.device import EMAIL
+from tests.toolsets.notes.sync.device import EMAIL, before_the_next_write
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -61,6 +61,22 @@ def test_what_came_from_the_account_during_a_call_is_not_the_call_s(
     (operation,) = own_operations(desk, me)
     answer_of(desk, me, "desk_undo", operation=operation)
     assert answer_of(desk, me, "note_get", id="n")["text"] == "a\nb\nc\nphone\n"
+
+
+def test_what_another_wrote_while_a_save_was_sent_is_not_taken_back_with_it(
+    desk: AppContext, me: Principal, server: Bucket, simperium: Simperium
+) -> None:
+    def write_elsewhere() -> None:
+        server.post("n", {"content": "a\nb\nc\nphone\n"}, None, None)
+
+    before_the_next_write(simperium, write_elsewhere)
+    saved = answer_of(desk, me, "note_save", id="n", local_version=1, text="A\nb\nc\nd\n")
+    assert saved["text"] == server.live()["n"]["content"] == "A\nb\nc\nphone\n"
+    (operation,) = own_operations(desk, me)
+    answer_of(desk, me, "desk_undo", operation=operation)
+    assert answer_of(desk, me, "note_get", id="n")["text"] == "a\nb\nc\nphone\n"
+    answer_of(desk, me, "note_manage", action="sync")
+    assert server.live()["n"]["content"] == "a\nb\nc\nphone\n"
 
 
 def test_what_came_from_the_account_before_a_refused_save_is_not_taken_back(

@@ -131,6 +131,7 @@ async def write_note(
                 upload = Upload(note.id, edit.content, base_object(note), note.server_version)
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
             if sent is not None:
+                await _pull_overwritten(connection, note, sent)
                 store = partial(_store_sent, edit=edit, upload=upload, sent=sent)
                 return await connection.write(_finish, run, store)
     except BackendError as failure:
@@ -141,6 +142,18 @@ async def write_note(
         queue = partial(_queue_edit, plan=plan, new_id=new_id)
         return await connection.write(_finish, run, queue)
     raise _contention_error()
+
+
+async def _pull_overwritten(
+    connection: AccountConnection, note: Note | None, sent: UploadResult
+) -> None:
+    """Pull what another wrote to a note while it was sent: an undo of the write leaves that.
+
+    Not where the note had more changes than were sent now: then they are stored together.
+    """
+    if sent.overwritten is not None and note is not None and note.base is None:
+        pull = connection.for_sync()
+        await pull.write(remote_changes.apply_note, sent.overwritten, note.server_version)
 
 
 def _run(tx: Tx, function: Callable[[Tx], SaveResult]) -> SaveResult:
@@ -395,6 +408,8 @@ def _store_sent(notebook: Notebook, edit: Edit, upload: Upload, sent: UploadResu
         return SaveResult(notebook.create([new], source=edit.source)[0], edit.moved)
     if edit.before is not None:
         _copy_overwritten(notebook, edit.before, upload, sent)
+    if sent.overwritten is not None and sent.overwritten.version == present.server_version:
+        sent = replace(sent, overwritten=None)  # it is here by now
     is_unchanged = edit.before is not None and present.local_version == edit.before.local_version
     is_older = present.sync_state == "synced" and (present.server_version or 0) <= sent.note.version
     written = present
