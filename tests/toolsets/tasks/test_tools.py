@@ -154,7 +154,10 @@ def test_the_beginning_of_an_id_stands_for_it_wherever_one_is_taken(
     assert mine.ok("delete_task", task_id=other[:18])["task_id"] == other
     assert mine.code("delete_task", task_id=other[:18]) == "NOT_FOUND"
     assert mine.ok("restore_task", task_id=other[:8])["task_id"] == other
-    assert mine.code("restore_task", task_id=other[:8]) == "NOT_FOUND"
+    for gone in (other[:8], other):
+        error = mine.fails("restore_task", task_id=gone)
+        assert error["code"] == "NOT_FOUND"
+        assert error["hint"] == "restore_task finds what was deleted within the last 30 days."
 
 
 def test_a_beginning_of_several_ids_names_them(

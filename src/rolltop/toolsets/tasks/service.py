@@ -541,9 +541,7 @@ class TaskService:
         wanted_id = _id_finder(tx, owner, trash=True)(task_id, "task_id")
         graph.lock_graph(tx, owner)
         if not store.restore_task(tx, owner, wanted_id):
-            raise errors.not_found(
-                hint="restore_task finds what was deleted within the last 30 days."
-            )
+            raise errors.not_found(hint=errors.TRASH_HINT)
         task = _get_or_raise(tx, owner, wanted_id)
         closing = graph.dependents(tx, owner, wanted_id, task.blocked_by)
         if closing:
@@ -589,7 +587,8 @@ def _id_finder(tx: Tx, owner: str, *, trash: bool = False) -> Callable[[str, str
                 hint=f"{name} {given} begins several ids: {', '.join(found)}.",
             )
         if not found:
-            raise errors.not_found("" if name == "task_id" else name)
+            where = "" if name == "task_id" else name
+            raise errors.not_found(where, errors.TRASH_HINT if trash else "")
         return found[0]
 
     return find_id

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     _Places = dict[str, list[int]]
 
 
-class _Weights(NamedTuple):
+class _FieldWeights(NamedTuple):
     """Weights of fields, chunks and files (docs/decisions/0025 says what each was chosen on).
 
     Of a file: its chunks add to each other, `file_mates` times the sum, each next best by
@@ -51,7 +51,7 @@ class _Weights(NamedTuple):
     depth: float = 0.95
 
 
-WEIGHTS: Final = _Weights()
+WEIGHTS: Final = _FieldWeights()
 
 # Typical words per field: constants, so that other files do not influence a score.
 _LENGTHS: Final = (3, 10, 150)
