@@ -97,7 +97,9 @@ def other_names() -> Iterator[str]:
         "null, and an empty text save where that is a value of its own, are the same as left out."
         ' What is no text is also taken as text ("5", "true", a list or an object as JSON), one'
         " value as a list of one (a text not if commas, semicolons or lines part it), and a name in"
-        " camelCase too. These other names are accepted where the tool has no argument or field of"
+        " camelCase too. In scratch, the title, description and summary of a pad, the fields of its"
+        " one cell or edit and a JSON Schema without what holds it may stand beside the other"
+        " arguments. These other names are accepted where the tool has no argument or field of"
         " that name; they are in no schema."
     )
     yield ""

@@ -365,14 +365,11 @@ def test_a_name_of_something_else_is_answered_without_a_guess(
         ("complete_task", "comment", "update_task"),
         ("note_save", "title", "first line"),
         ("desk_history", "limit", "cursor"),
-        ("scratch_append_cell", "content", "cell holds"),
         ("scratch_delete_cell", "index", "scratch_list_cells"),
         ("note_get", "end_line", "range_line_count"),
-        ("scratch_create", "title", "metadata"),
+        ("scratch_create", "name", "metadata"),
         ("scratch_create", "content", "cells"),
-        ("scratch_update", "title", "metadata"),
-        ("scratch_edit_cell", "old_string", "edits"),
-        ("scratch_edit_cell", "find", "edits"),
+        ("scratch_update", "schemas", "metadata"),
     ],
 )
 def test_what_a_tool_does_under_another_name_or_in_another_call_is_said(

@@ -88,7 +88,8 @@ def test_the_hint_for_an_entry_of_a_plan_names_only_what_it_may_hold(mine: Calle
         ({"title": "x", "parent_id": UNKNOWN}, "NOT_FOUND", "Task not found"),
         ({"title": "x", "tasks": [{"title": "y"}]}, "INVALID_ARGUMENT", "may not hold tasks"),
         ({"title": "x", "user_id": UNKNOWN}, "INVALID_ARGUMENT", "may not hold tasks or user_id"),
-        ("title", "INVALID_ARGUMENT", "tasks[1]"),
+        (7, "INVALID_ARGUMENT", "tasks[1]"),
+        (" ", "TITLE_REQUIRED", "title is required"),
     ],
 )
 def test_one_wrong_task_adds_none_and_is_named(
@@ -335,3 +336,18 @@ def test_a_listed_task_costs_little_beyond_the_seeds_fields(desk: AppContext, mi
     }
     (listed,) = kite.ok("list_tasks")
     assert pagination.count_tokens(listed) - pagination.count_tokens(seed) <= 30
+
+
+def test_a_plan_takes_titles_alone_and_what_its_tasks_share(mine: Caller) -> None:
+    parent = mine.add("parent")
+    shared = {"project": "kite", "parent_id": parent, "priority": 2, "tags": ["a"]}
+    own = {"title": "b", "blocked_by": [0], "priority": 0, "tags": []}
+    first, second = (one["task_id"] for one in mine.ok("add_task", tasks=["a", own], **shared))
+    shown = mine.ok("get_task", task_id=first)
+    assert {name: shown[name] for name in shared} == shared
+    shown = mine.ok("get_task", task_id=second)
+    assert (shown["title"], shown["priority"], shown["project"]) == ("b", 0, "kite")
+    assert (shown["parent_id"], shown["blocked_by"], "tags" in shown) == (parent, [first], False)
+    error = mine.fails("add_task", tasks=["a"], blocked_by=[parent])
+    assert "blocked_by" in error["error"]
+    assert mine.code("add_task", tasks=[" "]) == "TITLE_REQUIRED"

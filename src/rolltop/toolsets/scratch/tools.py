@@ -13,8 +13,14 @@ from rolltop.core.context import CallContext
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, TextPage
 from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
+from rolltop.toolsets.scratch.flat_arguments import (
+    join_cell,
+    join_edit,
+    join_labels,
+    join_pad,
+    join_schema,
+)
 from rolltop.toolsets.scratch.models import (
-    LABEL_KEYS,
     MAX_HITS,
     MAX_PAGE_SIZE,
     SERVICE,
@@ -317,15 +323,7 @@ _NAMESPACE_ALIASES: Final = tuple(
     for action, parameters in _NAMESPACE_PARAMETERS.items()
 )
 _METADATA_HINTS: Final[dict[str, str]] = dict.fromkeys(
-    (*LABEL_KEYS, "name", "schemas"), "metadata holds title, description, summary and schemas."
-)
-_CELL_HINTS: Final = dict.fromkeys(
-    ("content", "text", "language"),
-    "cells holds what is to be kept, as objects with language and content.",
-)
-_ONE_CELL_HINTS: Final[dict[str, str]] = dict.fromkeys(
-    ("content", "text", "code", "language", "tags", "validate", "json_schema"),
-    "cell holds them all: language, content, and validate, tags or json_schema.",
+    ("name", "schemas"), "metadata holds title, description, summary and schemas."
 )
 _INDEX_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("index", "cell_index"), "scratch_list_cells shows the cell_id of each index."
@@ -336,13 +334,6 @@ _LINES_HINTS: Final[dict[str, str]] = dict.fromkeys(
 _CHECK_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("content", "text", "code", "language"),
     "scratch_append_cell with validate true in its cell keeps a text and checks it.",
-)
-_EDIT_HINTS: Final[dict[str, str]] = dict.fromkeys(
-    (
-        *("old", "new", "old_string", "new_string", "old_str", "new_str", "old_text", "new_text"),
-        *("find", "replace", "line_start", "line_end", "start_line", "end_line", "text", "content"),
-    ),
-    'edits holds what is to change, as in [{"old": "…", "new": "…"}].',
 )
 
 _reading: Final = partial(
@@ -357,7 +348,8 @@ TOOLS: Final = (
         scratch_create,
         "Make a scratchpad",
         accepts_idempotency_key=True,
-        argument_hints={**_METADATA_HINTS, **_CELL_HINTS},
+        argument_hints=_METADATA_HINTS,
+        adapt=join_pad,
         search_hint="notebook, draft, keep data, table or code",
     ),
     _reading(
@@ -373,20 +365,16 @@ TOOLS: Final = (
         scratch_append_cell,
         "Append a cell",
         accepts_idempotency_key=True,
-        argument_hints=_ONE_CELL_HINTS,
+        adapt=join_cell,
     ),
-    _changing(
-        "scratch_replace_cell",
-        scratch_replace_cell,
-        "Replace a cell",
-        argument_hints=_ONE_CELL_HINTS,
-    ),
+    _changing("scratch_replace_cell", scratch_replace_cell, "Replace a cell", adapt=join_cell),
     Tool(
         "scratch_edit_cell",
         scratch_edit_cell,
         "Edit a cell",
         destructive=True,
-        argument_hints={**_EDIT_HINTS, **_INDEX_HINTS},
+        adapt=join_edit,
+        argument_hints=_INDEX_HINTS,
     ),
     Tool(
         "scratch_delete_cell",
@@ -400,6 +388,7 @@ TOOLS: Final = (
         scratch_update,
         "Change a scratchpad",
         argument_hints=_METADATA_HINTS,
+        adapt=join_labels,
     ),
     _changing("scratch_delete", scratch_delete, "Delete a scratchpad"),
     Tool(
@@ -431,6 +420,7 @@ TOOLS: Final = (
         scratch_schema,
         "Schemas of a scratchpad",
         accepts_idempotency_key=True,
+        adapt=join_schema,
         aliases=_SCHEMA_ALIASES,
         actions=Actions("action", ("list", "get")),
     ),

@@ -50,6 +50,8 @@ else:
 
 _REFERENCES: Final = ("blocked_by", "parent_id")
 """The fields of an entry of `tasks` in which an index may stand for an earlier one."""
+_SHARED: Final = frozenset(("project", "assignee", "parent_id", "priority", "due_at", "tags"))
+"""What stands beside `tasks` for all of them that have none of their own."""
 _LONG_FIELDS: Final = frozenset(
     {"description", "tags", "blocked_by", "links", "acceptance", "evidence"}
 )
@@ -96,16 +98,34 @@ async def add_task(  # each is a field
         given = await proofs.resolve_input(call, given)
         added = await call.write_once(_task_answer, _service(call).add_task, given, user_id)
         return _write_answer(call, added, user_id)
-    if given != TaskInput():
+    if own := sorted(_given_fields(given).keys() - _SHARED):
         raise InvalidArgument(
-            "tasks goes without other fields", hint="Put the fields into each entry of tasks."
+            f"tasks goes without {own[0]}, which is each task's own",
+            hint="Put it into each entry of tasks.",
         )
     answer = partial(_plan_answer, call, user_id)
-    entries = [await proofs.resolve_input(call, one) for one in _parse_entries(tasks)]
+    parsed = [replace(given, **_given_fields(one)) for one in _parse_entries(tasks)]
+    entries = [await proofs.resolve_input(call, one) for one in parsed]
     several = await call.write_once(answer, _service(call).add_tasks, entries, user_id)
     for task in several:
         _notify(call, task.id, user_id)
     return answer(several)
+
+
+def _given_fields(given: TaskInput) -> dict[str, Any]:
+    return {name: value for name, value in vars(given).items() if value is not None}
+
+
+def _titles_as_tasks(given: JsonObject) -> JsonObject:
+    """Return the arguments of add_task with tasks for entries of `tasks` that are titles alone."""
+    entries: Any = given.get("tasks")
+    if not isinstance(entries, list):
+        return given
+    tasks = [
+        {"title": one} if isinstance(one, str) and not one.lstrip().startswith("{") else one
+        for one in cast("list[object]", entries)
+    ]
+    return {**given, "tasks": tasks}
 
 
 def _plan_answer(call: CallContext, user_id: str | None, tasks: Sequence[Task]) -> JsonObject:
@@ -462,7 +482,7 @@ _ADD_HINTS: Final = {
     "activeForm": "title is all that is needed.",
 }
 _COMMENT_HINTS: Final[dict[str, str]] = dict.fromkeys(
-    ("comment", "note", "notes", "result"), "update_task keeps a comment."
+    ("comment", "note", "notes", "result", "evidence"), "update_task keeps a comment and evidence."
 )
 _UPDATE_HINTS: Final = {
     **_STATUS_HINTS,
@@ -493,6 +513,7 @@ TOOLS: Final = (
         add_task,
         "Add a task",
         accepts_idempotency_key=True,
+        adapt=_titles_as_tasks,
         argument_hints=_ADD_HINTS,
         aliases=(_seed_parameters("add_task", "title", "description", required=("title",)),),
         is_core=True,

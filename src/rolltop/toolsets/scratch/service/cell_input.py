@@ -16,6 +16,7 @@ from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import compact_json
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.text.lines import line_count
+from rolltop.toolsets.scratch.flat_arguments import wrap_schema
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_CELL_METADATA_BYTES,
@@ -365,7 +366,7 @@ def _require_schema(schema: object) -> None:
 
 def _parse_named_schema(key: str, entry: object) -> SchemaChange:
     """Check a schema of `metadata.schemas`, which is open to any key: no input schema did."""
-    what = f"metadata.schemas.{key[:_MAX_SHOWN_NAME]}"
+    what, entry = f"metadata.schemas.{key[:_MAX_SHOWN_NAME]}", wrap_schema(entry)
     if not isinstance(entry, dict):
         raise invalid_value(f"{what} must be an object; got {value_preview(entry)}")
     fields = {k: v for k, v in cast("JsonObject", entry).items() if v is not None}
@@ -391,6 +392,8 @@ def _parse_named_schema(key: str, entry: object) -> SchemaChange:
 
 def _parse_edit(given: EditInput, what: str) -> Edit:
     fields: JsonObject = {key: value for key, value in given.items() if value is not None}
+    if "line_start" in fields and "old" not in fields and not {"new", "text"} <= fields.keys():
+        fields = {"text" if key == "new" else key: value for key, value in fields.items()}
     needed = ("line_start", "text") if {"line_start", "text"} & fields.keys() else ("old", "new")
     for field in needed:
         if field not in fields:

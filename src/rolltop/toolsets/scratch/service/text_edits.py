@@ -58,7 +58,8 @@ def _apply_line_edits(text: str, edits: Sequence[LineEdit]) -> str:
     lines = TextLines(text)
     ordered = sorted(edits, key=lambda edit: (edit.first, edit.last))
     for edit in ordered:
-        if edit.last > len(lines) or edit.first > len(lines) + 1:
+        # A text without lines is one that is blank, to who replaces it.
+        if edit.last > max(len(lines), 1) or edit.first > len(lines) + 1:
             raise invalid_value(
                 f"The cell has {len(lines)} lines; the edit names {edit.first} to {edit.last}",
                 "scratch_read shows the lines as they are now.",
