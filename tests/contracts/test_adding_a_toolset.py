@@ -50,7 +50,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     unwanted = shutil.ignore_patterns("__pycache__")
     shutil.copytree(SOURCE, top / "src" / "rolltop", ignore=unwanted)
     (top / "tests").mkdir()
-    for name in ("__init__.py", "desks.py"):
+    for name in ("__init__.py", "desks.py", "limits.py"):
         shutil.copy(ROOT / "tests" / name, top / "tests" / name)
     shutil.copy(ROOT / "pyproject.toml", top / "pyproject.toml")
     folder = top / "src" / "rolltop" / "toolsets" / "bookmarks"
