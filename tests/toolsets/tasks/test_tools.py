@@ -158,6 +158,9 @@ def test_the_beginning_of_an_id_stands_for_it_wherever_one_is_taken(
         error = mine.fails("restore_task", task_id=gone)
         assert error["code"] == "NOT_FOUND"
         assert error["hint"] == "restore_task finds what was deleted within the last 30 days."
+    hint = mine.fails("get_task", task_id=other[:7])["hint"]
+    assert hint.endswith("which list_tasks answers, or its first 8 or more digits.")
+    assert mine.fails("list_tasks", user_id="x")["hint"] == 'user_id is "x"; send a UUID.'
 
 
 def test_a_beginning_of_several_ids_names_them(

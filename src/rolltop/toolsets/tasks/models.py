@@ -139,10 +139,12 @@ ID_PREFIX: Final = re.compile(
 def parse_id(text: str, name: str = "task_id") -> str:
     """Return a UUID in lower case. Raises InvalidArgument (INVALID_ID) for any other text."""
     if not _ID.fullmatch(text):
+        taken = "the id of a task, which list_tasks answers, or its first 8 or more digits"
+        taken = "a UUID" if name == "user_id" else taken
         raise InvalidArgument(
             "Invalid ID format",
             code="INVALID_ID",
-            hint=f"{name} is {value_preview(text)}; ids are UUIDs as list_tasks answers them.",
+            hint=f"{name} is {value_preview(text)}; send {taken}.",
         )
     return text.lower()
 
