@@ -313,6 +313,26 @@ def test_a_writer_of_this_process_waits_only_so_long(
     assert database.read_sync(SYSTEM, emails) == ["first@x", "fourth@x"]
 
 
+def test_a_writer_whose_thread_begins_late_waits_for_nobody_and_is_not_refused(
+    sqlite_url: str, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = threading.Thread.run
+
+    def begin_late(thread: threading.Thread) -> None:
+        threading.Event().wait(0.2)
+        run(thread)
+
+    for number, write in enumerate(("write", "write_sync")):
+        database = make_database(sqlite_url, lock_timeout=0.01)
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "run", begin_late)
+            if write == "write":
+                asyncio.run(database.write(SYSTEM, add_user, f"{number}@x"))
+            else:
+                database.write_sync(SYSTEM, add_user, f"{number}@x")
+        assert f"{number}@x" in database.read_sync(SYSTEM, emails)
+
+
 def test_a_closed_store_takes_no_more_and_keeps_what_it_took(
     database: Database, database_url: str, make_database: MakeDatabase
 ) -> None:

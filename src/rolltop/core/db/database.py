@@ -129,6 +129,7 @@ class Database:
             ThreadPool(1, "rolltop-write") if self.url_kind == "sqlite" else self._thread_pool
         )
         self._turn_timeout: Final = lock_timeout if self.url_kind == "sqlite" else None
+        self._is_writing = False
         self._open_lock: Final = threading.Lock()
         self._store: store.OpenStore | None = None
         self._refusal: IncompatibleStore | DiskError | None = None
@@ -190,7 +191,8 @@ class Database:
         waiting = asyncio.wrap_future(future)
         try:
             await asyncio.wait([waiting], timeout=self._turn_timeout)
-            self._require_begun(future)
+            while not self._has_begun(future):
+                await asyncio.wait([waiting], timeout=self._turn_timeout)
             return await waiting
         except asyncio.CancelledError:
             waiting.cancel()
@@ -220,7 +222,8 @@ class Database:
             lambda: self._write(principal, lambda tx: fn(tx, *args, **kwargs))
         )
         wait([future], timeout=self._turn_timeout)
-        self._require_begun(future)
+        while not self._has_begun(future):
+            wait([future], timeout=self._turn_timeout)
         return future.result()
 
     def service(self, kind: Callable[[], T]) -> T:
@@ -274,6 +277,13 @@ class Database:
         )
 
     def _write(self, principal: Principal, function: Callable[[Tx], T]) -> T:
+        self._is_writing = True
+        try:
+            return self._write_now(principal, function)
+        finally:
+            self._is_writing = False
+
+    def _write_now(self, principal: Principal, function: Callable[[Tx], T]) -> T:
         store = self._open_store()
 
         def run(connection: Connection) -> T:
@@ -312,13 +322,17 @@ class Database:
             self._store.dispose()
             self._store = None
 
-    def _require_begun(self, write: Future[Any]) -> None:
-        """Give up a write whose turn has not come. Raises Unavailable."""
-        if not write.done() and write.cancel():
+    def _has_begun(self, write: Future[Any]) -> bool:
+        """Return whether a write's turn has come; give it up while another has the store.
+
+        One that only waits for its thread is waited for. Raises Unavailable.
+        """
+        if self._is_writing and not write.done() and write.cancel():
             raise Unavailable(
                 f"Another write has kept the store for more than {self._turn_timeout:g} s.",
                 hint="Nothing was written; try again.",
             )
+        return write.running() or write.done()
 
 
 def _tenant_of(principal: Principal) -> str | None:
