@@ -38,6 +38,19 @@ def test_no_object_is_made_of_a_tag() -> None:
     assert not check_cell(CheckRequest("yaml", "a: !!python/name:os.getcwd x\n")).valid
 
 
+def test_dates_of_yaml_1_1_are_texts() -> None:
+    text = "a: !!timestamp 2026-01-01\nb: [!!timestamp 2026-01-02]\nc: x!!timestamp y\n"
+    schema = {"properties": {"a": {"format": "date"}, "b": {"items": {"format": "date"}},
+                             "c": {"const": "x!!timestamp y"}}}  # fmt: skip
+    assert check_cell(CheckRequest("yaml", text, schema=schema)).errors == ()
+
+
+@pytest.mark.parametrize("value", ["!!unknown b", "!!int b"])
+def test_a_wrong_tag_has_its_place(value: str) -> None:
+    (error,) = check_cell(CheckRequest("yaml", f"a: 1\nb:\n  c: {value}\n")).errors
+    assert (error.line, error.column) == (3, 6)
+
+
 def test_keys_given_twice_are_warnings_with_places() -> None:
     assert codes("a: 1\na: 2\nb: {c: 1, c: 2}\n---\na: 1\n") == [
         ("DUPLICATE_KEY", 2, 1),

@@ -35,7 +35,10 @@ _UNPRINTABLE: Final = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff\ufeff]"
 )
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
+_NAMED_TAG: Final = re.compile(r"!![\w:/.-]+")
 _TAB_AFTER_KEY: Final = re.compile(r"^([ -]*+[\w.][\w.-]*+:)\t", re.MULTILINE)
+# A type of YAML 1.1 that yaml-rs does not have; its values are texts to a schema anyway.
+_TIMESTAMP: Final = re.compile(r"(?<![^\s\[{,])!!timestamp(?=\s)")
 _NO_SPACE: Final = "must be followed by a valid YAML whitespace"
 _TAGS: Final = "tag:yaml.org,2002:"
 _TYPED_SCALAR: Final = re.compile(
@@ -70,10 +73,12 @@ def check(content: str, _language: str) -> SyntaxResult:
             return _read(text)
         except yaml_rs.YAMLDecodeError as error:
             # YAML lets a tab stand between a key and its value; yaml-rs does not.
-            spaced = _TAB_AFTER_KEY.sub(r"\1 ", text)
-            if _NO_SPACE not in str(error) or spaced == text:
+            gap, instead = _TAB_AFTER_KEY, r"\1 "
+            if "'!!timestamp'" in str(error):
+                gap, instead = _TIMESTAMP, "!!str".ljust(len("!!timestamp"))
+            elif _NO_SPACE not in str(error):
                 raise
-            return _read(spaced)
+            return _read(gap.sub(instead, text))
     except yaml_rs.YAMLDecodeError as error:
         return SyntaxResult(errors=[_diagnostic(error, content)])
 
@@ -176,7 +181,9 @@ def _diagnostic(error: Exception, content: str) -> Diagnostic:
         code = "YAML_TOO_DEEP"
     shown = message[:1].upper() + message[1:300]
     if found is None:
-        return Diagnostic(shown, code)
+        named = _NAMED_TAG.search(message)
+        at = content.find(named.group()) if named else -1
+        return Diagnostic(shown, code, *position_at(content, max(at, 0)))
     line = max(int(found.group(1)) - _PREAMBLE_LINES, 1)
     if message.endswith("found a tab"):  # placed where the scalar begins that the tab is in
         for number, text in enumerate(content.split("\n")[line - 1 :], start=line):
