@@ -138,7 +138,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         default_budget=800,
         is_core=True,
-        search_hint="start where was I status overview todo next",
+        search_hint="start where was I status overview",
     ),
     Tool(
         "desk_search",
@@ -174,7 +174,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_hints=_LIMIT_HINTS,
-        search_hint="journal log versions who changed what",
+        search_hint="journal log versions",
         view="diff",
     ),
     Tool(
@@ -187,7 +187,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
         argument_hints=_LIMIT_HINTS,
-        search_hint="feed poll subscribe new",
+        search_hint="feed poll subscribe",
     ),
     Tool(
         "desk_undo",
@@ -196,7 +196,7 @@ TOOLS: Final = (
         UndoAnswer,
         destructive=True,
         argument_hints=_UNDO_HINTS,
-        search_hint="revert take back roll back restore",
+        search_hint="revert roll back restore",
     ),
     Tool(
         "desk_link",
