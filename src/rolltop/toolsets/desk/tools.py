@@ -138,7 +138,7 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         default_budget=800,
         is_core=True,
-        search_hint="start where was I status overview",
+        search_hint="where was I status overview",
     ),
     Tool(
         "desk_search",
@@ -204,6 +204,6 @@ TOOLS: Final = (
         "Link two things",
         LinkAnswer,
         idempotent=True,
-        search_hint="relate reference evidence supersede duplicate",
+        search_hint="relate reference supersede duplicate",
     ),
 )

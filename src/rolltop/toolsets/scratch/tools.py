@@ -350,7 +350,7 @@ TOOLS: Final = (
         accepts_idempotency_key=True,
         argument_hints=_METADATA_HINTS,
         adapt=join_pad,
-        search_hint="notebook, draft, keep data, table or code",
+        search_hint="notebook, draft, keep data or code",
     ),
     _reading(
         "scratch_read",
