@@ -204,6 +204,6 @@ TOOLS: Final = (
         "Link two things",
         LinkAnswer,
         idempotent=True,
-        search_hint="relate reference supersede duplicate",
+        search_hint="relate supersede duplicate",
     ),
 )

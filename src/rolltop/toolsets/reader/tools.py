@@ -130,7 +130,7 @@ TOOLS: Final = (
             "summary_style": ArgumentErrorCode("STYLE_INVALID", when=_INVALID_KINDS),
         },
         argument_hints=_READ_HINTS,
-        search_hint="summarize a long document, PDF, DOCX",
+        search_hint="summarize a document, PDF, DOCX",
     ),
     _read_tool("read_section", read_section, "Read a section", accepts_max_tokens=True),
     _read_tool(
