@@ -6,8 +6,9 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,12 +125,7 @@ class Database:
         self._bounds: Final = (statement_timeout, lock_timeout, threads)
         self._clock: Final = clock
         self._thread_pool: Final = ThreadPool(threads, "rolltop-store")
-        self._write_pool: Final = (
-            # SQLite has one writer at a time; those who wait hold none of the readers' threads.
-            ThreadPool(1, "rolltop-write") if self.url_kind == "sqlite" else self._thread_pool
-        )
-        self._turn_timeout: Final = lock_timeout if self.url_kind == "sqlite" else None
-        self._is_writing = False
+        self._writer_lock: Final = WriterLock(lock_timeout) if self.url_kind == "sqlite" else None
         self._open_lock: Final = threading.Lock()
         self._store: store.OpenStore | None = None
         self._refusal: IncompatibleStore | DiskError | None = None
@@ -185,18 +181,17 @@ class Database:
         A caller that is cancelled before its turn has written nothing; one cancelled later may
         have written all of it, never a part.
         """
-        future = self._write_pool.submit(
-            lambda: self._write(principal, lambda tx: fn(tx, *args, **kwargs))
-        )
-        waiting = asyncio.wrap_future(future)
+        if self._writer_lock is not None:
+            await self._writer_lock.acquire()
         try:
-            await asyncio.wait([waiting], timeout=self._turn_timeout)
-            while not self._has_begun(future):
-                await asyncio.wait([waiting], timeout=self._turn_timeout)
-            return await waiting
-        except asyncio.CancelledError:
-            waiting.cancel()
+            future = self._thread_pool.submit(
+                lambda: self._write(principal, lambda tx: fn(tx, *args, **kwargs))
+            )
+        except BaseException:
+            self._release_writer_lock()
             raise
+        future.add_done_callback(lambda _done: self._release_writer_lock())
+        return await asyncio.wrap_future(future)
 
     def read_sync(
         self,
@@ -217,14 +212,13 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Return `fn(tx, …)` of one write transaction, once it is on disk; blocks."""
-        future = self._write_pool.submit(
-            lambda: self._write(principal, lambda tx: fn(tx, *args, **kwargs))
-        )
-        wait([future], timeout=self._turn_timeout)
-        while not self._has_begun(future):
-            wait([future], timeout=self._turn_timeout)
-        return future.result()
+        """Return `fn(tx, …)` of one write transaction on the calling thread, once it is on disk."""
+        if self._writer_lock is not None:
+            self._writer_lock.acquire_sync()
+        try:
+            return self._write(principal, lambda tx: fn(tx, *args, **kwargs))
+        finally:
+            self._release_writer_lock()
 
     def service(self, kind: Callable[[], T]) -> T:
         """Return the one object of a class that lives as long as this database."""
@@ -241,7 +235,7 @@ class Database:
     @property
     def backlog(self) -> int:
         """How many transactions of coroutines wait for a thread, or run."""
-        return sum(pool.backlog for pool in {self._thread_pool, self._write_pool})
+        return self._thread_pool.backlog
 
     def require_writable(self) -> None:
         """Return when a write would be taken. Raises Unavailable or IncompatibleStore; blocks."""
@@ -261,9 +255,8 @@ class Database:
         SQLite writes its log back when the store's last connection closes.
         """
         end = time.monotonic() + timeout
-        for pool in {self._thread_pool, self._write_pool}:
-            if not pool.close(max(0.0, end - time.monotonic())):
-                _log.warning("a transaction was still running when the store was closed")
+        if not self._thread_pool.close(timeout):
+            _log.warning("a transaction was still running when the store was closed")
         self._closed = True
         if self._open_lock.acquire(timeout=max(0.0, end - time.monotonic())):
             self._dispose()
@@ -277,13 +270,6 @@ class Database:
         )
 
     def _write(self, principal: Principal, function: Callable[[Tx], T]) -> T:
-        self._is_writing = True
-        try:
-            return self._write_now(principal, function)
-        finally:
-            self._is_writing = False
-
-    def _write_now(self, principal: Principal, function: Callable[[Tx], T]) -> T:
         store = self._open_store()
 
         def run(connection: Connection) -> T:
@@ -322,18 +308,82 @@ class Database:
             self._store.dispose()
             self._store = None
 
-    def _has_begun(self, write: Future[Any]) -> bool:
-        """Return whether a write's turn has come; give it up while another has the store.
-
-        One that only waits for its thread is waited for. Raises Unavailable.
-        """
-        if self._is_writing and not write.done() and write.cancel():
-            raise Unavailable(
-                f"Another write has kept the store for more than {self._turn_timeout:g} s.",
-                hint="Nothing was written; try again.",
-            )
-        return write.running() or write.done()
+    def _release_writer_lock(self) -> None:
+        if self._writer_lock is not None:
+            self._writer_lock.release()
 
 
 def _tenant_of(principal: Principal) -> str | None:
     return None if principal is SYSTEM else principal.tenant_id
+
+
+class WriterLock:
+    """A fair lock that coroutines of any event loop and plain threads wait for alike.
+
+    SQLite lets one connection write at a time. Waiting for it here, before a worker thread is
+    taken, keeps waiting writers from holding the threads that readers need.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        """Take the longest wait in seconds."""
+        self._timeout: Final = timeout
+        self._mutex: Final = threading.Lock()
+        self._held = False
+        self._waiting: Final[deque[Future[None]]] = deque()
+
+    async def acquire(self) -> None:
+        """Return once the caller is the writer. Raises Unavailable after the timeout."""
+        turn = self._enqueue()
+        if turn.done():
+            return
+        try:
+            async with asyncio.timeout(self._timeout):
+                await asyncio.wrap_future(turn)
+        except TimeoutError:
+            self._abandon(turn)
+            raise self._timeout_error() from None
+        except asyncio.CancelledError:
+            self._abandon(turn)
+            raise
+
+    def acquire_sync(self) -> None:
+        """Block until the caller is the writer. Raises Unavailable after the timeout."""
+        turn = self._enqueue()
+        try:
+            turn.result(self._timeout)
+        except (TimeoutError, CancelledError):
+            self._abandon(turn)
+            raise self._timeout_error() from None
+
+    def release(self) -> None:
+        """Hand the lock to the one who has waited longest; any thread may call this."""
+        successor: Future[None] | None = None
+        with self._mutex:
+            while self._waiting and successor is None:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    successor = turn
+            self._held = successor is not None
+        if successor is not None:
+            successor.set_result(None)
+
+    def _enqueue(self) -> Future[None]:
+        turn: Future[None] = Future()
+        with self._mutex:
+            if self._held:
+                self._waiting.append(turn)
+                return turn
+            self._held = True
+        turn.set_result(None)
+        return turn
+
+    def _abandon(self, turn: Future[None]) -> None:
+        """Give up a turn; one that was granted in the meantime goes to the next in line."""
+        if not turn.cancel():
+            self.release()
+
+    def _timeout_error(self) -> Unavailable:
+        return Unavailable(
+            f"Another write has kept the store for more than {self._timeout:g} s.",
+            hint="Nothing was written; try again.",
+        )
