@@ -410,6 +410,20 @@ def test_hooks_work_on_the_desk_that_the_entry_names(
     assert ("walrus" in own.out, "sealion" in own.out) == (False, True), own
 
 
+def test_hooks_have_all_variables_of_the_entry(
+    shell: Shell, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = str(shell.folder / "elsewhere")
+    shell.set("ROLLTOP_DATA_DIR", str(shell.folder / "elsewhere" / "rolltop"))
+    assert shell("call", "add_task", "title=walrus").code == 0
+    path = config(shell, "claude-code")
+    entry = {"command": str(program), "args": ["serve"], "env": {"XDG_DATA_HOME": elsewhere}}
+    path.write_text(json.dumps({"mcpServers": {"rolltop": entry}}))
+    monkeypatch.delenv("ROLLTOP_DATA_DIR")
+    said = shell.process("hook", "session-start", "--for", "claude-code")
+    assert "walrus" in said.out, said
+
+
 def test_hooks_that_are_the_first_in_a_file_leave_none(shell: Shell) -> None:
     config(shell, "codex")
     assert shell("install", "codex", "--hooks", "--yes").code == 0

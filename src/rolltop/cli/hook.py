@@ -74,7 +74,9 @@ def _read_settings(arguments: Namespace) -> Settings:
     known = vars(parser.parse_args([*client_configs.desk_options(entry.args)]))
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     both = Namespace(**{**known, **given, "set": [*known["set"], *given["set"]]})
-    return options.read_settings(both, environment={**os.environ, **entry.environment})
+    # Not settings alone stand there: the home, a proxy, what PostgreSQL's library reads.
+    os.environ.update(entry.environment)
+    return options.read_settings(both)
 
 
 def _say(event: str, client: str, answer: Answer) -> str:

@@ -91,7 +91,6 @@ def read_settings(
     *,
     serving: bool = False,
     more: Mapping[str, str] = MappingProxyType({}),
-    environment: Mapping[str, str] = os.environ,
 ) -> Settings:
     """Return the settings of this command, with the log set up as they say.
 
@@ -101,7 +100,7 @@ def read_settings(
     """
     read = settings.load(
         declared_settings(),
-        environment=environment,
+        environment=os.environ,
         command_line={**dict(_option_values(arguments)), **more},
         working_directory=working_directory(),
         user_directory=settings.user_directory(),
