@@ -44,7 +44,7 @@ PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "operation": ("operation_id", "op_id", "id"),
     "from": ("source", "from_uri"),
     "to": ("target", "to_uri"),
-    "sort": ("order", "order_by", "sort_by"),
+    "sort": ("order_by", "sort_by"),
     "order": ("sort", "order_by", "sort_by"),
     "assignee": ("assigned_to", "assign_to"),
     "blocked_by": ("depends_on", "dependencies"),

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from keyword import iskeyword
 from typing import Annotated, Any, Final, cast, get_type_hints
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -465,7 +466,7 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
-_ADDRESS: Final = re.compile(r"rolltop://([a-z]+)/([\w.~-]+)")
+_ADDRESS: Final = re.compile(r"rolltop://([a-z]+)/((?:[\w.~-]|%[0-9a-f]{2})+)", re.IGNORECASE)
 _ADDRESSED: Mapping[str, str] = {
     "id": "note",
     "scratch_id": "pad",
@@ -487,7 +488,8 @@ def _read_id(name: str, value: Any) -> Any:  # noqa: ANN401  # a parameter's val
     if isinstance(value, list):
         return [_read_id(name, entry) for entry in cast("list[Any]", value)]
     found = _ADDRESS.fullmatch(value.strip()) if isinstance(value, str) else None
-    return found[2] if found and found[1] == _ADDRESSED[name] else value
+    is_asked_for = found is not None and found[1].lower() == _ADDRESSED[name]
+    return unquote(found[2]) if found is not None and is_asked_for else value
 
 
 def _read_number(value: float, part: JsonObject) -> float:

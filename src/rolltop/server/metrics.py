@@ -76,7 +76,9 @@ class Metrics:
                 "evictions", "Pads that made room for others, by scratch.eviction_policy.", "policy"
             ),
             "sync_errors": self._counter(
-                "sync_errors", "Syncs of an account's notes that failed, by code.", "code"
+                "sync_errors",
+                "Syncs of notes that the server began and that failed, by code.",
+                "code",
             ),
         }
         self._context = context = app.context
