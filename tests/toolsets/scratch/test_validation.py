@@ -225,9 +225,21 @@ def test_patterns_of_schemas_are_compiled_where_they_hold_nobody_up(
         assert "/items/pattern is not a regular expression" in error["message"]
     assert mine.read(pad)["cells"] == before["cells"]
     assert mine.listed() == [pad]
-    for call in schema_calls(pad, one, {"patternProperties": {r"^[\w-.]+$": {}}}).values():
+    for call in schema_calls(pad, one, {"patternProperties": {r"^([\w-.]+)$": {}}}).values():
         mine.ok(call.pop("tool"), **call)
     assert not here
+
+
+def test_plain_patterns_need_no_other_process(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_given: object, **_more: object) -> None:
+        raise AssertionError("a process was asked")
+
+    plain = {"pattern": r"^[^@\s]+@[a-z.]{1,60}$", "properties": {"pattern": {"type": "string"}}}
+    pad = mine.pad()
+    monkeypatch.setattr("rolltop.toolsets.scratch.syntax.validator.Validator.check", refuse)
+    mine.ok("scratch_update", scratch_id=pad, metadata={"schemas": {"one": {"schema": plain}}})
 
 
 def test_a_schema_that_takes_too_long_to_judge_is_not_stored(

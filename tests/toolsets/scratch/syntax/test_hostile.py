@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolltop.toolsets.scratch.syntax import external_programs
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
 from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
@@ -208,3 +209,8 @@ def test_patterns_are_read_in_time_by_their_length(unit: str) -> None:
 )
 def test_gaps_of_grammars_are_filled_in_time_by_the_texts_length(language: str, unit: str) -> None:
     check_growth(lambda text: rewrite(text, language), Sample((unit,)))
+
+
+@pytest.mark.parametrize("sample", [Sample((" ",)), Sample(("/",), end="\n"), Sample(("/* ",))])
+def test_what_stands_before_a_package_clause_is_read_in_time_by_its_length(sample: Sample) -> None:
+    check_growth(external_programs.has_package_clause, sample)

@@ -47,7 +47,9 @@ _CODE: Final = re.compile(
 _MODULE_ONLY: Final = re.compile(r"\bfor\s+await\b|\busing\s+\w")
 _AS_MODULE: Final = "\nexport {}\n"
 _DECLARES: Final = re.compile(r"^(?:export|declare)\b", re.MULTILINE)
-_PACKAGE_CLAUSE: Final = re.compile(r"\ufeff?(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*package\b")
+_PACKAGE_CLAUSE: Final = re.compile(
+    r"\ufeff?(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+package\b"
+)
 
 
 def check_script(content: str, language: str) -> SyntaxResult:
@@ -152,9 +154,14 @@ def check_go(content: str, language: str) -> SyntaxResult:
     found = None if program is None else _parse_listing([program, "-e", "-l"], content)
     if found is None:
         return tree_sitter_check.check(content, language)
-    if not found and not _PACKAGE_CLAUSE.match(content):
+    if not found and not has_package_clause(content):
         found = [syntax_error("Expected a package clause first")]
     return SyntaxResult(found or tree_sitter_check.find_faults(content, language))
+
+
+def has_package_clause(content: str) -> bool:
+    """Whether Go begins, behind comments, with the name of its package; gofmt asks for none."""
+    return _PACKAGE_CLAUSE.match(content) is not None
 
 
 def _parse_listing(command: list[str], content: str) -> list[Diagnostic] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import jsonschema_rs
@@ -16,7 +17,10 @@ MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
 _MAX_CHEAP_VALUES: Final = 1000
 _MAX_REASON_LENGTH: Final = 300
-_PATTERN_KEYWORDS: Final = frozenset({"pattern", "patternProperties"})
+# Of all patterns together: characters, and how often a part of them is counted to repeat.
+_MAX_CHEAP_PATTERNS: Final = 200
+_MULTIPLIES: Final = re.compile(r"\(|\\[pP]")
+_COUNTED: Final = re.compile(r"\{(\d+)(?:,(\d*))?\}", re.ASCII)
 _TYPES: Final = "array, boolean, integer, null, number, object, string"
 _HINT: Final = "Fix the schema at the path named and retry."
 
@@ -24,8 +28,8 @@ _HINT: Final = "Fix the schema at the path named and retry."
 def check_schema(schema: object) -> None:
     """Raise InvalidArgument (VALIDATION_ERROR) with the path if `schema` is no JSON Schema.
 
-    Depth and size are limited, patterns are compiled by a linear engine, and references are not
-    followed; a pattern takes up to a second all the same, in which no other thread runs.
+    Depth and size are limited and references are not followed; a pattern takes up to a second to
+    compile all the same, in which no other thread runs.
     """
     if not is_object(schema) and not isinstance(schema, bool):
         raise _invalid("A JSON Schema is an object or a boolean", "")
@@ -44,15 +48,35 @@ def check_schema(schema: object) -> None:
 
 
 def is_costly(schemas: Iterable[object]) -> bool:
-    """Whether judging schemas takes long: they have patterns, or more than 1,000 values."""
-    pending, left = list(schemas), _MAX_CHEAP_VALUES
+    """Whether judging schemas takes long: they have over 1,000 values, or more than a few patterns.
+
+    Each pattern that may be large however short it is, is too many.
+    """
+    pending, left, of_patterns = list(schemas), _MAX_CHEAP_VALUES, _MAX_CHEAP_PATTERNS
     while pending and left:
         one = pending.pop()
         left -= 1
-        if is_object(one) and not _PATTERN_KEYWORDS.isdisjoint(one):
+        if is_object(one):
+            of_patterns -= sum(map(_pattern_cost, _own_patterns(one)))
+        if of_patterns < 0:
             return True
         pending += _members(one)
     return bool(pending)
+
+
+def _own_patterns(schema: Mapping[Any, Any]) -> Iterator[str]:
+    pattern, named = schema.get("pattern"), schema.get("patternProperties")
+    if isinstance(pattern, str):
+        yield pattern
+    if is_object(named):
+        yield from (one for one in named if isinstance(one, str))
+
+
+def _pattern_cost(pattern: str) -> int:
+    """Return about how large a program a pattern becomes; what may multiply is too much."""
+    if len(pattern) > _MAX_CHEAP_PATTERNS or _MULTIPLIES.search(pattern):
+        return _MAX_CHEAP_PATTERNS + 1
+    return len(pattern) + sum(int(most or least) for least, most in _COUNTED.findall(pattern))
 
 
 def _patterns(schema: object, above: tuple[object, ...]) -> Iterator[tuple[Any, str]]:
