@@ -157,7 +157,9 @@ def test_the_beginning_of_an_id_stands_for_it_wherever_one_is_taken(
     for gone in (other[:8], other):
         error = mine.fails("restore_task", task_id=gone)
         assert error["code"] == "NOT_FOUND"
-        assert error["hint"] == "restore_task finds what was deleted within the last 30 days."
+        assert error["hint"] == (
+            "restore_task finds what was deleted within the last 30 days, list_tasks what was not."
+        )
     hint = mine.fails("get_task", task_id=other[:7])["hint"]
     assert hint.endswith("which list_tasks answers, or its first 8 or more digits.")
     assert mine.fails("list_tasks", user_id="x")["hint"] == 'user_id is "x"; send a UUID.'

@@ -14,7 +14,9 @@ TAKE_OVER_HINT: Final = (
     f"If the claim is yours, send token as claim_task answered it. {NEXT_TASK_HINT} "
     "If the holder is gone, force=true takes the task over."
 )
-TRASH_HINT: Final = "restore_task finds what was deleted within the last 30 days."
+TRASH_HINT: Final = (
+    "restore_task finds what was deleted within the last 30 days, list_tasks what was not."
+)
 _OWN_TASK_HINT: Final = "Call again without user_id: then it is about your own tasks."
 
 
