@@ -14,6 +14,7 @@ from rolltop.workspace.wildmatch import MalformedPattern, byte_view, wildmatch_r
 
 _MAX_ALTERNATIVES: Final = 1000
 _EXCEPTIONS: Final = re.compile(r"\n(?=!)")
+_GLOB_SIGN: Final = re.compile(r"[*?\[{/.]")
 _HERE: Final = re.compile(r"(?:\./+)+")
 _HINT: Final = "Write it as a line of .gitignore: *.py, src/**/*.{ts,tsx}, !tests/."
 
@@ -22,15 +23,22 @@ class FileGlob:
     """A glob, with the semantics of a line of a .gitignore file at the root's top.
 
     A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
-    and a list `a, b` are alternatives, a leading `!` inverts, and `./` at the start says nothing. A
-    glob that starts with a root's name selects that root and is matched below it. Further lines,
-    each inverted, take files away.
+    and a list `a, b` are alternatives, a leading `!` inverts, and `./` at the start says nothing.
+    What starts with `!` further on in a list, and further lines, each inverted, take files away.
+    A glob that starts with a root's name selects that root and is matched below it.
+
+    A comma before a blank separates; one without does where all it separates looks like a glob or
+    path of its own: with a wildcard, dot or slash, and not stars alone. So `*.py,*.md` is a list,
+    and `*,v` is a name.
     """
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
         """Parse the glob for one of several roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
         glob, *others = _EXCEPTIONS.split(glob)
-        self._exceptions: Final = tuple(FileGlob(other, root, roots) for other in others)
+        glob, exceptions = _split_exceptions(glob)
+        self._exceptions: Final = tuple(
+            FileGlob(other, root, roots) for other in (*exceptions, *others)
+        )
         self._negated: Final = glob.startswith("!")
         patterns = _in_root(_patterns(glob.removeprefix("!"), glob), root, roots)
         self.selects_root: Final = self._negated or bool(patterns)
@@ -99,8 +107,11 @@ def _is_top(glob: str) -> bool:
 
 def glob_below(path: str, glob: str) -> str:
     """Return a glob for what a glob selects below a path, or which has that path already."""
+    glob, exceptions = _split_exceptions(glob)
+    if exceptions:
+        return "\n".join([glob_below(path, glob), *(_exception_below(path, e) for e in exceptions)])
     if glob.startswith("!") and not _is_top(path):
-        return f"{path}\n!{glob_below(path, glob[1:]) if glob.strip('!/ ') else ''}"
+        return f"{path}\n{_exception_below(path, glob)}"
     if _is_top(path) or _is_top(glob):
         return path if _is_top(glob) else glob
     with suppress(MalformedPattern):
@@ -109,6 +120,10 @@ def glob_below(path: str, glob: str) -> str:
     if glob.startswith(f"{path}/"):
         return glob
     return f"{path}/{'' if '/' in glob.rstrip('/') else '**/'}{glob.lstrip('/')}"
+
+
+def _exception_below(path: str, exception: str) -> str:
+    return f"!{glob_below(path, exception[1:]) if exception.strip('!/ ') else ''}"
 
 
 def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob | None]:
@@ -138,21 +153,71 @@ def _in_root(patterns: list[str], root: str, roots: Collection[str]) -> list[str
     return meant
 
 
+def _split_exceptions(glob: str) -> tuple[str, list[str]]:
+    """Take out of a list what starts with `!` after its first part.
+
+    An inverted list keeps it as one more part, without the `!`: nothing is to be taken from it.
+    """
+    try:
+        first, *others = _listed(glob) or [glob]
+    except MalformedPattern:  # refused where the glob is parsed
+        return glob, []
+    exceptions = [other for other in others if other.startswith("!")]
+    if not exceptions:
+        return glob, []
+    if first.startswith("!"):
+        return ", ".join([first, *(other.removeprefix("!") for other in others)]), []
+    return ", ".join([first, *(o for o in others if not o.startswith("!"))]), exceptions
+
+
 def _as_braces(glob: str) -> str:
     """Write a list of globs as braces, with itself as one of them: a name may hold commas.
 
     Raises MalformedPattern.
     """
-    depth, ends = 0, list[int]()
+    listed = _listed(glob)
+    if listed in ([], _stripped([glob])):
+        return glob
+    quoted = ("\\,".join(_cut(part, _commas(part))) for part in (glob, *listed))
+    return f"{{{','.join(quoted)}}}"
+
+
+def _listed(glob: str) -> list[str]:
+    """Return the parts of a list that are not blank; of what is no list, itself.
+
+    Raises MalformedPattern.
+    """
+    separating = [at for at in _commas(glob) if glob[at + 1 : at + 2] in {" ", "\t"}]
+    listed: list[str] = []
+    for part in _stripped(_cut(glob, separating)):
+        smaller = _stripped(_cut(part, _commas(part)))
+        listed += smaller if all(map(_is_whole_glob, smaller)) else [part]
+    return listed
+
+
+def _is_whole_glob(part: str) -> bool:
+    """Whether a part between commas looks like a glob or path of its own."""
+    positive = part.removeprefix("!")
+    return bool(positive.strip("*") and (positive != part or _GLOB_SIGN.search(positive)))
+
+
+def _commas(glob: str) -> list[int]:
+    """Return where the commas outside braces are. Raises MalformedPattern."""
+    depth, found = 0, list[int]()
     for at in _unescaped_positions(glob):
         depth += (glob[at] == "{") - (glob[at] == "}")
         if glob[at] == "," and not depth:
-            ends.append(at)
-    if not ends:
-        return glob
-    listed = [glob[start + 1 : end].strip() for start, end in pairwise([-1, *ends, len(glob)])]
-    whole = "\\,".join(glob[start + 1 : end] for start, end in pairwise([-1, *ends, len(glob)]))
-    return f"{{{','.join([whole, *filter(None, listed)])}}}"
+            found.append(at)
+    return found
+
+
+def _cut(glob: str, ends: Sequence[int]) -> list[str]:
+    return [glob[start + 1 : end] for start, end in pairwise([-1, *ends, len(glob)])]
+
+
+def _stripped(parts: Sequence[str]) -> list[str]:
+    """Return the parts that are not blank, of which a byte view may end with a byte of a letter."""
+    return [part.strip(" \t") for part in parts if part.strip(" \t")]
 
 
 class _Unbalanced(Exception):

@@ -146,11 +146,28 @@ class Roots:
             KeyError: `root` names no root.
         """
         try:
-            return self._locate(_meant_path(path, root, reader=reader), root, reader=reader)
+            return self._locate(*self._meant_place(path, root, reader=reader), reader=reader)
         except PathError as problem:
             if problem.code != "FILE_NOT_FOUND":
                 raise
             raise path_not_found(path, self._describe_allowed(reader=reader)) from None
+
+    def _meant_place(self, path: str, root: str | None, *, reader: bool) -> tuple[str, str | None]:
+        """Return what an address or a file URL stands for, any other path as it is, and its root.
+
+        An address means a file in the root it names alone.
+        """
+        if reader and path[: len(_FILE_URL)].lower() == _FILE_URL:
+            return unquote(path[len(_FILE_URL) - 1 :], errors="surrogateescape"), root
+        address = parse_file_address(path)
+        if address is None:
+            return path, root
+        selected = self._select_root(root, [])
+        if self.find_root(address.root) is None:
+            raise path_not_found(path)
+        if selected is not None and selected.name != address.root:
+            raise self._out_of_root_error(path, reader=reader)
+        return f"./{address.path}", address.root
 
     def _locate(self, path: str, root: str | None, *, reader: bool) -> ResolvedPath:
         if not path.strip():
@@ -425,16 +442,6 @@ def resolve_root(name: str, given: str | Path, base: Path) -> Path:
     except (OSError, ValueError, RuntimeError):  # RuntimeError: `~user` of nobody
         raise RootError("ROOT_NOT_FOUND", name, str(given)) from None
     return path
-
-
-def _meant_path(path: str, root: str | None, *, reader: bool) -> str:
-    """Return the path that an address or a file URL stands for, any other as it is."""
-    if reader and path[: len(_FILE_URL)].lower() == _FILE_URL:
-        return unquote(path[len(_FILE_URL) - 1 :], errors="surrogateescape")
-    address = parse_file_address(path)
-    if address is None:
-        return path
-    return address.path if root == address.root else f"{address.root}/{address.path}"
 
 
 def _real_path(path: str, target: str) -> Path:

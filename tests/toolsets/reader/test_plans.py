@@ -356,7 +356,7 @@ def test_the_titles_above_a_section_are_searched(shelf: Shelf) -> None:
         ["guides"], ["docs/guides"], ["guides/"], ["guides/*.md"], ["docs/guides/**/*.md"],
         ["guides/**"], ["*.md"], ["docs"], ["other.md", "guides"], ["guides/{manual,none}.md"],
         ["./guides/*.md"], ["docs/{guides,none}/"], ["guides/*.{md,rst}"], ["gui*"],
-        ["*.rst, guides/*.md"],
+        ["*.rst, guides/*.md"], ["guides/manual.md, other.md"], ["*.md, !notes.md"],
     ],
 )  # fmt: skip
 def test_folders_and_globs_stand_for_the_documents_in_them(shelf: Shelf, paths: list[str]) -> None:
@@ -373,8 +373,12 @@ def test_folders_and_globs_stand_for_the_documents_in_them(shelf: Shelf, paths: 
 def test_folders_and_globs_may_be_absolute(shelf: Shelf) -> None:
     shelf.put("guides/manual.md", MANUAL)
     asked = {"query": "retry limit of failed uploads", "budget_tokens": 500}
-    for path in ("guides", "guides/*.md", "**/manual.md"):
-        answer = shelf.ok("read_plan", file_paths=[f"{shelf.folder}/{path}"], **asked)
+    top = f"{shelf.folder}/"
+    for path in (
+        "guides", "guides/*.md", "**/manual.md", f"none.md, {top}guides/*.md",
+        f"none.*,{top}guides/manual.md", f"**/*.md, !{top}other.md",
+    ):  # fmt: skip
+        answer = shelf.ok("read_plan", file_paths=[f"{top}{path}"], **asked)
         assert answer["sections"][0]["title"] == "Configuring the retry limit"
 
 
@@ -387,6 +391,9 @@ FOREIGN = [
     ("Το δέντρο.", "Ο λόγος της επανάληψης είναι αυτός.", "ΛΌΓΟΣ"),  # noqa: RUF001
     ("Дерево стоит.", "ЗАГРУЗКА повторяется пять раз.", "загрузка"),
     ("L'arbre.", "Le café est fermé.", "cafe\u0301"),
+    ("L'arbre.", "Le cafe\u0301 est ferme\u0301.", "cafe\u0301"),
+    ("L'arbre.", "Le cafe\u0301 est ferme\u0301.", "café"),
+    ("나무", "\u110b\u1165\u11b8\u1105\u1169\u1103\u1173", "업로드"),
 ]
 
 
@@ -410,6 +417,26 @@ def test_of_many_documents_in_any_script_the_likeliest_is_read(
     shelf.put("guides/zz.md", f"# Last\n\n{answering}\n".encode(encoding))
     answer = shelf.ok("read_plan", file_paths=["guides"], query=query, budget_tokens=200)
     assert answer["sections"][0]["title"] == "Last"
+
+
+def test_of_many_documents_in_utf16_without_a_mark_the_likeliest_is_read(shelf: Shelf) -> None:
+    for n in range(55):
+        shelf.put(f"guides/{n:02}.md", f"# Guide {n}\n\nThe tree stands.\n")
+    shelf.put("guides/zz.md", "# Last\n\nThe kettle is hot.\n".encode("utf-16-le"))
+    answer = shelf.ok("read_plan", file_paths=["guides"], query="kettle", budget_tokens=200)
+    assert answer["sections"][0]["title"] == "Last"
+
+
+def test_decomposed_titles_and_names_are_found(shelf: Shelf) -> None:
+    for n in range(55):
+        shelf.put(f"guides/{n:02}.md", f"# Guide {n}\n\nThe tree stands.\n")
+    shelf.put(
+        "guides/zz-cafe\u0301.md", "# Last\n\n## Re\u0301sume\u0301\n\nNone.\n\n## Two\n\nAll.\n"
+    )
+    asked = {"file_paths": ["guides"], "budget_tokens": 200}
+    answer = shelf.ok("read_plan", query="café résumé", **asked)
+    assert answer["sections"][0]["title"] == "Re\u0301sume\u0301"
+    assert answer["sections"][0]["content"] == "## Re\u0301sume\u0301\n\nNone.\n\n"
 
 
 def test_of_many_documents_the_likeliest_are_read_and_the_others_counted(shelf: Shelf) -> None:

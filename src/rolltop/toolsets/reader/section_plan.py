@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import accumulate, chain, groupby, islice, pairwise
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import section_address
@@ -25,9 +25,9 @@ from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
 from rolltop.documents.extractors import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
-from rolltop.workspace import FileStat, PathError, Root, Roots, is_binary, is_utf8_path
+from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path
+from rolltop.workspace.encoding import decode, is_binary
 from rolltop.workspace.globs import FileGlob
-from rolltop.workspace.safe_open import UTF16_BOMS
 
 if TYPE_CHECKING:
     from rolltop.toolsets.reader.document_cache import OpenDocument
@@ -39,7 +39,7 @@ _MAX_SEARCHED: Final = 2_000
 """Files whose text is searched for the terms; of others, only their paths are."""
 _SEARCHED_BYTES: Final = 1 << 20
 
-_GLOB: Final = re.compile(r"[*?\[{\\]")
+_GLOB: Final = re.compile(r"[*?\[{\\,]")
 _WORD: Final = re.compile(r"\w+")
 _MIN_PLURAL_LENGTH: Final = 3
 _MAX_TERMS: Final = 32
@@ -128,13 +128,12 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
     unnamed = [Root("", path) for path in (*roots.extra, *here) if path not in named]
     names = [root.name for root in roots.named]
     for root in (*roots.named, *unnamed):
-        top = root.absolute_path("")
-        if glob.startswith("/") and not glob.startswith(top):
+        top = re.escape(root.absolute_path(""))
+        inside, count = re.subn(rf"(^|,\s*)(!?){top}", r"\1\2/", glob)
+        if glob.removeprefix("!").startswith("/") and not count:
             continue
         try:
-            selected = FileGlob(
-                f"/{glob.removeprefix(top)}" if glob.startswith("/") else glob, root.name, names
-            )
+            selected = FileGlob(inside, root.name, names)
         except InvalidArgument:
             return
         if selected.selects_root:
@@ -147,17 +146,20 @@ def _count_terms(
     roots: Roots, root: Root, entry: FileStat, terms: Sequence[str], *, read: bool
 ) -> int:
     """Count the terms in a file's path and text; -1 if it is no document."""
-    data = b""
+    text = ""
     if read:
         try:
             with roots.open_entry(root, entry) as file:
                 data = file.read(_SEARCHED_BYTES)
         except (OSError, RolltopError):
             return -1
-        if is_binary(data[:8192]) and not is_extracted(data, Path(entry.relative)):
+        if not is_binary(data):
+            text = _fold(normalize("NFC", decode(data).text))
+        elif is_extracted(data, Path(entry.relative)):
+            text = _fold(data.decode("utf-8", "replace"))
+        else:
             return -1
-    text = _fold(data.decode("utf-16" if data.startswith(UTF16_BOMS) else "utf-8", "replace"))
-    path = _fold(entry.relative)
+    path = _fold(normalize("NFC", entry.relative))
     return sum((term in path) + (term in text) for term in terms)
 
 
@@ -372,17 +374,29 @@ def _candidates(
     terms: Sequence[str],
     tool: str | None,
 ) -> Iterator[_SectionCandidate]:
-    spans = [
-        _Span(s.title, *document.offsets(s), above=" ".join(s.title_path[:-1]))
-        for s in document.sections
-    ]
-    lowered = _fold(document.text)
-    titles = _fold("\n".join(s.title for s in document.sections))
+    text, spans = _composed_spans(document)
+    lowered = _fold(text)
+    titles = _fold("\n".join(span.title for span in spans))
     starts = {term: _word_starts(lowered, term) for term in terms}
     hits = {term: found for term, found in starts.items() if found or term in titles}
-    own = _score_spans(_own_spans(document.text, spans), hits)
+    own = _score_spans(_own_spans(text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
         yield _SectionCandidate(document, place, at, *scores, tool)
+
+
+def _composed_spans(document: OpenDocument) -> tuple[str, list[_Span]]:
+    """Return a document's text in NFC, as the terms are, with its sections' places in that."""
+    text, places = document.text, [document.offsets(section) for section in document.sections]
+    if not is_normalized("NFC", text):
+        ends = sorted({0, len(text), *chain.from_iterable(places)})
+        pieces = [normalize("NFC", text[start:end]) for start, end in pairwise(ends)]
+        moved = dict(zip(ends, accumulate(map(len, pieces), initial=0), strict=True))
+        text, places = "".join(pieces), [(moved[start], moved[end]) for start, end in places]
+    spans = [
+        _Span(normalize("NFC", s.title), *place, normalize("NFC", " ".join(s.title_path[:-1])))
+        for s, place in zip(document.sections, places, strict=True)
+    ]
+    return text, spans
 
 
 def _own_spans(text: str, spans: Sequence[_Span]) -> list[_Span]:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.workspace.globs import FileGlob
+from rolltop.workspace.globs import FileGlob, glob_below
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -90,8 +90,76 @@ def test_a_name_may_hold_commas() -> None:
 
 
 @pytest.mark.parametrize(
+    ("glob", "chosen"),
+    [
+        ("*.py, !src/", {"a.py"}),
+        ("*.py,!src/deep", {"a.py", "src/a.py"}),
+        ("*.py, !src/deep/, *.txt, !b.*", {"a.py", "src/a.py"}),
+        ("*.py, !{src,tests}/, [x].py", {"a.py"}),
+        ("!*.py, !src/", {"b.txt", "#a", "!a", "a b", "a ", "ab/ba/ab.c", "ab/ba.c"}),
+        ("!*.py,!src/", {"b.txt", "#a", "!a", "a b", "a ", "ab/ba/ab.c", "ab/ba.c"}),
+        ("a*, \\!a, !*.py", {"!a", "a b", "a ", "src/deep/a.txt", "ab/ba/ab.c", "ab/ba.c"}),
+    ],
+)
+def test_what_starts_with_an_exclamation_mark_in_a_list_is_taken_away(
+    glob: str, chosen: set[str]
+) -> None:
+    unusual = {"tests/src/a.py", "[x].py", "é.py"}
+    found = {path for path in _PATHS if FileGlob(glob).matches(path)}
+    assert found - unusual == chosen - unusual
+
+
+@pytest.mark.parametrize(
+    ("glob", "chosen"),
+    [
+        ("*,v", ["RCS/a.c,v"]),
+        ("*.c,v", ["RCS/a.c,v"]),
+        ("RCS/*,v", ["RCS/a.c,v"]),
+        ("*.c,*", ["RCS/a.c,v"]),
+        ("*,", []),
+        ("!*,v", ["a.c", "v", "b.à"]),
+        ("*.c,*.à", ["a.c", "b.à"]),
+        ("*.à, v", ["v", "b.à"]),
+        ("*,v, b*", ["RCS/a.c,v", "b.à"]),
+        ("a.c,./v,", ["a.c", "v"]),
+    ],
+)
+def test_a_comma_of_a_name_separates_nothing(glob: str, chosen: list[str]) -> None:
+    names = ["RCS/a.c,v", "a.c", "v", "b.à"]
+    assert [name for name in names if FileGlob(glob).matches(name)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("glob", "chosen"),
+    [
+        ("*.py, !deep/", ["src/a.py"]),
+        ("!*.txt, !deep/", ["src/a.py", "tests/src/a.py", "src/{a}"]),
+        ("*.py, *.txt, !a.*", ["src/deep/b.py"]),
+    ],
+)
+def test_a_list_with_exceptions_is_matched_below_a_path(glob: str, chosen: list[str]) -> None:
+    below = FileGlob(glob_below("src", glob))
+    assert [path for path in _PATHS if below.matches(path)] == chosen
+
+
+@pytest.mark.parametrize(
     "glob",
-    ["", " ", "/", "!", "a[b", "a{b", "a}b", "a\\", "a\nb", "{}", "{,}", "{a,b}" * 12, "\ud800"],
+    [
+        "",
+        " ",
+        "/",
+        "!",
+        "a[b",
+        "a{b",
+        "a}b",
+        "a\\",
+        "a\nb",
+        "a, !",
+        "{}",
+        "{,}",
+        "{a,b}" * 12,
+        "\ud800",
+    ],
 )
 def test_a_malformed_glob_is_refused(glob: str) -> None:
     with pytest.raises(InvalidArgument) as refused:

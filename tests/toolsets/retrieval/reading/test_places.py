@@ -69,6 +69,20 @@ class TestRepoLeftOut:
                 result = forest.ok(tool, path=found["uri"], **asked, **given)["result"]
                 assert (result["repo"], result["path"]) == (repo, "a b/ä#.md")
 
+    @reads
+    def test_an_address_means_a_file_in_the_root_it_names_alone(
+        self, forest: Forest, tool: str, asked: dict[str, int]
+    ) -> None:
+        forest.put("docs/code/a.py", "in docs\n")
+        forest.put("docs/none/a.py", "in docs\n")
+        forest.put("code/b.py", "in code\n")
+        path = "rolltop://file/code/a.py"
+        assert forest.code(tool, repo="docs", path=path, **asked) == "PATH_OUT_OF_ROOT"
+        assert forest.code(tool, path=path, **asked) == "FILE_NOT_FOUND"
+        path = "rolltop://file/none/a.py"
+        for given in ({}, {"repo": "docs"}):
+            assert forest.code(tool, path=path, **asked, **given) == "FILE_NOT_FOUND"
+
     def test_the_lines_of_an_address_are_read_however_many_answers_they_take(
         self, forest: Forest
     ) -> None:
