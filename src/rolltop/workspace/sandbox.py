@@ -14,10 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from rolltop.core.addresses import parse_file_address
+from rolltop.core.lazy_imports import lazy
 from rolltop.workspace.errors import (
     PathError,
     RootError,
@@ -29,6 +29,11 @@ from rolltop.workspace.file_stat import FileStat
 from rolltop.workspace.project import find_project
 from rolltop.workspace.safe_open import FileNotAllowed, NotRegularFile, OpenFile, open_checked
 from rolltop.workspace.walk import DirectoryEntry, SkippedEntries, Walk
+
+if TYPE_CHECKING:
+    from rolltop.core import addresses
+else:  # indexing processes need none of what it imports
+    addresses = lazy("rolltop.core.addresses")
 
 _NOT_FOUND = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL})
 _CODES_BY_SEVERITY = ("PATH_OUT_OF_ROOT", "FILE_UNREADABLE", "FILE_NOT_FOUND")
@@ -159,7 +164,7 @@ class Roots:
         """
         if reader and path[: len(_FILE_URL)].lower() == _FILE_URL:
             return unquote(path[len(_FILE_URL) - 1 :], errors="surrogateescape"), root
-        address = parse_file_address(path)
+        address = addresses.parse_file_address(path)
         if address is None:
             return path, root
         selected = self._select_root(root, [])
