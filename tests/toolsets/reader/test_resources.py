@@ -73,6 +73,12 @@ def test_completion_goes_from_root_to_path_to_id(shelf: Shelf) -> None:
     assert every == [entry["id"] for entry in outline]
 
 
+def test_completion_offers_documents_in_utf16_without_a_mark(shelf: Shelf) -> None:
+    shelf.put("wide.md", "# One\n\ntext\n".encode("utf-16-le"))
+    assert complete(shelf, "path", "", root="docs") == ["wide.md"]
+    assert complete(shelf, "id", "", root="docs", path="wide.md")
+
+
 def test_completion_offers_only_paths_whose_sections_can_be_read(shelf: Shelf) -> None:
     for name in ("a.md", "b c.md", "über.md", "c#1.md", "d?.md", "e%41.md"):
         shelf.put(name, "# A\n\none\n")

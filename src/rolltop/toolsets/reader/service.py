@@ -27,7 +27,8 @@ from rolltop.toolsets.reader.models import (
     TokenEncoding,
 )
 from rolltop.toolsets.reader.summary_answer import summary_answer
-from rolltop.workspace import FileStat, Root, Roots, is_binary, is_uri_safe
+from rolltop.workspace import FileStat, Root, Roots, is_uri_safe
+from rolltop.workspace.encoding import is_binary
 
 Place = tuple[str, str]
 """The name of a root, and a path in it."""
