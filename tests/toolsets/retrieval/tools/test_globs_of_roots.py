@@ -139,6 +139,23 @@ def test_an_absolute_path_inside_a_root_is_one_below_its_name(
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
+@pytest.mark.parametrize(
+    ("glob", "chosen"),
+    [
+        ("{top}/code/src/*.md, {top}/docs/guide/", {1, 2, 6}),
+        ("{top}/code/src/*.md,{top}/docs/guide/*", {1, 2, 6}),
+        ("{top}/code/src/, !{top}/code/src/*.md", {5}),
+        ("*.txt, {top}/code/src", {2, 5, 6}),
+    ],
+)
+def test_every_part_of_a_list_may_be_absolute(
+    planted: Forest, tool: str, glob: str, chosen: set[int]
+) -> None:
+    answer = planted.ok(tool, query="needle", file_glob=glob.format(top=planted.top))
+    assert found(answer) == {FILES[at] for at in chosen}
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
 def test_a_path_beside_what_is_no_glob_below_it_is_refused(planted: Forest, tool: str) -> None:
     for path, glob in (("!src", "*.py"), ("src", 5), ("src", ["*.py"])):
         error = planted.fails(tool, query="needle", path=path, glob=glob)

@@ -29,6 +29,8 @@ _MESSAGES: Final = {
     "FILE_NOT_FOUND": "File {path} does not exist",
     "FILE_UNREADABLE": "{path} is not a regular file, or not readable",
 }
+# Between lines of a glob, and before what is absolute in a list.
+_PARTS: Final = re.compile(r"(\n|,[ \t]*(?=!?/))")
 # The beginning of a glob that stands for itself.
 _LITERAL: Final = re.compile(r"[^*?\[{\\]*")
 # Lines of a file, as compilers, hosts and the command line write them.
@@ -92,13 +94,13 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
 
 
 def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
-    """Return a glob that begins with an absolute path inside a root as one from its name on."""
+    """Return a glob with absolute paths inside a root, also in a list, from its name on."""
     if file_glob is None or "/" not in file_glob:
         return file_glob
-    return "\n".join(_relative_line(roots, line) for line in file_glob.split("\n"))
+    return "".join(_relative_part(roots, part) for part in _PARTS.split(file_glob))
 
 
-def _relative_line(roots: Roots, file_glob: str) -> str:
+def _relative_part(roots: Roots, file_glob: str) -> str:
     inverted, glob = file_glob[:1] == "!", file_glob.removeprefix("!")
     literal = _LITERAL.match(glob)
     if not glob.startswith("/") or literal is None:
@@ -207,7 +209,7 @@ def translate_error(
     message = _MESSAGES[problem.code]
     if problem.code == "PATH_OUT_OF_ROOT" and absolute:
         message = "path is absolute"
-        inside = _relative_line(roots, path)
+        inside = _relative_part(roots, path)
         hint = f"Did you mean {inside}? {hint}" if inside != path else hint
     if path.strip() and not absolute:
         details["path"] = _quote_argument(path)
