@@ -115,6 +115,20 @@ def test_a_cell_that_spans_rows_stands_in_each_and_one_that_spans_columns_once()
     assert text_of(table) == "| year | wide |\n| year | x | y |\n"
 
 
+def test_a_row_that_begins_further_right_goes_on_with_the_cell_above_it() -> None:
+    further = '<w:trPr><w:gridBefore w:val="1"/></w:trPr>'
+    table = (
+        "<w:tbl>"
+        + row(
+            cell(paragraph(run("a"))),
+            cell(paragraph(run("year")), '<w:vMerge w:val="restart"/>'),
+        )
+        + row(further, cell(paragraph(), "<w:vMerge/>"), cell(paragraph(run("x"))))
+        + "</w:tbl>"
+    )
+    assert text_of(table) == "| a | year |\n| year | x |\n"
+
+
 def test_text_boxes_follow_their_paragraph() -> None:
     box = f"<w:txbxContent>{paragraph(run('In a box.'))}</w:txbxContent>"
     older = "http://schemas.openxmlformats.org/markup-compatibility/2006"

@@ -20,6 +20,8 @@ from rolltop.documents.extractors.extracted_text import (
 
 MAX_PARAGRAPHS: Final = 200_000
 """Of a Word document; each takes 50 µs. Long novels have 10,000."""
+MAX_POINTS: Final = 1_000_000
+"""Cells of the charts of a presentation; 64 bytes of the XML of a chart or diagram count as one."""
 _HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST_STYLE: Final = re.compile(r"list (?:bullet|number|paragraph)\s*(\d?)|compact$", re.IGNORECASE)
 _OUTLINE_LEVEL: Final = "./w:pPr/w:outlineLvl/@w:val"
@@ -32,9 +34,13 @@ _WORD_TYPES: Final = (
     "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
 )
+_CHART: Final = ".//c:chart/@r:id"
+_CHART_TYPE: Final = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml"
 _DIAGRAM: Final = ".//*[local-name()='relIds']/@r:dm"
 _A: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_C: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _W: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_LINES: Final = (f"{_A}p", f"{_C}pt")
 _PARAGRAPH: Final = f"{_W}p"
 _TABLE: Final = f"{_W}tbl"
 _TEXT_BOX: Final = f"{_W}txbxContent"
@@ -210,7 +216,7 @@ def _rows(table: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
     """
     above: dict[int, str] = {}
     for row in _nearest(table, f"{_W}tr"):
-        column, texts = 0, list[str]()
+        column, texts = row.grid_before, list[str]()
         for cell in _nearest(row, f"{_W}tc"):
             goes_on = cell.vMerge == "continue" and column in above
             texts.append(above[column] if goes_on else _text(cell))
@@ -240,7 +246,8 @@ def _mark(note: Any) -> str:  # noqa: ANN401  # as above
 def render_pptx(data: bytes) -> ExtractedText:
     """Extract the slides in order, each a section by its title, with tables and speaker notes.
 
-    Of charts the numbers are read, of diagrams (SmartArt) the words.
+    Of charts the numbers are read, of diagrams (SmartArt) the words; a note says if some are
+    damaged, or too large.
 
     Raises:
         InvalidArgument: FORMAT_UNSUPPORTED without python-pptx; FILE_UNREADABLE if damaged.
@@ -252,14 +259,20 @@ def render_pptx(data: bytes) -> ExtractedText:
         raise missing_extra("PowerPoint") from absent
     builder = TextBuilder()
     with damage_reported("PowerPoint"):
-        # Not by the library's own way, which takes no shows and templates.
-        part: Any = import_module("pptx.package").Package.open(io.BytesIO(data)).main_document_part
-        for number, slide in enumerate(part.presentation.slides, 1):
-            _add_slide(builder, number, slide)
-    return builder.build("pptx")
+        # Not by the library's own way, which takes no shows and templates, and parses charts.
+        module = import_module("pptx.opc.package")
+        module.PartFactory.part_type_for.pop(_CHART_TYPE, None)
+        package: Any = import_module("pptx.package").Package.open(io.BytesIO(data))
+        drawings = _Drawings()
+        for number, slide in enumerate(package.main_document_part.presentation.slides, 1):
+            _add_slide(builder, number, slide, drawings)
+    unread = ", ".join(map(str, list(drawings.unread)[:10]))
+    more = "…" if len(drawings.unread) > 10 else ""  # noqa: PLR2004
+    note = f"Slides with charts or diagrams that could not be read: {unread}{more}."
+    return builder.build("pptx", note if unread else "")
 
 
-def _add_slide(builder: TextBuilder, number: int, slide: Any) -> None:  # noqa: ANN401  # as above
+def _add_slide(builder: TextBuilder, number: int, slide: Any, drawings: _Drawings) -> None:  # noqa: ANN401  # as above
     title = slide.shapes.title
     words = " ".join(title.text_frame.text.split()) if title is not None else ""
     builder.add_heading(words or f"Slide {number}", 1)
@@ -271,34 +284,105 @@ def _add_slide(builder: TextBuilder, number: int, slide: Any) -> None:  # noqa: 
         elif shape.has_text_frame:
             for paragraph in shape.text_frame.paragraphs:
                 builder.add_list_item(paragraph.text, paragraph.level)
-        elif getattr(shape, "has_chart", False):
-            builder.add_table(_chart_rows(shape.chart))
-        else:
-            for words in _diagram_texts(shape):
-                builder.add_list_item(words)
+        elif not drawings.add(builder, shape):
+            drawings.unread[number] = None
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text
         if notes.strip():
             builder.add_block(f"Notes: {notes}")
 
 
-def _chart_rows(chart: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
-    """Yield a chart's title, and rows of its categories and of the values of each series."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield [chart.chart_title.text_frame.text]
-    for plot in chart.plots:
-        yield ["", *map(str, plot.categories)]
-        for series in plot.series:
-            values = ("" if value is None else f"{value:.15g}" for value in series.values)
-            yield [series.name, *values]
+class _Drawings:
+    """Reads the charts and diagrams of a presentation, which stand in parts of their own.
+
+    `unread` holds the numbers of the slides of which some were left out, in order.
+    """
+
+    def __init__(self) -> None:
+        self.unread: dict[int, None] = {}
+        self._left = MAX_POINTS
+
+    def add(self, builder: TextBuilder, shape: Any) -> bool:  # noqa: ANN401  # as above
+        """Add the text of a shape that draws a chart or a diagram; return False if it is damaged.
+
+        Or if it is too large: what the library raises on either is no error of the presentation.
+        """
+        try:
+            for key in shape.element.xpath(_CHART):
+                builder.add_table(list(self._rows(self._root(shape, key))))
+            for key in shape.element.xpath(_DIAGRAM):
+                for words in _lines(self._root(shape, key)):
+                    builder.add_list_item(words)
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001  # as of any damaged document
+            return False
+        return True
+
+    def _spend(self, points: int) -> None:
+        """Raise ValueError if there are more points than are left."""
+        if points > self._left:
+            raise ValueError
+        self._left -= points
+
+    def _root(self, shape: Any, key: str) -> Any:  # noqa: ANN401  # as above
+        """Return the parsed part of a chart or a diagram."""
+        parse: Any = import_module("pptx.oxml").parse_xml
+        xml = shape.part.related_part(key).blob
+        self._spend(len(xml) // 64 + 1)
+        return parse(xml)
+
+    def _rows(self, chart: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
+        """Yield a chart's title, and rows of its categories and of the values of each series.
+
+        Series that share their categories stand in one table. The XML is read as it is: the
+        library knows few kinds of charts, takes no errors for values, and believes any count.
+        """
+        if title := _joined(chart.find(f"{_C}chart/{_C}title")):
+            yield [title]
+        above: list[list[str]] = []
+        for series in chart.iterfind(f"{_C}chart/{_C}plotArea/*/{_C}ser"):
+            parts = {part.tag.removeprefix(_C): part for part in series.iterchildren(f"{_C}*")}
+            categories = parts.get("cat", parts.get("xVal"))
+            levels: Any = [] if categories is None else categories.findall(f"*/*/{_C}lvl")
+            heads = [self._cells(level) for level in reversed(levels or [categories])]
+            if heads != above and any(heads):
+                yield from (["", *cells] for cells in heads)
+            above = heads
+            values = self._cells(parts.get("val", parts.get("yVal")), len(heads[-1]))
+            yield [_joined(parts.get("tx")), *map(_value, values)]
+
+    def _cells(self, values: Any, least: int = 0) -> list[str]:  # noqa: ANN401  # as above
+        """Return values of a chart, each in its place, of which there are at least so many."""
+        points: Any = [] if values is None else values.iter(f"{_C}pt")
+        texts = {int(point.get("idx")): point.findtext(f"{_C}v") for point in points}
+        width = max(least, max(texts, default=-1) + 1)
+        self._spend(width)
+        return [texts.get(place) or "" for place in range(width)]
 
 
-def _diagram_texts(shape: Any) -> Iterator[str]:  # noqa: ANN401  # as above
-    """Yield the texts of the boxes of a diagram, which stand in a part of its own."""
-    parse: Any = import_module("pptx.oxml").parse_xml
-    for key in shape.element.xpath(_DIAGRAM):
-        for words in parse(shape.part.related_part(key).blob).iter(f"{_A}p"):
-            yield "".join(part.text or "" for part in words.iter(f"{_A}t"))
+def _value(text: str) -> str:
+    """Return a value without the noise of binary fractions; text, as errors are, as it is."""
+    try:
+        return f"{float(text):.15g}"
+    except ValueError:
+        return text
+
+
+def _joined(parent: Any) -> str:  # noqa: ANN401  # as above
+    """Return the words in an element that may be absent, on one line."""
+    return "" if parent is None else " ".join(" ".join(_lines(parent)).split())
+
+
+def _lines(parent: Any) -> list[str]:  # noqa: ANN401  # as above
+    """Return the paragraphs in an element of a drawing, and its values."""
+    lines: list[list[str]] = [[]]
+    for element in parent.iter(*_LINES, f"{_A}t", f"{_A}br", f"{_C}v"):
+        if element.tag in _LINES:
+            lines.append([])
+        else:
+            lines[-1].append(element.text or " ")
+    return ["".join(line) for line in lines]
 
 
 def _shapes(shapes: Any, depth: int) -> Iterator[Any]:  # noqa: ANN401  # as above

@@ -93,31 +93,45 @@ def _page_text(reader: PdfReader, number: int) -> str | None:
 
 
 def _form_lines(reader: PdfReader) -> Iterator[str]:
-    """Yield what is filled into a form, which is on no page: a title, and each field's value."""
+    """Yield what is filled into a form, which is on no page: a title, and each field's values."""
     try:
-        fields = reader.get_fields() or {}
-        values = [(name, fields[name].get("/V")) for name in islice(fields, MAX_FIELDS)]
+        values = list(islice(_field_values(reader.get_fields() or {}), MAX_FIELDS))
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  # as above
         return
-    filled = [(name, value) for name, value in values if isinstance(value, str) and value.strip()]
+    filled = [(name, value) for name, value in values if value.strip()]
     if filled:
         yield "[form]"
+    size = 0
     for name, value in filled:
-        yield f"{name}: {' '.join(value.removeprefix('/').split())}"
+        size += len(name) + len(value)  # fields may share a value
+        if size > MAX_TEXT_CHARACTERS:
+            return
+        yield f"{name}: {' '.join(value.split())}"
+
+
+def _field_values(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each field and its value, "" where that is no text; of several each."""
+    from pypdf.generic import NameObject, PdfObject  # noqa: PLC0415  # as above
+
+    for name, field in fields.items():
+        value = field.get("/V")
+        for one in cast("list[Any]", value) if isinstance(value, list) else [value]:
+            text: Any = one.get_object() if isinstance(one, PdfObject) else one
+            if isinstance(text, NameObject):
+                text = "" if text == "/Off" else text.removeprefix("/")
+            yield name, text if isinstance(text, str) else ""
 
 
 def _all_bookmarks(reader: PdfReader) -> list[tuple[str, int, int]]:
-    """Return the bookmarks, those before the first that cannot be read."""
-    found: list[tuple[str, int, int]] = []
+    """Return title, level and 0-based page of the bookmarks that can be read."""
     try:
-        found.extend(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
+        return list(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001, S110  # pypdf lets any through; the pages are read all the same
-        pass
-    return found
+    except Exception:  # noqa: BLE001  # pypdf lets any through; the pages are read all the same
+        return []
 
 
 def _bookmarks(
@@ -131,9 +145,14 @@ def _bookmarks(
         if isinstance(item, list):
             yield from _bookmarks(reader, cast("list[Any]", item), level + 1, left)
             continue
-        page = reader.get_destination_page_number(item)
+        try:
+            page, title = reader.get_destination_page_number(item), str(item.title or "")
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001, S112  # as above
+            continue
         if page is not None and page >= 0:
-            yield str(item.title or ""), level, page
+            yield title, level, page
 
 
 def _headings(
