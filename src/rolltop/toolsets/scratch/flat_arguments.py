@@ -60,6 +60,8 @@ def _join(
     as_list: bool,
 ) -> JsonObject:
     """Put fields, one of the needed among them, into the argument `whole` that is not given."""
+    if given.get(whole):
+        return given
     if any(given[name] and canonical_names(name, (whole,), PARAMETER_SYNONYMS) for name in given):
         return given
     meant = {name: canonical_names(name, fields, FIELD_SYNONYMS)[:1] for name in given}

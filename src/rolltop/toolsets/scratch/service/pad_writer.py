@@ -164,7 +164,8 @@ class PadWriter:
         """Check a cell that is to be stored, and validate it if it asks for that."""
         limits = self.service.limits
         draft = await self._run_sized(len(cell["content"]), cell_input.parse_cell, cell, limits)
-        await self.service.validation.require_schemas([draft.json_schema])
+        if draft.json_schema is not None:
+            await self.service.validation.require_schemas([draft.json_schema])
         return await self._validate_draft(scratch_id, draft)
 
     async def _validate_draft(self, scratch_id: str, draft: Draft) -> tuple[Draft, Results]:

@@ -47,9 +47,8 @@ _CODE: Final = re.compile(
 _MODULE_ONLY: Final = re.compile(r"\bfor\s+await\b|\busing\s+\w")
 _AS_MODULE: Final = "\nexport {}\n"
 _DECLARES: Final = re.compile(r"^(?:export|declare)\b", re.MULTILINE)
-_PACKAGE_CLAUSE: Final = re.compile(
-    r"\ufeff?(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+package\b"
-)
+_BEFORE_PACKAGE: Final = re.compile(r"\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_PACKAGE: Final = re.compile(r"package\b")
 
 
 def check_script(content: str, language: str) -> SyntaxResult:
@@ -161,7 +160,10 @@ def check_go(content: str, language: str) -> SyntaxResult:
 
 def has_package_clause(content: str) -> bool:
     """Whether Go begins, behind comments, with the name of its package; gofmt asks for none."""
-    return _PACKAGE_CLAUSE.match(content) is not None
+    at = int(content.startswith("\ufeff"))
+    while skipped := _BEFORE_PACKAGE.match(content, at):
+        at = skipped.end()
+    return _PACKAGE.match(content, at) is not None
 
 
 def _parse_listing(command: list[str], content: str) -> list[Diagnostic] | None:
