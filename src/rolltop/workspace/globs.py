@@ -159,7 +159,7 @@ def _split_exceptions(glob: str) -> tuple[str, list[str]]:
     An inverted list keeps it as one more part, without the `!`: nothing is to be taken from it.
     """
     try:
-        first, *others = _listed(glob) or [glob]
+        first, *others = _list_parts(glob) or [glob]
     except MalformedPattern:  # refused where the glob is parsed
         return glob, []
     exceptions = [other for other in others if other.startswith("!")]
@@ -175,22 +175,22 @@ def _as_braces(glob: str) -> str:
 
     Raises MalformedPattern.
     """
-    listed = _listed(glob)
-    if listed in ([], _stripped([glob])):
+    listed = _list_parts(glob)
+    if listed in ([], _strip_parts([glob])):
         return glob
-    quoted = ("\\,".join(_cut(part, _commas(part))) for part in (glob, *listed))
+    quoted = ("\\,".join(_split_at(part, _commas(part))) for part in (glob, *listed))
     return f"{{{','.join(quoted)}}}"
 
 
-def _listed(glob: str) -> list[str]:
+def _list_parts(glob: str) -> list[str]:
     """Return the parts of a list that are not blank; of what is no list, itself.
 
     Raises MalformedPattern.
     """
     separating = [at for at in _commas(glob) if glob[at + 1 : at + 2] in {" ", "\t"}]
     listed: list[str] = []
-    for part in _stripped(_cut(glob, separating)):
-        smaller = _stripped(_cut(part, _commas(part)))
+    for part in _strip_parts(_split_at(glob, separating)):
+        smaller = _strip_parts(_split_at(part, _commas(part)))
         listed += smaller if all(map(_is_whole_glob, smaller)) else [part]
     return listed
 
@@ -211,11 +211,11 @@ def _commas(glob: str) -> list[int]:
     return found
 
 
-def _cut(glob: str, ends: Sequence[int]) -> list[str]:
+def _split_at(glob: str, ends: Sequence[int]) -> list[str]:
     return [glob[start + 1 : end] for start, end in pairwise([-1, *ends, len(glob)])]
 
 
-def _stripped(parts: Sequence[str]) -> list[str]:
+def _strip_parts(parts: Sequence[str]) -> list[str]:
     """Return the parts that are not blank, of which a byte view may end with a byte of a letter."""
     return [part.strip(" \t") for part in parts if part.strip(" \t")]
 

@@ -338,7 +338,7 @@ class _Drawings:
         Series that share their categories stand in one table. The XML is read as it is: the
         library knows few kinds of charts, takes no errors for values, and believes any count.
         """
-        if title := _joined(chart.find(f"{_C}chart/{_C}title")):
+        if title := _join_words(chart.find(f"{_C}chart/{_C}title")):
             yield [title]
         above: list[list[str]] = []
         for series in chart.iterfind(f"{_C}chart/{_C}plotArea/*/{_C}ser"):
@@ -350,7 +350,7 @@ class _Drawings:
                 yield from (["", *cells] for cells in heads)
             above = heads
             values = self._cells(parts.get("val", parts.get("yVal")), len(heads[-1]))
-            yield [_joined(parts.get("tx")), *map(_value, values)]
+            yield [_join_words(parts.get("tx")), *map(_value, values)]
 
     def _cells(self, values: Any, least: int = 0) -> list[str]:  # noqa: ANN401  # as above
         """Return values of a chart, each in its place, of which there are at least so many."""
@@ -369,7 +369,7 @@ def _value(text: str) -> str:
         return text
 
 
-def _joined(parent: Any) -> str:  # noqa: ANN401  # as above
+def _join_words(parent: Any) -> str:  # noqa: ANN401  # as above
     """Return the words in an element that may be absent, on one line."""
     return "" if parent is None else " ".join(" ".join(_lines(parent)).split())
 
