@@ -456,3 +456,12 @@ def test_the_skill_is_copied_renewed_and_taken_away(shell: Shell, client: str) -
         copy.unlink()
     assert shell("uninstall", client, "--yes").code == 0
     assert not path.parent.exists()
+
+
+def test_a_hook_says_in_a_line_what_is_wrong_with_the_entry(shell: Shell, program: Path) -> None:
+    path = config(shell, "claude-code")
+    entry = {"command": str(program), "args": ["serve", "--user"]}
+    path.write_text(json.dumps({"mcpServers": {"rolltop": entry}}))
+    refused = shell("hook", "session-start", "--for", "claude-code")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "its arguments are refused" in refused.err

@@ -75,7 +75,7 @@ class Client:
         return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
 
     def read_entry(self) -> ClientEntry:
-        """Return what the user's entry of Rolltop's own name starts; nothing if there is none."""
+        """Read the user's entry of Rolltop's own name; one that starts nothing if there is none."""
         try:
             found = self.find_entry(self.path.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError, InvalidConfig):  # the client has no use for it either

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import client_configs, local_context, options
@@ -16,6 +16,7 @@ from rolltop.core.context import ignore_progress
 from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Mapping
 
     from rolltop.core.dispatch import Answer
@@ -65,10 +66,13 @@ def _resume(arguments: Namespace) -> Answer | None:
 
 
 def _read_settings(arguments: Namespace) -> Settings:
-    """Return the settings of the server that the client's entry starts, and of this command."""
+    """Return the settings of the server that the client's entry starts, and of this command.
+
+    Raises InvalidConfig.
+    """
     (client,) = (one for one in client_configs.clients() if one.name == arguments.client)
     entry = client.read_entry()
-    parser = ArgumentParser(prog=f"rolltop of {client.path}", allow_abbrev=False)
+    parser = options.EntryParser(allow_abbrev=False)
     options.add_identity(parser)
     options.add_settings(parser)
     known = vars(parser.parse_args([*client_configs.desk_options(entry.args)]))

@@ -137,7 +137,7 @@ def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: st
         InvalidConfig: the server would not start.
 
     """
-    parser = _EntryParser(allow_abbrev=False)
+    parser = EntryParser(allow_abbrev=False)
     import_module("rolltop.cli.serve").configure(parser)
     parsed = parser.parse_args(arguments[arguments.index("serve") + 1 :])
     ours = own_variables()
@@ -152,8 +152,11 @@ def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: st
     )
 
 
-class _EntryParser(ArgumentParser):
+class EntryParser(ArgumentParser):
+    """Parses arguments of a client's entry, which nobody typed here. Raises InvalidConfig."""
+
     def error(self, message: str) -> NoReturn:
+        """Refuse the arguments, where argparse would end the process."""
         raise InvalidConfig(f"its arguments are refused: {message}", hint="Fix the entry.")
 
 

@@ -158,7 +158,7 @@ class Roots:
             raise path_not_found(path, self._describe_allowed(reader=reader)) from None
 
     def _meant_place(self, path: str, root: str | None, *, reader: bool) -> tuple[str, str | None]:
-        """Return what an address or a file URL stands for, any other path as it is, and its root.
+        """Return the path and root that an address or file URL stands for; any other path as it is.
 
         An address means a file in the root it names alone.
         """

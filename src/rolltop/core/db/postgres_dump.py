@@ -69,7 +69,7 @@ def _holds_store(address: DatabaseUrl) -> bool:
 
 
 def _connection_options(address: DatabaseUrl) -> dict[str, Any]:
-    """Return what the store's own connections are made with, by libpq's names.
+    """Return the options of the store's own connections, by libpq's names.
 
     SQLAlchemy takes the URL apart, here as there: libpq finds the end of a password elsewhere.
     """
