@@ -66,6 +66,39 @@ def test_a_short_text_is_not_taken_for_one_that_changes_script_within_words(
     assert decode(text.encode(encoding)).text == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "café au lait, naïve",
+        "Résumé of the naïve café owner",
+        "// by Muñoz, for Noël",
+        "El Niño",
+        "voilà, à la carte",
+        "§ 5 Abs. 2",
+        "½ cup at 50 °C in 10 µs",
+        "“Tromsø” 5 €",
+    ],
+)
+def test_a_few_western_accents_are_not_taken_for_rarer_letters(text: str) -> None:
+    assert decode(f"{ENGLISH}{text}\n".encode("cp1252")).text == f"{ENGLISH}{text}\n"
+    assert decode(text.encode("cp1252")).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Łukasz Żak", "cp1250"),
+        ("Petra Žižková", "cp1250"),
+        ("ığdır", "cp1254"),  # noqa: RUF001  # Turkish
+        ("Привет", "cp1251"),
+        ("да", "cp1251"),
+        ("ไทย", "cp874"),
+    ],
+)
+def test_a_few_other_letters_are_not_taken_for_western_ones(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
 EAST_ASIAN = [
     (JAPANESE, "shift_jis"),
     (JAPANESE, "cp932"),

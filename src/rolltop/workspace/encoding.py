@@ -59,6 +59,17 @@ _MIXED_WORD: Final = re.compile(rf"[A-Za-z][{_BEYOND_LATIN}]|[{_BEYOND_LATIN}][A
 _WORD_BEYOND_LATIN: Final = re.compile(rf"(?<!\w)[{_BEYOND_LATIN}]{{2,}}(?!\w)")
 # Bytes that are a character of their own in every encoding, where others end one of several.
 _SINGLE_BYTE_CHARACTERS: Final = re.compile(rb"[\0-/]")
+_LETTER: Final = r"[^\W\d_]"
+# Letters that are frequent in Western Europe, whose bytes elsewhere mostly are rarer ones.
+_WESTERN_LETTERS: Final = "àáâãäåçéêëíîïñóôöøùúûüßÀÁÂÃÄÅÇÉÊËÍÎÏÑÓÔÖØÙÚÛÜ"
+_WESTERN_WORD: Final = re.compile(
+    rf"µ?[{_WESTERN_LETTERS}]*[A-Za-z][A-Za-z{_WESTERN_LETTERS}]*|[àÀ¼½¾]"
+)
+_WESTERN_SIGN: Final = re.compile(
+    rf"(?<!{_LETTER})(?:[§±©£€]|°[CF]?)(?!{_LETTER})|[\xa0«»\u2013\u2014\u2018-\u201e\u2026]"
+)
+# More characters beyond ASCII tell encodings apart by themselves.
+_MAX_WESTERN: Final = 4
 _MULTIBYTE_ENCODINGS: Final = ("cp932", "euc_jp", "big5", "cp949", "gb18030")
 # The one that reads nearly all bytes, those of the others too.
 _PERMISSIVE_ENCODING: Final = "gb18030"
@@ -255,10 +266,13 @@ def _run_detector(data: bytes) -> str:
     """Return the legacy encoding the detector finds in lines that are not ASCII.
 
     One damaged character hides from it that all others are of several bytes, so for each such
-    encoding that fits but for a few it is asked again without these.
+    encoding that fits but for a few it is asked again without these. A few accents tell it nothing:
+    what may be Western European then is.
     """
     telling = _sample_lines(data)
     name = _guess(telling)
+    if not is_multibyte(name) and _is_western(telling):
+        return "cp1252"
     like = _SUPERSETS.get(name, name)
     if like == _PERMISSIVE_ENCODING or like not in _MULTIBYTE_ENCODINGS:
         for encoding in _MULTIBYTE_ENCODINGS:
@@ -267,6 +281,20 @@ def _run_detector(data: bytes) -> str:
             if encoding in {again, _SUPERSETS.get(again)}:
                 return again
     return "cp1252" if _mixes_scripts(telling.decode(name, "replace")) else name
+
+
+def _is_western(data: bytes) -> bool:
+    """Report whether few characters are beyond ASCII, and those usual where they stand."""
+    if not _can_decode(data, "cp1252"):
+        return False
+    text = data.decode("cp1252")
+    words = [word for word in re.findall(f"{_LETTER}+", text) if not word.isascii()]
+    others = re.sub(_LETTER, "_", _WESTERN_SIGN.sub("", text))
+    return (
+        _count_beyond_ascii(text) <= _MAX_WESTERN
+        and others.isascii()
+        and all(map(_WESTERN_WORD.fullmatch, words))
+    )
 
 
 def _guess(data: bytes) -> str:

@@ -37,7 +37,7 @@ __all__ = [
     "parse_outline",
 ]
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Version of how texts are decoded and divided; stored outlines and chunks of others are not used.
 
 Raise it with every change that gives some file another text or outline.
