@@ -55,6 +55,7 @@ ns 28-36
   Widget 29-34
     Widget 31-31
     draw 33-33
+  max 35-35
 ns::Widget::paint 37-37
 """
 
@@ -180,6 +181,19 @@ def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
 @pytest.mark.parametrize("begin", ["/* helpers */ namespace {", '/* C */ extern "C" {'])
 def test_a_comment_that_is_over_hides_nothing(begin: str) -> None:
     assert drawn(f"{begin}\nint f(int a) {{\n}}\n}}\n", "c") == "f 2-3\n"
+
+
+@pytest.mark.parametrize("head", ["template <class T>", "template<class T, class U = Of<T, 2>>"])
+@pytest.mark.parametrize("between", [" ", "\n", " template <class V> "])
+def test_a_template_is_what_follows_its_parameters(head: str, between: str) -> None:
+    begin = f"{head}{between}"
+    more = begin.count("\n")
+    text = f"{begin}class A {{\n  {head} T b(T t) {{\n  }}\n}};\n{begin}T c(T t) {{\n}}\n"
+    first, last = 1 + more, 5 + 2 * more
+    assert (
+        drawn(text, "c")
+        == f"A {first}-{first + 3}\n  b {first + 1}-{first + 2}\nc {last}-{last + 1}\n"
+    )
 
 
 def test_what_a_member_of_a_class_calls_is_none_of_its_members() -> None:

@@ -140,17 +140,19 @@ SWIFT: Final = DeclarationPatterns(
     hidden=rf"//[^\n]*+|{_TEXT_BLOCK}",
 )
 
+_TEMPLATE_PARAMETERS: Final = angle_brackets(r"[^<>\n{};]")
+_TEMPLATE_HEAD: Final = rf"(?:template[ \t]*+{_TEMPLATE_PARAMETERS}[ \t]*+)*"
 C: Final = DeclarationPatterns(
     container=re.compile(
-        r"""(?:template[ \t]*+<[^\n{};]*+>[ \t]*+)?(?:typedef[ \t]++)?(?:static[ \t]++)?
+        rf"""{_TEMPLATE_HEAD}(?:typedef[ \t]++)?(?:static[ \t]++)?
           (?:inline[ \t]++)?(?:class|struct|union|enum(?:[ \t]++(?:class|struct))?|namespace)[ \t]++
-          (?:[A-Z_]{3,}(?:\([^()\n]*+\))?[ \t]++)?(?P<name>[\w:]++)
+          (?:[A-Z_]{{3,}}(?:\([^()\n]*+\))?[ \t]++)?(?P<name>[\w:]++)
           (?![\w:]|[ \t]*+[*&(]|[ \t]++\*?\w++[ \t]*+[\[(=;,])""",
         re.VERBOSE,
     ),
     function=re.compile(
         rf"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
-          (?:template[ \t]*+<[^\n{{}};]*+>[ \t]*+)?
+          {_TEMPLATE_HEAD}
           (?:[\w:*&,~\[\]]++(?:{_TYPE_ARGUMENTS})?[ \t]++[*&]*+){{0,8}}
           (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{{1,3}})
           |~?[A-Za-z_][\w:~]*+)[ \t]*+\(""",
