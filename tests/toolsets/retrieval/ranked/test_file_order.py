@@ -109,3 +109,14 @@ def test_a_file_is_named_by_a_word_that_the_folder_of_all_has_too(forest: Forest
     forest.put("code/rails/aa/sails.py", text.format("extend"))
     forest.put("code/rails/zz/rail.py", text.format("begin"))
     assert paths(forest, "rail extending plugins")[0] == "rails/zz/rail.py"
+
+
+@pytest.mark.parametrize("root", ["docs", "code"])
+def test_a_path_behind_the_name_of_its_root_names_no_file_of_another_root(
+    forest: Forest, root: str
+) -> None:
+    for name in ("docs", "code"):
+        forest.put(f"{name}/README.md", "# Title\n\nBrief.\n")
+        forest.put(f"{name}/sub/README.md", "# Title\n\nBrief.\n")
+    first = forest.ok("repo_smart_search", query=f"{root}/README.md")["result"][0]
+    assert (first["repo"], first["path"]) == (root, "README.md")

@@ -103,6 +103,8 @@ def plant_mentions(forest: Forest) -> None:
         ("how does tokens.py count?", ("app/core/tokens.py", 5)),
         ("README.md", ("README.md", 1)),
         ("aaa/README.md", ("aaa/README.md", 1)),
+        ("code/README.md", ("README.md", 1)),
+        ("Code/app/core/tokens.py", ("app/core/tokens.py", 2)),
     ],
 )
 def test_a_file_is_found_first_by_its_name(

@@ -96,17 +96,18 @@ class Scorer:
         ]
         self._most_near: Final = sum(worth for *_, worth in self._pairs) or 1.0
 
-    def score(self, path: str, chunk: Chunk, own: str, *, is_first: bool) -> Score:
+    def score(self, root: str, path: str, chunk: Chunk, own: str, *, is_first: bool) -> Score:
         """Score a chunk; a perfect match of all terms approaches 1.
 
-        `own` is the chunk's own text; `is_first` marks the first chunk of its file.
+        `path` is in the root of that name, which may stand before it in a query; `own` is the
+        chunk's own text; `is_first` marks the first chunk of its file.
         """
         query = self._query
         fields = [field.split() for field in fields_of(path, chunk, own)]
         name, place, body = map(self._find_terms, fields)
         # The context of a chunk: its file's path and the names of its enclosing scopes.
         in_path = self._find_terms(path_words(path).split()) if place else place
-        lowered = path.lower()
+        lowered = f"{root}/{path}".lower()
         phrase = WEIGHTS.phrase * (query.phrase in own.lower())
         whole_name = self._whole_name(chunk)
         file = 0.0

@@ -209,15 +209,20 @@ def _read(
 def _find_named(tree: RankedTree, query: ParsedQuery) -> dict[FileStat, int]:
     """Return files that a query names, and how many steps each comes before all others.
 
-    It is two for a whole path, one for the last parts of a longer one.
+    It is two for a whole path, also one behind the root's name, one for the last parts of a longer
+    one.
     """
     ends = query.files
     if not ends:
         return {}
     found = [
-        (path not in ends, entry.relative.split("/"), entry)
+        (
+            path not in ends and entry.relative.lower() not in ends,
+            entry.relative.split("/"),
+            entry,
+        )
         for entry in tree.entries
-        if (path := entry.relative.lower()).endswith(ends)
+        if (path := f"{tree.root.name}/{entry.relative}".lower()).endswith(ends)
         if any(ends_in(path, one) for one in ends) and tree.chooses(entry)
     ]
     of_a_part = int(len(found) <= _MAX_NAMED or not query.count)

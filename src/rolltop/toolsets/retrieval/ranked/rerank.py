@@ -121,7 +121,7 @@ def _search(
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
         # What is looked for in a root of documents are documents.
         wanted = kinds | {DOCUMENT} if tree.root.name == _DOCUMENTS_ROOT else kinds
-        for candidate, value, why in _rerank(one, scorer, wanted, query.terms):
+        for candidate, value, why in _rerank(one, scorer, tree.root.name, wanted, query.terms):
             path, chunk, own = candidate[:3]
             place = RankedResult(
                 tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
@@ -159,6 +159,7 @@ def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:
 def _rerank(
     found: Candidates,
     scorer: Scorer,
+    root: str,
     wanted: frozenset[str],
     terms: Sequence[str],
 ) -> Iterator[tuple[Candidate, float, tuple[str, ...]]]:
@@ -169,7 +170,7 @@ def _rerank(
     """
     by_file: dict[str, list[tuple[Candidate, Score]]] = {}
     for one in found.chunks:
-        score = scorer.score(one.path, one.chunk, one.own, is_first=one.is_first)
+        score = scorer.score(root, one.path, one.chunk, one.own, is_first=one.is_first)
         if score.value > 0:
             by_file.setdefault(one.path, []).append((one, score))
     superseded = find_superseded(by_file, terms)
