@@ -204,7 +204,8 @@ class Roots:
             PathError: FILE_UNREADABLE if it is not a regular file or not readable,
                 FILE_NOT_FOUND if it is gone.
         """
-        shown = str(located.base) if located.relative == "." else located.relative
+        name = located.root.name if located.root else located.base.name
+        shown = name if located.relative == "." else located.relative
         return self._open_checked(str(located.path), located.root, located.base, shown)
 
     def open_entry(self, root: Root, entry: FileStat) -> OpenFile:

@@ -226,6 +226,10 @@ class TestChoice:
         answer = shelf.ok("read_section", file_path="arrow.md", section_heading="A > B")
         assert answer["start_line"] == 1
 
+    def test_an_id_is_found_whatever_its_case(self, guide: Shelf) -> None:
+        for entry in guide.ok("list_sections", file_path="guide.md")["outline"]:
+            assert read(guide, f"# {entry['id'].upper()}")["start_line"] == entry["start_line"]
+
     def test_ids_stay_when_text_changes_and_read_as_no_title(self, guide: Shelf) -> None:
         before = guide.ok("list_sections", file_path="guide.md")["outline"]
         guide.put("guide.md", GUIDE.replace("Intro text.", "Intro text.\n\nMore of it."))

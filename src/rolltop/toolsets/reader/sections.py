@@ -36,7 +36,7 @@ def find_sections(sections: Sequence[Section], heading: str) -> list[Section]:
 
     In this order: id, exact title, exact number, start of a title, whole words, any part.
     """
-    section_id = heading.strip().lstrip("#").strip()
+    section_id = heading.strip().lstrip("#").strip().lower()
     if by_id := [section for section in sections if section.id == section_id]:
         return by_id
     title = normalize_title(heading)
