@@ -64,7 +64,7 @@ def test_special_files_are_refused_and_never_waited_for(roots: Roots, tmp_path: 
 
 
 def test_a_root_that_is_no_file_is_named(roots: Roots, tmp_path: Path) -> None:
-    with pytest.raises(PathError, match="^'code' is not a regular file"):
+    with pytest.raises(PathError, match=r"^'code' is not a regular file"):
         roots.open_regular(roots.locate("code"))
     assert roots.locate("code").base == (tmp_path / "root").resolve()
 

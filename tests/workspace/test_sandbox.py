@@ -146,6 +146,26 @@ def test_a_path_finds_its_file(roots: Roots, path: str, root: str | None, found:
     assert located.path == located.root.path / located.relative
 
 
+@pytest.mark.parametrize("reader", [False, True])
+def test_a_folder_of_the_only_roots_name_is_found_where_the_root_has_no_such_path(
+    place: Path, *, reader: bool
+) -> None:
+    (place / "code/code/in").mkdir(parents=True)
+    (place / "code/code/own.py").write_text("")
+    (place / "code/code/main.py").write_text("")
+    roots = Roots.open({"code": "code"}, base=place)
+    for path, relative in {
+        "code/own.py": "code/own.py",
+        "./code//in/": "code/in",
+        "code/main.py": "main.py",
+        "code/code/main.py": "code/main.py",
+        "code": ".",
+    }.items():
+        assert roots.locate(path, reader=reader).relative == relative
+    for missing in ("code/none.py", "code/in/../../../secret.txt"):
+        assert code_of(roots, missing, reader=reader) in {"FILE_NOT_FOUND", "PATH_OUT_OF_ROOT"}
+
+
 @pytest.mark.parametrize(
     ("path", "root", "code"),
     [

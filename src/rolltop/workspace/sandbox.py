@@ -141,7 +141,8 @@ class Roots:
     def locate(self, path: str, *, root: str | None = None, reader: bool = False) -> ResolvedPath:
         """Resolve a path to a file or directory.
 
-        Without `root`, a leading root name selects that root; else the only root that has the path.
+        Without `root`, a leading root name selects that root, unless it is the only one and has the
+        path in a folder of that name alone; else the only root that has the path.
         The address of a file or section is a path too. The reader also accepts absolute paths and
         file URLs, and tries its working directory first.
 
@@ -190,7 +191,7 @@ class Roots:
         parts = [part for part in path.split("/") if part not in {"", "."}]
         selected = self._select_root(root, parts)
         if selected is not None and root is None:
-            parts = parts[1:]
+            parts = self._below_root_name(selected, parts)
         if reader:
             return self._locate_for_reader(path, "/".join(parts), selected)
         return self._locate_in_named(path, parts, selected)
@@ -274,6 +275,17 @@ class Roots:
         if root is None:
             raise KeyError(name)
         return root
+
+    def _below_root_name(self, selected: Root, parts: list[str]) -> list[str]:
+        """Return what follows a root's name; all of it if that can only mean a folder inside.
+
+        The only root, which is called `code` without any setting, may have such a folder too.
+        """
+        rest = parts[1:]
+        is_rest, is_all = (
+            os.path.lexists(selected.absolute_path("/".join(p))) for p in (rest, parts)
+        )
+        return parts if len(self.named) == 1 and is_all and not is_rest else rest
 
     def _locate_in_named(self, path: str, parts: list[str], selected: Root | None) -> ResolvedPath:
         """Retrieval's choice: the only root that has the path, which may not climb out of it."""
