@@ -448,7 +448,6 @@ def _wanted_of(trash: int) -> list[int]:
         {"trash_s": 3},
         {"sort": "title"},
         {"preview_lines": 21},
-        {"tags": "x, y"},
         {"limit": "5 notes"},
     ],
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.databases import Clock
 
 LONG = "x" * 501
+PATCH = {"op": "add", "ln": 1, "val": "a"}
 
 
 def test_a_note_comes_back_byte_for_byte(mine: Caller) -> None:
@@ -41,6 +42,13 @@ def test_an_empty_text_is_a_text(mine: Caller) -> None:
     saved = mine.ok("note_save", text="")
     assert (saved["text"], saved["txt_tot_ln"], saved["txt_partial"]) == ("", 0, False)
     assert mine.ok("note_list")["items"][0]["title_prev"] == ""
+
+
+def test_a_patch_without_an_id_makes_a_new_note(mine: Caller) -> None:
+    patch = [{**PATCH, "val": "Title\n"}, {**PATCH, "val": "b\nc"}]
+    saved = mine.ok("note_save", text_patch=patch, tags=["x"])
+    assert (saved["text"], saved["local_version"], saved["tags"]) == ("Title\nb\nc", 1, ["x"])
+    assert mine.get(saved["id"]) == saved
 
 
 def test_a_save_replaces_what_is_given_and_keeps_the_rest(mine: Caller, clock: Clock) -> None:
@@ -238,7 +246,10 @@ def test_a_server_version_that_is_given_must_be_the_stored_one(mine: Caller) -> 
     [
         ({}, "INVALID_ARGUMENT"),
         ({"text": "a", "text_patch": [{"op": "del", "ln": 1}]}, "INVALID_ARGUMENT"),
-        ({"text_patch": [{"op": "add", "ln": 1, "val": "a"}]}, "INVALID_ARGUMENT"),
+        ({"text_patch": []}, "INVALID_PATCH"),
+        ({"text_patch": [{"op": "add", "ln": 2, "val": "a"}]}, "INVALID_PATCH"),
+        ({"text_patch": [{"op": "mod", "ln": 1, "val": "a"}]}, "INVALID_PATCH"),
+        ({"text_patch": [PATCH], "local_version": 1}, "INVALID_ARGUMENT"),
         ({"text": "a", "local_version": 1}, "INVALID_ARGUMENT"),
         ({"text": "a", "server_version": 1}, "INVALID_ARGUMENT"),
         ({"text": "a", "id": "unknown"}, "INVALID_ARGUMENT"),

@@ -157,18 +157,17 @@ def check_save(request: SaveRequest) -> SaveRequest:
         named = {
             "local_version": request.local_version,
             "server_version": request.server_version,
-            "text_patch": request.patch,
         }
         given = [name for name, value in named.items() if value is not None]
         if given:
             raise InvalidArgument(
                 f"{given[0]} needs the id of the note it is about",
-                hint="Add id, as note_list answers it; a new note takes text alone.",
+                hint="Add id, as note_list answers it; a new note takes no version.",
             )
     elif request.local_version is None:
         raise version_required("note_save")
     if request.tags is not None:
-        request = replace(request, tags=_check_tags(request.tags))
+        request = replace(request, tags=check_tags(request.tags))
     if request.id is not None:
         check_id(request.id)
     return request
@@ -200,9 +199,9 @@ def plan_save(notebook: Notebook, request: SaveRequest) -> Edit:
 
     """
     if request.id is None:
-        now = notebook.tx.now.timestamp()
-        tags = request.tags or ()
-        return Edit(None, Content(request.text or "", tags, bool(request.trash), now, now))
+        now, tags = notebook.tx.now.timestamp(), request.tags or ()
+        text = request.text or _apply_patch("", request.patch or ())
+        return Edit(None, Content(text, tags, bool(request.trash), now, now))
     note = notebook.lock(request.id)
     if note is None:
         raise missing_note_error(notebook, request.id)
@@ -319,7 +318,8 @@ def version_required(tool: str) -> InvalidArgument:
     )
 
 
-def _check_tags(given: Sequence[str]) -> tuple[str, ...]:
+def check_tags(given: Sequence[str]) -> tuple[str, ...]:
+    """Return each tag once. Raises InvalidArgument: INVALID_TAGS, INVALID_TEXT."""
     long = (at for at, tag in enumerate(given) if not 1 <= len(tag) <= MAX_TAG_LENGTH)
     wrong = next((f"tags[{at}] has {len(given[at])} characters" for at in long), None)
     if len(given) > MAX_TAGS:

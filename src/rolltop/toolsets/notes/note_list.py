@@ -27,7 +27,7 @@ from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 from rolltop.core.fulltext.stemmer import stem
 from rolltop.core.pagination import Page
 from rolltop.core.settings import Settings
-from rolltop.toolsets.notes import search_page
+from rolltop.toolsets.notes import edits, search_page
 from rolltop.toolsets.notes.models import (
     CURSOR,
     MAX_PREVIEW_LENGTH,
@@ -138,8 +138,8 @@ class _Match:
 
 
 def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRequest) -> Page:
-    """Read a page of the caller's notes. Raises InvalidArgument for a date or a cursor."""
-    filters = _parse_query(query)
+    """Read a page of the caller's notes. Raises InvalidArgument for tags, a date or a cursor."""
+    filters = _parse_query(replace(query, tags=edits.check_tags(query.tags)))
     notebook, _account = notebooks.open_notebook(tx, settings)
     match = _TermChoice(notebook, filters).match()
     filters, total = match.filters, match.total
@@ -381,15 +381,9 @@ def _rarest(counts: dict[Phrase, int]) -> tuple[Phrase, ...]:
 def _parse_query(query: ListQuery) -> NoteFilters:
     """Parse the query of a list; of each kind of part only so many count as a search can bear.
 
-    Raises InvalidArgument: INVALID_DATE; INVALID_TEXT, INVALID_TAGS for tags.
+    Raises InvalidArgument: INVALID_DATE.
     """
-    parts = _QueryParts(tags=[arguments.require_storable(tag, "tags") for tag in query.tags])
-    if len(parts.tags) > MAX_TAGS:
-        raise InvalidArgument(
-            f"tags holds {len(parts.tags)} entries; a note has at most {MAX_TAGS}",
-            code="INVALID_TAGS",
-            hint="Send the few tags that every note of the list must have.",
-        )
+    parts = _QueryParts(tags=list(query.tags))
     if query.dt_before is not None:
         parts.before.append(_parse_day(query.dt_before, "dt_before") + _DAY_SECONDS)
     if query.dt_after is not None:

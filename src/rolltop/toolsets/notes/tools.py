@@ -145,6 +145,7 @@ def _service(call: CallContext) -> NoteService:
 
 _INVALID_KINDS: Final = frozenset({TYPE, VALUE})
 _RANGE_FAULT: Final = ArgumentErrorCode("INVALID_RANGE", when=_INVALID_KINDS)
+_TAGS_FAULT: Final = ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS)
 _APPEND_HINT: Final = (
     'text_patch adds lines: [{"op": "add", "ln": <lines + 1>, "val": "…"}] puts one at the end.'
 )
@@ -162,6 +163,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("list"),),
         other_names=("list_notes",),
+        argument_errors={"tags": _TAGS_FAULT},
         search_hint="find or browse notes, tags, trash",
     ),
     Tool(
@@ -195,7 +197,7 @@ TOOLS: Final = (
         other_names=("save_note", "save_notes"),
         argument_errors={
             "text_patch": ArgumentErrorCode("INVALID_PATCH", when=_INVALID_KINDS),
-            "tags": ArgumentErrorCode("INVALID_TAGS", when=_INVALID_KINDS),
+            "tags": _TAGS_FAULT,
         },
         argument_hints={
             **dict.fromkeys(("title", "name", "subject"), "The first line of text is the title."),
