@@ -423,6 +423,50 @@ def test_over_a_real_connection_every_request_ends_and_a_write_says_it_may_have_
     assert bool(simperium.notes(EMAIL).live()) == arrived
 
 
+@dataclass
+class Unanswered(httpx2.AsyncBaseTransport):
+    """A network in which every request fails in one way; keeps how long each would have waited."""
+
+    failure: type[httpx2.TimeoutException]
+    limit: str
+    waited: list[float] = field(default_factory=list[float])
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.waited.append(request.extensions["timeout"][self.limit])
+        raise self.failure("no answer", request=request)
+
+
+def test_a_write_without_an_answer_and_its_look_up_end_before_the_call_does(
+    simperium: Simperium,
+) -> None:
+    network = Unanswered(httpx2.ReadTimeout, "read")
+
+    async def write(client: SimplenoteBackend) -> None:
+        for ask in (client.put("n", NOTE, None, "c"), client.get("n")):
+            with pytest.raises(BackendError) as raised:
+                await ask
+            assert raised.value.code == "BACKEND_TIMEOUT"
+
+    exchange = HttpClient(RequestLimits(), transport=network)
+    Caller(simperium, [], "t").through(exchange, write)
+    assert network.waited[0] == RequestLimits().timeout
+    assert len(network.waited) == 2
+    assert sum(network.waited) < 45  # of the 60 s of a call
+
+
+def test_a_network_that_swallows_everything_is_asked_once_and_got_nothing(
+    simperium: Simperium,
+) -> None:
+    call, network = Caller(simperium, [], "t"), Unanswered(httpx2.ConnectTimeout, "connect")
+    exchange = HttpClient(RequestLimits(), transport=network, pause=call.pause)
+    failure = call.failure(
+        lambda: call.through(exchange, lambda client: client.put("n", NOTE, None, "c"))
+    )
+    assert (failure.code, failure.may_have_arrived) == ("BACKEND_TIMEOUT", False)
+    assert network.waited[0] < RequestLimits().timeout
+    assert (len(network.waited), call.waits) == (1, [])
+
+
 def test_a_server_that_is_not_there_is_out_of_reach(simperium: Simperium) -> None:
     with Served(simperium) as served:
         url = served.url

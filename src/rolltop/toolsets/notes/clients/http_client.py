@@ -25,6 +25,10 @@ else:
     httpx2 = lazy("httpx2")
 
 INITIAL_BACKOFF_SECONDS: Final = 0.5
+# Of the time for a request: what may go by until it is connected, and what one gets that follows
+# on one without an answer, to ask what became of that: both end within the limit of a tool's call.
+_CONNECT_DIVISOR: Final = 2
+_LOOKUP_DIVISOR: Final = 3
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERRORS: Final = range(500, 600)
 _CONTENT_ENCODING: Final = "gzip"
@@ -100,6 +104,7 @@ class HttpClient:
         self._transport: Final = transport
         self._client: httpx2.AsyncClient | None = None
         self._waited = 0.0
+        self._timeout = limits.timeout
 
     async def close(self) -> None:
         """Close the connections."""
@@ -141,12 +146,17 @@ class HttpClient:
     async def _send_once(
         self, method: str, url: str, request: dict[str, Any], *, writes: bool
     ) -> HttpResponse:
+        allowed = self._timeout
         try:
-            async with asyncio.timeout(self._limits.timeout):
+            async with asyncio.timeout(allowed):
                 return await self._read_response(method, url, request)
+        except httpx2.ConnectTimeout:
+            seconds = allowed / _CONNECT_DIVISOR
+            raise backend.request_timeout(seconds, may_have_arrived=False) from None
         except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout):
-            raise backend.request_timeout(self._limits.timeout, may_have_arrived=writes) from None
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
+            self._timeout = self._limits.timeout / _LOOKUP_DIVISOR
+            raise backend.request_timeout(allowed, may_have_arrived=writes) from None
+        except (httpx2.ConnectError, httpx2.PoolTimeout):
             raise backend.connection_failure(may_have_arrived=False) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise backend.connection_failure(may_have_arrived=writes) from None
@@ -156,12 +166,12 @@ class HttpClient:
     async def _read_response(self, method: str, url: str, request: dict[str, Any]) -> HttpResponse:
         if self._client is None:
             self._client = httpx2.AsyncClient(
-                timeout=httpx2.Timeout(self._limits.timeout),
                 transport=self._transport,
                 verify=_ssl_context(),
                 follow_redirects=False,
             )
-        async with self._client.stream(method, url, **request) as response:
+        timeout = httpx2.Timeout(self._timeout, connect=self._timeout / _CONNECT_DIVISOR)
+        async with self._client.stream(method, url, **request, timeout=timeout) as response:
             encoding = response.headers.get("Content-Encoding", "")
             body = _BoundedBody(encoding, self._limits.max_body_bytes)
             async for chunk in response.aiter_raw():
