@@ -11,6 +11,7 @@ Kind = Literal[
     "silent",  # nothing is done and nothing is answered until the client gives up
     "lost",  # it is done, and the connection closes without an answer
     "late",  # it is done, and nothing is answered until the client gives up
+    "half",  # it is done, and half of the answer comes as if it were all
     "html",  # a page for people, with status 200; nothing is done
     "shape",  # JSON of the wrong shape, with status 200; nothing is done
     "endless",  # an answer that never ends; nothing is done

@@ -15,7 +15,7 @@ from tests.simperium.faults import Fault, FaultPlan, Route
 APP_ID: Final = "chalk-bump-f49"
 API_KEY: Final = "test-key"
 Delivery = Literal["whole", "none", "close", "endless"]
-_CARRIED_OUT: Final = {"lost", "late", "empty_index", "old_cursor"}
+_CARRIED_OUT: Final = {"lost", "late", "half", "empty_index", "old_cursor"}
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,8 @@ def _spoiled(fault: Fault | None, reply: Reply) -> Reply:
         return Reply(0, delivery="close" if fault.kind == "lost" else "none")
     if reply.status != 200:
         return reply
+    if fault.kind == "half":
+        return Reply(reply.status, reply.body[: len(reply.body) // 2], reply.headers)
     answer: dict[str, Any] = json.loads(reply.body)
     if fault.kind == "empty_index":
         return _whole({"index": [], "current": answer["current"]})

@@ -60,8 +60,10 @@ def test_a_lost_answer_is_looked_up_and_nothing_is_written_twice(
     cases: list[tuple[Kind, str | None, int]] = [
         ("lost", "n", 2),
         ("late", "n", 3),
+        ("half", "n", 4),
         ("lost", None, 1),
         ("late", None, 1),
+        ("half", None, 1),
     ]
     for number, (fault, name, version) in enumerate(cases, start=1):
         simperium.faults.add(fault, "post")

@@ -178,12 +178,14 @@ def status_error(status: int, retry_after: float | None = None) -> BackendError:
     )
 
 
-def unexpected_response() -> BackendError:
-    """Create the error of an answer that is not the backend's: a sign-in page, another program."""
+def unexpected_response(*, may_have_arrived: bool = False) -> BackendError:
+    """Create the error of an answer that is not the backend's: a sign-in page, half an object."""
+    network = "Check the network (a sign-in page?) and the SIMPERIUM_… settings."
     return BackendError(
         "What answered is not Simplenote's API.",
         subcategory="unknown",
-        hint="Check the network (a sign-in page?) and the SIMPERIUM_… settings.",
+        hint="" if may_have_arrived else network,
+        may_have_arrived=may_have_arrived,
     )
 
 

@@ -68,12 +68,13 @@ class _BoundedBody:
     httpx2 unpacks each chunk whole, and one of 64 KiB may hold gigabytes.
     """
 
-    def __init__(self, encoding: str, max_bytes: int) -> None:
+    def __init__(self, encoding: str, max_bytes: int, *, answers_write: bool) -> None:
         packed = encoding.strip().lower()
         if packed not in {"", "identity", _CONTENT_ENCODING}:
-            raise backend.unexpected_response()
+            raise backend.unexpected_response(may_have_arrived=answers_write)
         self.data: Final = bytearray()
         self._max_bytes: Final = max_bytes
+        self._answers_write: Final = answers_write
         self._decoder: Final = zlib.decompressobj(_GZIP) if packed == _CONTENT_ENCODING else None
 
     def add(self, chunk: bytes) -> None:
@@ -82,10 +83,10 @@ class _BoundedBody:
             try:
                 chunk = self._decoder.decompress(chunk, self._max_bytes + 1)
             except zlib.error:
-                raise backend.unexpected_response() from None
+                raise backend.unexpected_response(may_have_arrived=self._answers_write) from None
         self.data.extend(chunk)
         if len(self.data) > self._max_bytes:
-            raise backend.body_too_long()
+            raise backend.body_too_long(may_have_arrived=self._answers_write)
 
 
 class HttpClient:
@@ -149,7 +150,7 @@ class HttpClient:
         allowed = self._timeout
         try:
             async with asyncio.timeout(allowed):
-                return await self._read_response(method, url, request)
+                return await self._read_response(method, url, request, writes=writes)
         except httpx2.ConnectTimeout:
             seconds = allowed / _CONNECT_DIVISOR
             raise backend.request_timeout(seconds, may_have_arrived=False) from None
@@ -160,10 +161,10 @@ class HttpClient:
             raise backend.connection_failure(may_have_arrived=False) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise backend.connection_failure(may_have_arrived=writes) from None
-        except BodyTooLong:
-            raise backend.body_too_long(may_have_arrived=writes) from None
 
-    async def _read_response(self, method: str, url: str, request: dict[str, Any]) -> HttpResponse:
+    async def _read_response(
+        self, method: str, url: str, request: dict[str, Any], *, writes: bool
+    ) -> HttpResponse:
         if self._client is None:
             self._client = httpx2.AsyncClient(
                 transport=self._transport,
@@ -173,7 +174,8 @@ class HttpClient:
         timeout = httpx2.Timeout(self._timeout, connect=self._timeout / _CONNECT_DIVISOR)
         async with self._client.stream(method, url, **request, timeout=timeout) as response:
             encoding = response.headers.get("Content-Encoding", "")
-            body = _BoundedBody(encoding, self._limits.max_body_bytes)
+            most = self._limits.max_body_bytes
+            body = _BoundedBody(encoding, most, answers_write=writes)
             async for chunk in response.aiter_raw():
                 body.add(chunk)
             return HttpResponse(response.status_code, response.headers, bytes(body.data))

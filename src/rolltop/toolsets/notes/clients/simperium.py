@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import backend, note_object
 from rolltop.toolsets.notes.clients.backend import (
+    BackendError,
     CredentialsRejected,
     Data,
     IndexPage,
@@ -149,7 +150,7 @@ class SimplenoteBackend:
         answer = await self._send("POST", _item_path(note_id, base), query, dict(data))
         if answer.status in _OUTCOMES:
             return WriteResult(_OUTCOMES[answer.status])
-        return WriteResult("stored", _parse_note(note_id, _require_success(answer)))
+        return WriteResult("stored", _parse_written(note_id, answer))
 
     async def delete(self, note_id: str, base: int | None, change_id: str) -> WriteResult:
         """Delete the note for good."""
@@ -294,6 +295,16 @@ def _parse_note(note_id: str, answer: HttpResponse) -> RemoteNote:
     if data is None or not note_object.is_version(version):
         raise backend.unexpected_response()
     return RemoteNote(note_id, version, data)
+
+
+def _parse_written(note_id: str, answer: HttpResponse) -> RemoteNote:
+    """Parse what answers a write: half an object does not say that nothing was written."""
+    try:
+        return _parse_note(note_id, _require_success(answer))
+    except BackendError:
+        if answer.status >= 300:  # noqa: PLR2004  # HTTP's own number
+            raise
+        raise backend.unexpected_response(may_have_arrived=True) from None
 
 
 def _parse_page(value: Mapping[str, Any], *, data: bool) -> IndexPage:
