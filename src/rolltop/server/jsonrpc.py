@@ -22,7 +22,7 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from rolltop.server.json_scanner import InvalidNumber, LimitExceeded, loads
+from rolltop.core.json_scanner import InvalidNumber, LimitExceeded, loads
 
 MAX_INLINE_BYTES: Final = 1 << 15
 """Bytes of a message that may be parsed on the event loop."""

@@ -14,10 +14,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from rolltop.core.json_scanner import JsonScanner, LimitExceeded
 from rolltop.core.thread_pool import FairTurns, Pool
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import log_refusal
-from rolltop.server.json_scanner import JsonScanner, LimitExceeded
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 
 CLOSE_HEADERS: Final = {"connection": "close"}

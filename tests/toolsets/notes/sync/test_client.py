@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import logging
+import threading
 import tracemalloc
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from rolltop.core.errors import RolltopError
 from rolltop.toolsets.notes.clients import note_object
 from rolltop.toolsets.notes.clients import simperium as simperium_module
-from rolltop.toolsets.notes.clients.backend import BackendError, CredentialsRejected
+from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong, CredentialsRejected
 from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
 from rolltop.toolsets.notes.clients.simperium import (
     Credentials,
@@ -284,6 +285,39 @@ def test_a_body_that_unpacks_to_far_too_much_is_not_unpacked(call: Caller, layer
     tracemalloc.stop()
     assert all(isinstance(error, BackendError) for error in failed)
     assert most < 24 << 20
+
+
+def test_a_large_answer_is_read_beside_the_event_loop(
+    call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    check = note_object.sanitize_json
+
+    def checking(value: Any, depth: int = 0) -> Any:
+        threads.add(threading.get_ident())
+        return check(value, depth)
+
+    text = "ü\n😀" * 5_000
+    for number in range(3):
+        data = {**NOTE, "content": text, "odd": float("inf")}
+        call.server.notes(EMAIL).post(f"n{number}", data, None, None)
+    monkeypatch.setattr(note_object, "sanitize_json", checking)
+    page = call(lambda client: client.index(limit=10, mark=None, since=None, data=True))
+    assert [note.content.text for note in page.notes] == [text] * 3
+    assert [note.data["odd"] for note in page.notes] == [None] * 3
+    assert threads.isdisjoint({threading.get_ident()})
+
+
+def test_an_answer_of_too_many_values_is_too_long(call: Caller) -> None:
+    for number in range(3):
+        data = {**NOTE, "tags": [f"tag {at}" for at in range(20_000)]}
+        call.server.notes(EMAIL).post(f"n{number}", data, None, None)
+    failure = call.failure(
+        lambda: call(lambda client: client.index(limit=3, mark=None, since=None, data=True))
+    )
+    assert isinstance(failure, BodyTooLong)
+    one = call(lambda client: client.index(limit=1, mark=None, since=None, data=True))
+    assert len(one.notes) == 1
 
 
 def test_a_packed_answer_is_unpacked(call: Caller) -> None:

@@ -7,12 +7,13 @@ import functools
 import json
 import random
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from rolltop.core.json_scanner import JsonScanner, LimitExceeded
 from rolltop.core.lazy_imports import lazy
 from rolltop.toolsets.notes.clients import backend
 from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 else:
     httpx2 = lazy("httpx2")
 
+T = TypeVar("T")
+
 INITIAL_BACKOFF_SECONDS: Final = 0.5
+MAX_INLINE_BYTES: Final = 1 << 16
+"""Of a body that is parsed on the event loop; also what is read of a larger one at a time."""
+_UNPACKED_STEP: Final = 1 << 20
 # Of the time for a request: what may go by until it is connected, and what one gets that follows
 # on one without an answer, to ask what became of that: both end within the limit of a tool's call.
 _CONNECT_DIVISOR: Final = 2
@@ -56,10 +62,24 @@ class HttpResponse:
 
     def json(self) -> Any:  # noqa: ANN401  # any JSON value
         """Parse the body. Raises BackendError."""
+        read = functools.partial(json.loads, parse_constant=lambda _name: None)
         try:
-            return json.loads(self.body, parse_constant=lambda _name: None)
+            if len(self.body) <= MAX_INLINE_BYTES:
+                return read(self.body)
+            scanner = JsonScanner()
+            for start in range(0, len(self.body), MAX_INLINE_BYTES):
+                scanner.feed(self.body[start : start + MAX_INLINE_BYTES])
+            return scanner.parse(read)
+        except LimitExceeded:
+            raise backend.body_too_long() from None
         except (ValueError, RecursionError):
             raise backend.unexpected_response() from None
+
+    async def read(self, parse: Callable[[HttpResponse], T]) -> T:
+        """Return what `parse` makes of the response: of a large one on a thread."""
+        if len(self.body) <= MAX_INLINE_BYTES:
+            return parse(self)
+        return await asyncio.to_thread(parse, self)
 
 
 class _BoundedBody:
@@ -77,13 +97,21 @@ class _BoundedBody:
         self._answers_write: Final = answers_write
         self._decoder: Final = zlib.decompressobj(_GZIP) if packed == _CONTENT_ENCODING else None
 
-    def add(self, chunk: bytes) -> None:
-        """Take a chunk. Raises BackendError."""
-        if self._decoder is not None:
+    def unpack(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what a chunk holds, so much at a time that the event loop can bear. As `add`."""
+        if self._decoder is None:
+            yield chunk
+            return
+        while chunk:
             try:
-                chunk = self._decoder.decompress(chunk, self._max_bytes + 1)
+                part = self._decoder.decompress(chunk, _UNPACKED_STEP)
             except zlib.error:
                 raise backend.unexpected_response(may_have_arrived=self._answers_write) from None
+            chunk = self._decoder.unconsumed_tail
+            yield part
+
+    def add(self, chunk: bytes) -> None:
+        """Take a part of the body. Raises BackendError."""
         self.data.extend(chunk)
         if len(self.data) > self._max_bytes:
             raise backend.body_too_long(may_have_arrived=self._answers_write)
@@ -177,7 +205,9 @@ class HttpClient:
             most = self._limits.max_body_bytes
             body = _BoundedBody(encoding, most, answers_write=writes)
             async for chunk in response.aiter_raw():
-                body.add(chunk)
+                for part in body.unpack(chunk):
+                    body.add(part)
+                    await asyncio.sleep(0)
             return HttpResponse(response.status_code, response.headers, bytes(body.data))
 
     async def _back_off(self, attempt: int, retry_after: float | None) -> bool:

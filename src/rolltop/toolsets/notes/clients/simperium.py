@@ -135,14 +135,14 @@ class SimplenoteBackend:
         answer = await self._send("GET", "index", query)
         if answer.status == _NOT_FOUND and (since is not None or mark is not None):
             return None
-        return _parse_page(_parse_object(_require_success(answer)), data=data)
+        return await answer.read(lambda page: _parse_page(page, data=data))
 
     async def get(self, note_id: str, version: int | None = None) -> RemoteNote | None:
         """Fetch a note, now or at a version; None if it is not there."""
         answer = await self._send("GET", _item_path(note_id, version))
         if answer.status == _NOT_FOUND:
             return None
-        return _parse_note(note_id, _require_success(answer))
+        return await answer.read(lambda item: _parse_note(note_id, item))
 
     async def put(self, note_id: str, data: Data, base: int | None, change_id: str) -> WriteResult:
         """Write the whole note, made from version `base` (None: new)."""
@@ -150,7 +150,7 @@ class SimplenoteBackend:
         answer = await self._send("POST", _item_path(note_id, base), query, dict(data))
         if answer.status in _OUTCOMES:
             return WriteResult(_OUTCOMES[answer.status])
-        return WriteResult("stored", _parse_written(note_id, answer))
+        return WriteResult("stored", await answer.read(lambda item: _parse_written(note_id, item)))
 
     async def delete(self, note_id: str, base: int | None, change_id: str) -> WriteResult:
         """Delete the note for good."""
@@ -289,7 +289,7 @@ def _is_token(text: str) -> bool:
 
 
 def _parse_note(note_id: str, answer: HttpResponse) -> RemoteNote:
-    data = _storable_object(_parse_object(answer))
+    data = _storable_object(_parse_object(_require_success(answer)))
     text = answer.headers.get("X-Simperium-Version", "")
     version = int(text) if text.isascii() and text.isdigit() and len(text) <= _CODE_DIGITS else -1
     if data is None or not note_object.is_version(version):
@@ -300,14 +300,15 @@ def _parse_note(note_id: str, answer: HttpResponse) -> RemoteNote:
 def _parse_written(note_id: str, answer: HttpResponse) -> RemoteNote:
     """Parse what answers a write: half an object does not say that nothing was written."""
     try:
-        return _parse_note(note_id, _require_success(answer))
+        return _parse_note(note_id, answer)
     except BackendError:
         if answer.status >= 300:  # noqa: PLR2004  # HTTP's own number
             raise
         raise backend.unexpected_response(may_have_arrived=True) from None
 
 
-def _parse_page(value: Mapping[str, Any], *, data: bool) -> IndexPage:
+def _parse_page(answer: HttpResponse, *, data: bool) -> IndexPage:
+    value = _parse_object(_require_success(answer))
     listed, mark = value.get("index"), value.get("mark")
     if not isinstance(listed, list) or not isinstance(mark, str | None):
         raise backend.unexpected_response()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.server.json_scanner import STRING_SLICE, JsonScanner, LimitExceeded
+from rolltop.core.json_scanner import STRING_SLICE, JsonScanner, LimitExceeded
 from tests.campaign import examples
 
 TEXTS = st.text() | st.text(alphabet='a"\\\n{}[],:0😀\ud83d\ude00')

@@ -70,8 +70,10 @@ class JsonScanner:
         outside = starts_within + outside + b'"' * (self._quotes % 2)
         self._count(outside.translate(None, _SPACES))
 
-    def parse(self) -> Any:  # noqa: ANN401  # any JSON value
+    def parse(self, parse_constant: Callable[[str], Any] | None = None) -> Any:  # noqa: ANN401  # any JSON value
         """Return the value. What was read is let go.
+
+        `parse_constant` stands for what `json` takes for a number and JSON doesn't have.
 
         Raises:
             ValueError: this is not JSON in UTF-8, or a number in it is out of range.
@@ -81,7 +83,7 @@ class JsonScanner:
             raise json.JSONDecodeError("Unterminated string", "", 0)
         text = self._without_strings().decode("utf-8-sig")
         try:
-            return self._fill(loads(text, parse_int=_whole_number))
+            return self._fill(loads(text, _whole_number, parse_constant))
         except json.JSONDecodeError as failure:  # its place is none in what was sent
             raise json.JSONDecodeError(failure.msg, "", 0) from None
 
@@ -140,16 +142,21 @@ def _split(data: bytes) -> list[bytes]:
     return data.split(b'"')
 
 
-def loads(text: str, parse_int: Callable[[str], int] = int) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value of a JSON text.
+def loads(
+    text: str,
+    parse_int: Callable[[str], int] = int,
+    parse_constant: Callable[[str], Any] | None = None,
+) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value of a JSON text; `parse_constant` is as in `JsonScanner.parse`.
 
     Raises:
         ValueError: it is none.
         RecursionError: it is nested too deeply.
 
     """
+    reject = _reject_constant
     return json.loads(
-        text, parse_constant=_reject_constant, parse_float=_finite, parse_int=parse_int
+        text, parse_constant=parse_constant or reject, parse_float=_finite, parse_int=parse_int
     )
 
 
