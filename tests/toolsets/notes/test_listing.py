@@ -126,6 +126,8 @@ def test_a_question_is_answered_by_the_notes_with_most_of_its_words(mine: Caller
     )
     assert asked("Kubernites") == ([], None, "kubernetes")
     assert asked("zzz") == ([], None, None)
+    mine.note("Harbour (lanterns), quay_lights")
+    assert asked("lantorns") == ([], None, "lanterns")
     assert asked("Kubernetes NOT cluster") == ([], None, None)
 
 

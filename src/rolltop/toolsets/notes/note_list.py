@@ -79,6 +79,7 @@ _TOKEN: Final = re.compile(
     re.IGNORECASE,
 )
 _KEY_QUOTED, _QUOTED_TEXT = 3, 5
+_WORD: Final = re.compile(r"[^\W_]+")
 _MAX_SYMBOL_LENGTH: Final = 100
 _MAX_NAMES: Final = 1000
 _NOT: Final = "NOT"
@@ -298,7 +299,7 @@ class _TermChoice:
         known: dict[str, str] = {}
         if typed:
             for text in self.notebook.newest_texts(_MAX_SUGGESTION_NOTES):
-                known |= {stem(word): word for word in text.lower().split() if word.isalnum()}
+                known |= {stem(word): word for word in _WORD.findall(text.lower())}
         near = (
             argument_names.suggest_name(
                 word, [k for k in known if abs(len(k) - len(word)) <= _MAX_EDIT_DISTANCE]

@@ -76,6 +76,23 @@ def test_a_first_sync_brings_all_in_pages_and_the_next_only_what_is_new(
     ]
 
 
+def test_a_list_that_comes_back_to_where_it_was_ends_the_sync(
+    device: Device, server: Bucket, simperium: Simperium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(server, 250)
+    read = server.index
+
+    def first(limit: int | None, _mark: str | None, since: str | None, *, data: bool) -> Any:
+        return read(limit, None, since, data=data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(server, "index", first)
+        assert device.sync().status == "error"
+        assert simperium.served["index"] == 2
+    assert device.sync().status == "idle"
+    assert len(device.notes()) == 250
+
+
 @pytest.mark.parametrize("steps", [3, 8])
 def test_a_first_sync_that_is_killed_goes_on_where_it_was(
     device: Device, server: Bucket, simperium: Simperium, clock: Clock, steps: int

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.core.context import ProgressCallback
-from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong, IndexPage, RemoteNote
+from rolltop.toolsets.notes.clients.backend import (
+    BackendError,
+    BodyTooLong,
+    IndexPage,
+    RemoteNote,
+    unexpected_response,
+)
 from rolltop.toolsets.notes.models import BackendState, Content
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync.connection import (
@@ -105,6 +111,7 @@ class _PageReader:
         self._since = since
         self._mark = mark
         self._size = _FULL_PAGE if since is None else _DELTA_PAGE
+        self._marks = {mark}
         self.is_restarted = False
 
     async def read(self) -> tuple[IndexPage, list[AskedNote]]:
@@ -121,11 +128,20 @@ class _PageReader:
                 self._size = max(1, self._size // 8)
                 continue
             if page is not None:
-                self._mark = page.mark
+                self._mark = _next_mark(page, self._marks)
                 return page, await _confirm_versions(self._connection, page.notes)
             # The cursor is of a list that the backend has no more: read it all.
             self._since, self._mark, self._size = None, None, _FULL_PAGE
+            self._marks.clear()
             self.is_restarted = True
+
+
+def _next_mark(page: IndexPage, seen: set[str | None]) -> str | None:
+    """Return where the list goes on. Raises BackendError for a place it was at: it has no end."""
+    if page.mark is not None and page.mark in seen:
+        raise unexpected_response()
+    seen.add(page.mark)
+    return page.mark
 
 
 async def _confirm_versions(
@@ -255,6 +271,7 @@ def _apply_page(
 async def _list_remote_versions(connection: AccountConnection) -> dict[str, int] | None:
     """Map every note at the backend to its version; None if the list broke off."""
     there: dict[str, int] = {}
+    marks: set[str | None] = set()
     mark = None
     while True:
         page = await connection.backend.index(
@@ -263,7 +280,7 @@ async def _list_remote_versions(connection: AccountConnection) -> dict[str, int]
         if page is None:
             return None
         there |= {remote.id: remote.version for remote in page.notes}
-        mark = page.mark
+        mark = _next_mark(page, marks)
         if mark is None:
             return there
 
