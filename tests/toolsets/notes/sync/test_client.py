@@ -145,12 +145,18 @@ def test_too_many_requests_wait_as_long_as_the_server_says(call: Caller) -> None
     assert call.waits == [2.0, 7.0]
 
 
-def test_no_wait_is_longer_than_a_call_may_take(call: Caller) -> None:
-    call.server.faults.add("status", "get", status=429, headers=(("Retry-After", "3600"),))
+@pytest.mark.parametrize(
+    ("status", "code", "subcategory"),
+    [(429, "BACKEND_RATE_LIMIT", "rate_limit"), (503, "BACKEND_UNAVAILABLE", "unavailable")],
+)
+def test_no_wait_is_longer_than_a_call_may_take(
+    call: Caller, status: int, code: str, subcategory: str
+) -> None:
+    call.server.faults.add("status", "get", status=status, headers=(("Retry-After", "3600"),))
     failure = call.failure(call.get)
-    assert (failure.code, failure.data["http_status"]) == ("BACKEND_RATE_LIMIT", 429)
+    assert (failure.code, failure.data["http_status"]) == (code, status)
     assert failure.data["details"] == {"retry_after": 3600.0}
-    assert failure.data["subcategory"] == "rate_limit"
+    assert failure.data["subcategory"] == subcategory
     assert call.waits == []
 
 

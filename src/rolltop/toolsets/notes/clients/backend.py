@@ -155,8 +155,8 @@ def connection_failure(*, may_have_arrived: bool) -> BackendError:
 
 def status_error(status: int, retry_after: float | None = None) -> BackendError:
     """Create the error of an HTTP status; `retry_after` is in seconds."""
+    details: dict[str, Any] = {} if retry_after is None else {"retry_after": retry_after}
     if status == 429:  # noqa: PLR2004  # HTTP's own numbers, here and below
-        details: dict[str, Any] = {} if retry_after is None else {"retry_after": retry_after}
         return BackendError(
             "Simplenote takes no more requests for now.",
             code="BACKEND_RATE_LIMIT",
@@ -166,7 +166,8 @@ def status_error(status: int, retry_after: float | None = None) -> BackendError:
             **details,
         )
     if status >= 500:  # noqa: PLR2004
-        return BackendError(f"Simplenote is out of order (HTTP {status}).", status=status)
+        message = f"Simplenote is out of order (HTTP {status})."
+        return BackendError(message, status=status, **details)
     too_large = status == 413  # noqa: PLR2004
     refused = f"Simplenote does not take this request (HTTP {status})."
     return BackendError(
