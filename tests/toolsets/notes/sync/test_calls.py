@@ -219,8 +219,12 @@ def test_a_login_that_is_refused_is_an_auth_error_of_a_write_and_of_no_read(
 ) -> None:
     settings = {**settings_of(served), "notes.simplenote.password": "wrong"}
     desk = make_desk(database, settings=settings)
-    error = call_tool(desk, default, "note_save", text="x").structured["error"]
-    assert (error["category"], error["code"], error["http_status"]) == ("AUTH", "LOGIN_FAILED", 401)
+    served.simperium.faults.add("status", "login", status=403, text="verification required")
+    for said in ("confirmed", "e-mail and password"):
+        error = call_tool(desk, default, "note_save", text="x").structured["error"]
+        told = (error["category"], error["code"], error["http_status"])
+        assert told == ("AUTH", "LOGIN_FAILED", 401)
+        assert said in error["message"]
     assert call_tool(desk, default, "note_list").structured["total_items"] == 0
 
 

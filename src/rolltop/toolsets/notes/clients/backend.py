@@ -196,11 +196,9 @@ def invalid_token() -> CredentialsRejected:
         "Simplenote does not accept the token of this account any more.",
         hint="A person has to run `rolltop notes login` again, or to mend SIMPLENOTE_TOKEN or "
         "SIMPLENOTE_PASSWORD where they are set.",
-        data={"http_status": 401},
     )
 
 
-def login_error(message: str, hint: str, status: int = 401) -> CredentialsRejected:
+def login_error(message: str, hint: str) -> CredentialsRejected:
     """Create the error of a login that was refused."""
-    data = {"http_status": status}
-    return CredentialsRejected(message, hint=hint, code="LOGIN_FAILED", data=data)
+    return CredentialsRejected(message, hint=hint, code="LOGIN_FAILED")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, urlencode
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import backend, note_object
 from rolltop.toolsets.notes.clients.backend import (
@@ -121,7 +122,6 @@ class SimplenoteBackend:
                 "There is no token for this Simplenote account here.",
                 code="LOGIN_REQUIRED",
                 hint="A person has to run `rolltop notes login`.",
-                data={"http_status": _UNAUTHORIZED},
             )
         self._token = await authorize(self._endpoints, self._credentials, self._client)
         if self._on_token is not None:
@@ -218,7 +218,6 @@ async def request_code(endpoints: SimplenoteEndpoints, username: str, client: Ht
         raise backend.login_error(
             "Simplenote does not mail a code to this address.",
             "Check the e-mail address.",
-            answer.status,
         )
 
 
@@ -236,17 +235,18 @@ async def exchange_code(
         raise backend.login_error(
             "Simplenote does not accept this code.",
             "Codes hold for a short time: run `rolltop notes login` for another.",
-            answer.status,
         )
     return _required_token(_parse_object(answer), "sync_token")
 
 
-def _login_error(body: str, status: int) -> CredentialsRejected:
+def _login_error(body: str, status: int) -> RolltopError:
+    if status < 400:  # noqa: PLR2004  # a redirect: a sign-in page of the network
+        return backend.unexpected_response()
     for reason, (message, hint) in _LOGIN_ERRORS.items():
         if reason in body:
-            return backend.login_error(message, hint, status)
+            return backend.login_error(message, hint)
     message = f"Simplenote refused the login (HTTP {status})."
-    return backend.login_error(message, "Use `rolltop notes login`.", status)
+    return backend.login_error(message, "Use `rolltop notes login`.")
 
 
 def _item_path(note_id: str, version: int | None) -> str:
