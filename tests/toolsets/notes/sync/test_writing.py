@@ -101,6 +101,22 @@ def test_what_may_have_arrived_and_cannot_be_looked_up_is_told(
     assert device.notes()["n"].text == server.live()["n"]["content"] == "two\n"
 
 
+def test_what_may_have_arrived_is_told_though_the_login_has_ended_since(
+    device: Device, simperium: Simperium, server: Bucket
+) -> None:
+    device.sync()
+
+    def end_login() -> None:
+        simperium.faults.add("lost", "post")
+        simperium.faults.add("status", "get", times=4, status=401)
+
+    before_the_next_write(simperium, end_login)
+    with pytest.raises(BackendError) as raised:
+        device.save("n", to("two\n"))
+    assert raised.value.data["details"]["may_have_arrived"] is True
+    assert server.live()["n"]["content"] == "two\n"
+
+
 def test_codes_that_ask_for_a_reload_end_in_one_write(
     device: Device, server: Bucket, simperium: Simperium
 ) -> None:

@@ -18,7 +18,13 @@ from rolltop.core.context import ProgressCallback
 from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict
 from rolltop.core.idempotency import RETENTION
-from rolltop.toolsets.notes.clients.backend import Backend, BackendError, RemoteNote, WriteResult
+from rolltop.toolsets.notes.clients.backend import (
+    Backend,
+    BackendError,
+    CredentialsRejected,
+    RemoteNote,
+    WriteResult,
+)
 from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
 from rolltop.toolsets.notes.models import (
     BackendState,
@@ -346,7 +352,7 @@ async def _find_lost_write(
     """Find out what became of a write whose answer got lost; None if it never arrived."""
     try:
         present = await backend.get(upload.note_id)
-    except BackendError:
+    except (BackendError, CredentialsRejected):
         raise lost from None
     if present is not None and _contains(present, upload):
         return WriteResult("stored", present)
@@ -363,7 +369,7 @@ async def _fetch_overwritten(
         return None
     try:
         return await backend.get(note.id, note.version - 1)
-    except BackendError:
+    except (BackendError, CredentialsRejected):
         return None  # the write is done; that it cannot be shown must not undo it
 
 
@@ -454,7 +460,7 @@ async def _delete_remote(connection: AccountConnection, note: Note) -> bool:
             raise
         try:
             present = await connection.backend.get(note.id)
-        except BackendError:
+        except (BackendError, CredentialsRejected):
             raise failure from None
         if present is not None:
             raise
