@@ -90,12 +90,14 @@ def test_a_bad_file_is_named_and_the_others_are_taken(shell: Shell, tmp_path: Pa
     (folder / "sub").mkdir(parents=True)
     (folder / "good.md").write_text("good", encoding="utf-8")
     (folder / "sub" / "plain.txt").write_text("plain", encoding="utf-8")
-    (folder / "bad.md").write_bytes(b"\xff\xfe")
+    for name in ("bad.md", "\x1b[2J.md"):
+        (folder / name).write_bytes(b"\xff\xfe")
     (folder / "image.png").write_bytes(b"\x89PNG")
     (folder / "link.md").symlink_to("/etc/passwd")
     done = shell("notes", "import", str(folder))
     assert done.code == 1
-    assert "Left out: bad.md is not UTF-8 text." in done.out
+    for name in ("bad.md", r"\u001b[2J.md"):
+        assert f"Left out: {name} is not UTF-8 text." in done.out
     assert sorted(note["text"] for note in everything(shell)) == ["good", "plain"]
 
 

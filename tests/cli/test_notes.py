@@ -171,17 +171,19 @@ def test_a_dry_run_lists_and_accept_does_what_a_sync_asks_about(
     assert shell("notes", "sync").out == "Pulled 12, pushed 0, conflicts 0.\n"
     for number in range(12):
         bucket.post(f"n{number}", {"deleted": True}, None, None)
+    bucket.post("new\x1b[2J", {"content": "\x1b]0;mine\x07 note"}, None, None)
     plan = shell("notes", "sync", "--dry-run").out
     assert plan.count("into the trash") == 12
     assert "note 7 [n7]" in plan
+    assert r"new from Simplenote: \u001b]0;mine\u0007 note [new\u001b[2J]" in plan
     assert "unless --accept is given" in plan
     stopped = shell("notes", "sync")
     assert stopped.code == 1
     assert "12 notes" in stopped.err
     assert "needs_accept" in shell("notes", "status").out
     assert json.loads(shell("call", "note_list").out)["total_items"] == 12
-    assert shell("notes", "sync", "--accept").out == "Pulled 12, pushed 0, conflicts 0.\n"
-    assert json.loads(shell("call", "note_list").out)["total_items"] == 0
+    assert shell("notes", "sync", "--accept").out == "Pulled 13, pushed 0, conflicts 0.\n"
+    assert json.loads(shell("call", "note_list").out)["total_items"] == 1
 
 
 def test_a_sync_waits_for_one_under_way_and_for_none_that_was_killed(

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.cli import local_context, note_files, options, plain_files
+from rolltop.cli import local_context, note_files, options, plain_files, render
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -128,7 +128,7 @@ def import_desk(
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Say what was done."""
     for message in answer.get("left_out", ()):
-        yield f"Left out: {message}."
+        yield f"Left out: {render.printable(message)}."
     counts = {kind: answer[kind] for kind in (_NOTES, _TASKS, _PADS, _LINKS)}
     if answer[_LINKS] in (0, _NO_LINKS):
         del counts[_LINKS]

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rolltop.cli import local_context, options, plain_files
+from rolltop.cli import local_context, options, plain_files, render
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -97,7 +97,7 @@ def _import(app: AppContext, principal: Principal, path: Path) -> int:
         for note in import_export.refuse_repeated_ids(_read(path)):
             if isinstance(note, import_export.UnreadableNoteFile):
                 refused += 1
-                options.print_line(f"Left out: {note.message}.")
+                options.print_line(f"Left out: {render.printable(note.message)}.")
                 continue
             batch.append(note)
             if len(batch) == import_export.BATCH_SIZE:

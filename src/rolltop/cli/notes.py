@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.cli import local_context, options
+from rolltop.cli import local_context, options, render
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -179,9 +179,8 @@ async def _connect(app: AppContext, principal: Principal) -> AsyncGenerator[Acco
 
 def _show_plan(plan: pull.DryRun) -> int:
     for planned in plan.notes:
-        options.print_line(
-            f"{_CHANGE_LABELS[planned.action]}: {planned.title or '(no title)'} [{planned.note_id}]"
-        )
+        note = render.printable(f"{planned.title or '(no title)'} [{planned.note_id}]")
+        options.print_line(f"{_CHANGE_LABELS[planned.action]}: {note}")
     if not plan.notes:
         options.print_line("Both sides are the same.")
     if plan.needs_confirmation:
