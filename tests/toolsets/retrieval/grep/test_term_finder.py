@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def files_with(code: Path, *terms: str) -> dict[str, set[str]]:
     (tree,) = trees_of(code)
     entries = list(tree.files(SkippedEntries()))
-    texts = {term: term for term in terms}
+    texts = {term: [term] for term in terms}
     found = find_term_files(tree.root, texts, entries, len(entries), math.inf, math.inf)
     return {term: {entry.relative for entry in files} for term, files in found.by_term.items()}
 

@@ -102,6 +102,30 @@ def test_a_word_that_occurs_is_found(tree: tuple[dict[str, str], str], index: st
             assert answer["meta"]["searched"]["files"] == len(files) + 70 * ("many" in index)
 
 
+@pytest.mark.parametrize("index", ["made", "none yet"])
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("retries", "retry"),
+        ("policies", "Policy"),
+        ("retry_policies", "policy"),
+        ("Straße", "STRASSE"),
+        ("naïve", "naive"),
+    ],
+)
+def test_a_word_with_another_ending_or_without_diacritics_is_found_in_a_large_tree(
+    forest: Forest, query: str, word: str, index: str
+) -> None:
+    for n in range(70):
+        forest.put(f"code/filler/{n}.txt", "hay\n")
+    forest.put("code/a.md", f"A {word} is here.\n")
+    if index == "made":
+        trigram_index.update_index(forest.desk)
+        ranking.update_index(forest.desk)
+    (found,) = forest.ok("repo_smart_search", query=query)["result"]
+    assert found["path"] == "a.md"
+
+
 @pytest.mark.parametrize("indexed", [False, True])
 @pytest.mark.parametrize(
     ("query", "near"),

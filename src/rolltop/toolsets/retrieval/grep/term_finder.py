@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from rolltop.core.errors import DeadlineExceeded
@@ -40,13 +41,13 @@ _OPTIONS: Final = (
 
 def find_term_files(
     root: Root,
-    texts: Mapping[str, str],
+    texts: Mapping[str, Sequence[str]],
     entries: Sequence[FileStat],
     total: int,
     deadline: float,
     last: float,
 ) -> TermFiles:
-    """Find the files that contain each of the terms, by a lower-case text for each.
+    """Find the files that contain each of the terms, by lower-case texts for each.
 
     All terms are searched for at once, in batches of files from everywhere in the root, so that the
     first batches are a sample of it. A term in many of the root's `total` files is dropped as soon
@@ -67,7 +68,7 @@ def find_term_files(
         if searched and (now >= end or (now >= preferred and _has_enough_files(by_term))):
             break
         end = max(end, now + _MIN_TIMEOUT)
-        for entry, terms in _find_terms(root, [texts[term] for term in asked], batch, end):
+        for entry, terms in _find_terms(root, chain(*map(texts.__getitem__, asked)), batch, end):
             for term in terms.intersection(asked):
                 by_term[term].add(entry)
         searched += len(batch)

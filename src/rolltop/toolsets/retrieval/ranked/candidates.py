@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     # A chunk, the file, and the chunk's number in it.
     _Found = tuple[FileStat, int, Chunk]
     Holding = Callable[[str, Sequence[FileStat]], Collection[FileStat]]
-    FindTermFiles = Callable[[Mapping[str, str], Sequence[FileStat], float], TermFiles]
+    FindTermFiles = Callable[[Mapping[str, Sequence[str]], Sequence[FileStat], float], TermFiles]
 
 
 # Chunks of a root that are scored by their text.
@@ -297,7 +297,7 @@ def _find_holders(
     term_files = tree.find_term_files(texts, entries, deadline)
     for entry in entries:
         lowered = entry.relative.lower()
-        if any(text in lowered for text in texts.values()):
+        if any(text in lowered for text in chain(*texts.values())):
             for term in texts.keys() & path_words(entry.relative).split():
                 term_files.by_term[term].add(entry)
     counts = {
@@ -344,7 +344,7 @@ class RankedTree:
 
     `entries` are its current files, `state` compares them with `index` (None without one).
     `chooses(entry)` selects files; `holding(text, entries)` finds those that contain a text in any
-    case; `find_term_files(texts, entries, deadline)` finds the files of each term by a text for it.
+    case; `find_term_files(texts, entries, deadline)` finds the files of each term by texts for it.
     """
 
     roots: Roots

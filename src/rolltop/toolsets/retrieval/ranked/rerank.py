@@ -291,10 +291,19 @@ class ParsedQuery:
     literals: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
-    def spellings(self) -> dict[str, str]:
-        """How a term is spelled where files are searched for it: by its literal, else as typed."""
+    def spellings(self) -> dict[str, tuple[str, ...]]:
+        """How a term may be spelled where files are searched for it: most by its literal.
+
+        One without is as typed or without diacritics. An `i` at a stem's end may be of a `y`.
+        """
         typed = {word: name for name in _WORD.findall(self.phrase) for word in tokenize(name)}
-        return {term: self.literals.get(term) or typed.get(term, term) for term in self.terms}
+        found: dict[str, tuple[str, ...]] = {}
+        for term in self.terms:
+            literal = self.literals.get(term)
+            texts = [literal] if literal else [typed.get(term, term), term]
+            texts += [f"{term[:-1]}y"] * term.endswith("i")
+            found[term] = tuple(dict.fromkeys(texts))
+        return found
 
     @property
     def others(self) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import Final
 from uuid import uuid4
@@ -248,10 +249,14 @@ class _SelectedRoot:
         return find_matching_files(self.tree.root, query, entries, deadline) if entries else set()
 
     def find_term_files(
-        self, last: float, texts: Mapping[str, str], entries: Sequence[FileStat], deadline: float
+        self,
+        last: float,
+        texts: Mapping[str, Sequence[str]],
+        entries: Sequence[FileStat],
+        deadline: float,
     ) -> TermFiles:
         """Find the files that contain each of the terms (see `term_finder`)."""
-        narrowed = self._prefilter(texts.values(), entries)
+        narrowed = self._prefilter(list(chain(*texts.values())), entries)
         return find_term_files(self.tree.root, texts, narrowed, len(entries), deadline, last)
 
     def _prefilter(self, texts: Collection[str], entries: Sequence[FileStat]) -> Sequence[FileStat]:
