@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VARIABLE: Final = "TEST_CAMPAIGN"
-NAMED_FACTORS: Final = {"small": 0.25, "full": 10.0}
+NAMED_FACTORS: Final = {"small": 0.1, "full": 10.0}
 
 
 def factor() -> float:

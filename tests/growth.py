@@ -80,17 +80,13 @@ def processor_time(function: Callable[[str], object], text: str, limit: float = 
 
 def check_growth(function: Callable[[str], object], sample: Sample, size: int = SIZE) -> None:
     """Fail where a text of twice the length takes nearly four times as long, or longer."""
-    if processor_time(function, sample.text(size)) < FLOOR:
+    large = processor_time(function, sample.text(size))
+    if large < FLOOR:
         return
-    small, large = (
-        min(processor_time(function, sample.text(length)) for _ in range(3))
-        for length in (size // 4, size)
-    )
     if math.isinf(large):
         assert processor_time(function, sample.text(size), 5 * LIMIT) < math.inf, sample
         return
-    if large < FLOOR:
-        return
+    small = min(processor_time(function, sample.text(size // 4)) for _ in range(2))
     exponent = math.log(large / small, 4)
     if exponent > MAX_EXPONENT:  # once more, where chance has less of a part
         largest = min(processor_time(function, sample.text(4 * size), 20 * LIMIT) for _ in range(2))

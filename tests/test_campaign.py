@@ -10,7 +10,7 @@ from tests.time_budgets import part_of
 
 @pytest.mark.parametrize(
     ("given", "expected", "full"),
-    [("small", 12, False), ("full", 500, True), ("0.1", 5, False), ("0.001", 1, False)],
+    [("small", 5, False), ("full", 500, True), ("0.3", 15, False), ("0.001", 1, False)],
 )
 def test_a_campaign_grows_with_the_setting(
     monkeypatch: pytest.MonkeyPatch, given: str, expected: int, *, full: bool

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ _CONTAINERS = frozenset(
 )
 
 
+@cache
 def split_words(name: str) -> list[str]:
     """Split an identifier into lower-case words: `HTTPHandler_base` is http, handler, base."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", " ", name)
@@ -106,6 +108,7 @@ def find_repeated_modules(sources: tuple[Module, ...]) -> Iterator[str]:
     yield from (f"{base}: {', '.join(at)}" for (_, base), at in places.items() if len(at) > 1)
 
 
+@cache
 def find_departures() -> dict[str, list[str]]:
     """Return all departures by the names of their ceilings."""
     sources = modules("src/rolltop/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef, *, product_text: 
     return length - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)
 
 
+@cache
 def too_long() -> dict[str, int]:
     """Every function and file over its limit, with its size."""
     found: dict[str, int] = {}
