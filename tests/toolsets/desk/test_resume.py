@@ -232,6 +232,25 @@ def test_what_is_broken(mine: Client) -> None:
     assert titles(mine.resume(), "broken") == ["Refused"]
 
 
+def test_broken_evidence_of_what_others_did_is_named_within_the_budget(
+    mine: Client, other: Client
+) -> None:
+    proof = other.note("# Proof")
+    done = other.task("Done by another", evidence=[f"rolltop://note/{proof}"])
+    other.call("complete_task", task_id=done)
+    other.call("note_save", id=proof, local_version=1, text="# Other")
+    for n in range(10):
+        other.note(f"# Note {n} with a long title\n\ntext")
+    (told,) = mine.resume(max_tokens=4000)["broken"]
+    assert told == {
+        "uri": f"rolltop://task/{done[:8]}",
+        "title": "Done by another",
+        "problem": "evidence changed",
+        "changed": "other: status pending → completed",
+    }
+    assert titles(mine.resume(max_tokens=300), "broken") == ["Done by another"]
+
+
 def test_a_project_shows_its_own_and_what_has_none(
     mine: Client, other: Client, clock: Clock
 ) -> None:

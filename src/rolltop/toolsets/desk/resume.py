@@ -81,10 +81,16 @@ def parse_project(app: AppContext, principal: Principal, given: str | None) -> s
     return name
 
 
-def read_overview(tx: Tx, app: AppContext, project: str) -> Overview:
-    """Read where the work of a project and of none stands; an empty one stands for all."""
+def read_overview(
+    tx: Tx, app: AppContext, project: str, evidence: Sequence[tuple[str, str, str]]
+) -> Overview:
+    """Read where the work of a project and of none stands; an empty one stands for all.
+
+    `evidence` is that which broke: tasks, by id, with their title and what became of it.
+    """
     reader = _Reader(tx, app, project)
     reader.read_tasks()
+    reader.add_evidence(evidence)
     reader.read_broken()
     reader.read_touched()
     return Overview(project, reader.items, reader.unread)
@@ -142,6 +148,15 @@ class _Reader:
         """Name a thing, with its title unless that is said elsewhere."""
         uri = {"uri": record_address("task", thing[1])}
         return uri if thing in self._by_thing else {**uri, "title": _shorten(title, 60)}
+
+    def add_evidence(self, broken: Iterable[tuple[str, str, str]]) -> None:
+        """Tell of tasks whose evidence broke; of open ones where they stand already."""
+        for task_id, title, state in broken:
+            thing, problem = ("task", task_id), f"evidence {state}"
+            if thing in self._by_thing:
+                self._by_thing[thing]["problem"] = problem
+            else:
+                self._add("broken", thing, title, problem=problem)
 
     def read_broken(self) -> None:
         notes: NoteService | None = self._service(NOTES)
@@ -240,18 +255,6 @@ class _Reader:
                 found = service.find_titles(self._tx, ids[kind], self._project)
                 titles |= {(kind, ref): title for ref, title in found.items()}
         return titles
-
-
-def add_broken_evidence(overview: Overview, tasks: Sequence[tuple[str, str, str]]) -> None:
-    """Add tasks, by id, title and what became of their evidence, to what is broken."""
-    known = {str(item.get("uri")): item for some in overview.items.values() for item in some}
-    for task_id, title, state in tasks:
-        uri, problem = record_address("task", task_id), f"evidence {state}"
-        if str(uri) in known:
-            known[str(uri)]["problem"] = problem
-        else:
-            item: JsonObject = {"uri": uri, "title": title, "problem": problem}
-            overview.items.setdefault("broken", []).append(item)
 
 
 def _since_last_call(heads: Sequence[Entry], tx: Tx) -> list[Entry]:

@@ -168,11 +168,11 @@ class DeskService:
     async def resume(self, call: CallContext, project: str | None) -> ResumeAnswer:
         """Answer desk_resume. Raises InvalidArgument."""
         wanted = resume.parse_project(self._app, call.principal, project)
-        overview = await call.read(resume.read_overview, self._app, wanted)
+        evidence: Sequence[tuple[str, str, str]] = ()
         if self._app.has_toolset(TASKS.name):
             tasks: TaskService = self._app.load_service(TASKS.service)
-            broken = await tasks.list_broken_evidence(call, wanted, resume.MAX_OPEN)
-            resume.add_broken_evidence(overview, broken)
+            evidence = await tasks.list_broken_evidence(call, wanted, resume.MAX_OPEN)
+        overview = await call.read(resume.read_overview, self._app, wanted, evidence)
         return resume.fit_answer(overview, call, project)
 
     async def search(
