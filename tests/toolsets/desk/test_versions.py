@@ -8,6 +8,8 @@ import pytest
 
 from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
+from rolltop.toolsets.scratch.store import pad_rows
+from rolltop.toolsets.tasks import store as tasks
 from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -108,10 +110,28 @@ def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> N
     assert (first["uri"], first["title"]) == (f"{uri}@1#L3", "A")
     assert (first["tags"], first["pad"]["title"]) == (["x"], "Plan")
     assert second["text"] == "# A\n\nsails\n"
+    mine.call("scratch_delete", scratch_id=pad["scratch_id"])
+    in_trash = [mine.read(f"{uri}@{version}") for version in (1, 2, 3)]
+    assert [one["text"] for one in in_trash] == ["# A\n\nmasts\n", "# A\n\nsails\n", "b"]
+    assert all("restore: scratch_restore" in one["became"] for one in in_trash)
+    mine.call("scratch_restore", scratch_id=pad["scratch_id"])
     mine.call("scratch_delete_cell", **given)
     gone = mine.read(f"{uri}@2")
     assert gone["text"] == "# A\n\nsails\n"
     assert "deleted for good (restore: desk_undo with operation" in gone["became"]
+
+
+def test_what_the_trash_was_emptied_of_is_not_said_to_come_back(mine: Writer) -> None:
+    task = mine.call("add_task", title="a")["data"]
+    cells = [{"language": "txt", "content": "b"}]
+    pad = mine.call("scratch_create", cells=cells)["scratchpad"]
+    mine.call("delete_task", task_id=task["task_id"])
+    mine.call("scratch_delete", scratch_id=pad["scratch_id"])
+    mine.clock.advance(days=31)
+    for purge in (tasks.purge_trash, pad_rows.purge_trash):
+        mine.desk.database.write_sync(SYSTEM, purge)
+    for uri in (task["uri"], pad["uri"], pad["cells"][0]["uri"]):
+        assert mine.read(uri)["became"] == "deleted for good"
 
 
 def test_a_pad_is_shown_with_the_cells_that_it_had(mine: Writer) -> None:

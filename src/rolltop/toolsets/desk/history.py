@@ -179,11 +179,14 @@ def find_gone(tx: Tx, address: Address) -> Opened | None:
     if not last:
         return None
     (entry,) = last
-    operation = short_operation(entry.operation)
-    return Opened(
+    became = "deleted for good"
+    if entry.version_before is not None and entry.version_after is None:
+        operation = short_operation(entry.operation)
+        became += f" (restore: desk_undo with operation {operation})"
+    return Opened(  # what the trash was emptied of has no entry that says so
         Address(address.kind, short_id(entry.ref)),
         "",
-        became=(f"deleted for good (restore: desk_undo with operation {operation})",),
+        became=(became,),
         record_id=entry.ref,
     )
 

@@ -128,7 +128,7 @@ async def open_cell(call: CallContext, address: Address) -> Opened:
     at = replace(address, id=short_id(cell_id))
     if pad.deleted_at is not None:
         gone = "deleted with its pad (restore: scratch_restore)"
-        return Opened(at, "", {"pad": shown_pad}, (gone,), record_id=cell_id)
+        return Opened(replace(at, version=""), "", {"pad": shown_pad}, (gone,), record_id=cell_id)
     read: Page = await use_tool(SCRATCH, "scratch_read")(
         _without_budget(call), pad_id, [cell_id], include_metadata=False
     )
