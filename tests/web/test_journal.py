@@ -80,6 +80,28 @@ def test_an_undo_takes_back_no_more_than_was_shown(site: Site, ann: Visitor) -> 
     assert [task["title"] for task in claude("list_tasks")["data"]] == ["seen 0"]
 
 
+def test_a_turn_taken_back_since_a_change_takes_the_whole_operation_of_it(
+    site: Site, ann: Visitor
+) -> None:
+    claude = site.agent()
+    claude("add_task", title="kept")
+    claude("add_task", tasks=[{"title": f"unwanted {number}"} for number in range(3)])
+    claude("add_task", title="unwanted too")
+    page = ann.get(undo_link(ann.get("/journal"), "Undo all by claude since change 3"))
+    ann.submit(page.form("/undo"))
+    assert [task["title"] for task in claude("list_tasks")["data"]] == ["kept"]
+
+
+def test_an_undo_says_of_each_operation_why_it_is_passed_over(site: Site, ann: Visitor) -> None:
+    claude = site.agent()
+    note = claude("note_save", text="one")["id"]
+    for version, text in ((1, "two"), (2, "one")):
+        claude("note_save", id=note, local_version=version, text=text)
+    second = claude("desk_history")["changes"][1]["operation"]
+    page = ann.get(f"/undo?operation={second}")
+    assert f"{second}: all that it changed is as it was before it already" in page.text
+
+
 def test_an_undo_that_later_work_depends_on_says_why_not(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     task = agent("add_task", title="first")["data"]["task_id"]

@@ -14,7 +14,7 @@ from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import describe
 from rolltop.web.diff import compare_texts
-from rolltop.web.visit import PageFailure, PageRoute, Visit, parse_number
+from rolltop.web.visit import PageFailure, PageRoute, Visit, find_number, parse_number
 
 _FILTERS: Final = ("actor", "tool", "project", "since", "uri")
 _UNDO_FIELDS: Final = ("operation", "since", "actor")
@@ -72,7 +72,19 @@ def _field_text(value: object, texts: Mapping[str, str]) -> str:
 async def show_undo(visit: Visit) -> Response:
     """Show what an undo would take back; nothing is changed yet."""
     wanted = {name: visit.argument(name) for name in _UNDO_FIELDS}
+    since = find_number(wanted["since"])
+    if since is not None:
+        wanted["since"] = str(await visit.read(_before_operation, since, wanted["actor"]))
     return await _render_undo(visit, wanted, await _list_undone(visit, wanted))
+
+
+def _before_operation(tx: Tx, since: int, actor: str) -> int:
+    """Return the number after which all of the operation stands that comes next or goes on."""
+    wanted = EntryFilter(after=since, client=actor or None)
+    after = history.read_entries(tx, wanted, limit=1, heads_only=True)
+    whole = EntryFilter(operations=[entry.operation for entry in after])
+    first = history.read_entries(tx, whole, limit=1, heads_only=True)
+    return min([since, *(entry.sequence - 1 for entry in first)])
 
 
 async def _list_undone(visit: Visit, wanted: Mapping[str, str]) -> list[JsonObject]:
