@@ -50,6 +50,22 @@ def test_a_cell_is_edited_with_its_version_and_keeps_its_checks(site: Site, ann:
     assert (saved["content"], saved["tags"], saved["validation"]["errors"]) == ("[]", ["x"], 1)
 
 
+def test_a_pad_says_who_changed_it_and_its_cells(site: Site, ann: Visitor) -> None:
+    pad_id, (cell_id, _) = new_pad(site.agent(), *[{"language": "md", "content": "one"}] * 2)
+    agent = site.agent(actor="codex")
+    cell = {"language": "md", "content": "two"}
+    agent("scratch_replace_cell", scratch_id=pad_id, cell_id=cell_id, cell=cell)
+    page = ann.get(f"/pads/{pad_id}")
+    assert "codex" in page.text
+    assert "content one → two" in page.text
+    history = ann.get(f"/journal?uri=rolltop%3A%2F%2Fcell%2F{cell_id}")
+    assert f"/journal?uri=rolltop%3A%2F%2Fcell%2F{cell_id}" in page.links()
+    assert [link for link in history.links() if link.startswith("/journal/")] == [
+        "/journal/4",
+        "/journal/2",
+    ]
+
+
 def test_a_refused_cell_keeps_the_version_that_was_read(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})

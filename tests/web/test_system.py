@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,32 @@ def test_what_was_deleted_is_listed_and_comes_back(site: Site, ann: Visitor) -> 
     assert agent("list_tasks")["data"]
     assert agent("note_list")["total_items"] == 1
     assert agent("scratch_list")["scratchpads"]
+
+
+def test_all_that_was_deleted_is_shown_page_by_page(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    tasks = [{"title": f"task {number}"} for number in range(101)]
+    for start in (0, 50, 100):
+        for task in agent("add_task", tasks=tasks[start : start + 50])["data"]:
+            agent("delete_task", task_id=task["task_id"])
+    for number in range(101):
+        pad = agent("scratch_create", metadata={"title": f"pad {number}"})["scratchpad"]
+        agent("scratch_delete", scratch_id=pad["scratch_id"])
+    first = ann.get("/trash")
+    pages = [first, *(ann.get(path) for path in first.links() if path.startswith("/trash?"))]
+    shown = {label for page in pages for label in re.findall(r"(?:task|pad) \d+", page.text)}
+    assert shown == {f"{kind} {number}" for kind in ("task", "pad") for number in range(101)}
+
+
+def test_a_pad_in_the_trash_is_shown(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    pad = agent("scratch_create", metadata={"title": "a lost pad"})["scratchpad"]["scratch_id"]
+    agent("scratch_delete", scratch_id=pad)
+    page = ann.get(f"/pads/{pad}")
+    assert page.status == 200
+    assert "a lost pad" in page.text
+    assert "deleted" in page.text
+    assert ann.get("/pads/00000000-0000-4000-8000-000000000000").status == 404
 
 
 def test_who_runs_the_server_sees_its_settings_without_secrets(tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ class EntryFilter:
 
     `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
     `client` is a client's name, in any session, or its `label`, with the session. `operation` and
-    `ref` are ids or their first 8 digits or more, `operations` are ids, `actor_id` is a user's id.
+    `ref` are ids or their first 8 digits or more, `operations` and `refs` are ids, `actor_id` is a
+    user's id.
     """
 
     after: int | None = None
@@ -93,6 +94,7 @@ class EntryFilter:
     kind: str | None = None
     kinds: Collection[str] | None = None
     ref: str | None = None
+    refs: Collection[str] | None = None
     sequences: Sequence[int] | None = None
     actor_id: str | None = None
 
@@ -125,6 +127,7 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "kind": lambda kind: _j.kind == kind,
     "kinds": _j.kind.in_,
     "ref": lambda start: _begins(start) if is_id_start(start) else _j.ref == start,
+    "refs": _j.ref.in_,
     "sequences": _j.sequence.in_,
     "actor_id": lambda user: _j.actor_id == user,
 }

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.responses import Response
 
+from rolltop.core.db import Tx
+from rolltop.core.journal import history
+from rolltop.core.journal.history import EntryFilter
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
+from rolltop.toolsets.desk.history import PAGE_SIZE, describe
 from rolltop.web.background import read_background
 from rolltop.web.form_texts import restore_line_breaks
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
@@ -36,9 +41,18 @@ async def show_pads(visit: Visit) -> Response:
 async def show_pad(visit: Visit) -> Response:
     """Show a pad with its cells, as many as fit a page."""
     pad_id = visit.request.path_params["id"]
-    page = await visit.call(
-        "scratch_read", scratch_id=pad_id, max_tokens=_PAD_TOKENS, cursor=visit.argument("cursor")
-    )
+    try:
+        page = await visit.call(
+            "scratch_read",
+            scratch_id=pad_id,
+            max_tokens=_PAD_TOKENS,
+            cursor=visit.argument("cursor"),
+        )
+    except ToolFailure as failure:
+        if failure.status != HTTPStatus.NOT_FOUND:
+            raise
+        opened = await visit.call("desk_read", uri=f"rolltop://pad/{pad_id}")
+        return visit.render("address", opened=opened)
     pad: JsonObject = page["scratchpad"]
     invalid = [
         cell["cell_id"]
@@ -47,6 +61,9 @@ async def show_pad(visit: Visit) -> Response:
     ]
     diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
     background = await read_background(visit, f"rolltop://pad/{pad['scratch_id']}")
+    if background["changes"]:
+        refs = [pad["scratch_id"], *(cell["cell_id"] for cell in pad.get("cells", ()))]
+        background["changes"] = await visit.read(_read_changes, refs)
     metadata: JsonObject = pad.get("metadata") or {}
     return visit.render(
         "pad",
@@ -56,6 +73,12 @@ async def show_pad(visit: Visit) -> Response:
         schemas=metadata.get("schemas") or {},
         **background,
     )
+
+
+def _read_changes(tx: Tx, refs: list[str]) -> list[JsonObject]:
+    """Return the newest changes of a pad and of its cells."""
+    wanted = EntryFilter(kinds=("pad", "cell"), refs=refs)
+    return describe(tx, history.read_entries(tx, wanted, limit=PAGE_SIZE, newest_first=True))
 
 
 async def _find_diagnostics(

@@ -41,14 +41,14 @@ def count_tasks(tx: Tx, project: str) -> tuple[int, int]:
     return pending, completed
 
 
-def list_trash(tx: Tx, limit: int) -> list[TrashedTask]:
-    """List the caller's tasks in the trash, last deleted first."""
+def list_trash(tx: Tx, start: int, limit: int) -> list[TrashedTask]:
+    """List the caller's tasks in the trash, last deleted first, behind the first `start`."""
     deleted = (
         select(tasks.c.id, tasks.c.title, tasks.c.deleted_at)
         .where(tasks.c.user_id == tx.scope.user_id, tasks.c.deleted_at.is_not(None))
         .order_by(tasks.c.deleted_at.desc(), tasks.c.id)
     )
-    return [TrashedTask(*row) for row in tx.execute(deleted.limit(limit))]
+    return [TrashedTask(*row) for row in tx.execute(deleted.offset(start).limit(limit))]
 
 
 def read_titles(tx: Tx, owner: str, task_ids: Sequence[str], project: str) -> dict[str, str | None]:
